@@ -1,0 +1,33 @@
+"""Paddock: cars, drones, rovers and aircraft in one shared, deterministic world.
+
+import paddock
+
+with paddock.load("scenario.yaml") as sim:
+    sim.command("red", steer=0.1, throttle=0.4)
+    sim.step(1000)
+    print(sim.snapshot()["red"].position)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddock.errors import PaddockError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from paddock.engine.simulation import Simulation
+    from paddock.scenario import Scenario
+
+__version__ = "0.1.0"
+__all__ = ["PaddockError", "__version__", "load"]
+
+
+def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario) -> Simulation:
+    """A simulation from a scenario: a file, YAML text, a dict, a demo's name or a Scenario."""
+    from paddock.engine.simulation import Simulation
+    from paddock.scenario import load_scenario
+
+    return Simulation(load_scenario(source))

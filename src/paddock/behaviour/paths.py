@@ -1,0 +1,130 @@
+"""Paths for drivers: points that a user listed, or a shape; and the speed that each point allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.errors import InvalidValueError, unknown_name
+
+Floats = NDArray[np.float64]
+
+
+def path_points(given: Any, where: str = "") -> Floats:
+    """Points (k, 3) from a list of [x, y] or [x, y, z], or from `{oval: {...}}`, `{circle: {...}}`."""
+    place = f"{where}: " if where else ""
+    if isinstance(given, Mapping):
+        if len(given) != 1:
+            raise InvalidValueError(f"{place}a path names exactly one shape: {', '.join(SHAPES)}")
+        name, options = next(iter(given.items()))
+        if name not in SHAPES:
+            raise unknown_name("path shape", str(name), SHAPES, where)
+        return _shape(str(name), options, where)
+    return _listed(given, place)
+
+
+def _shape(name: str, options: Any, where: str) -> Floats:
+    build, defaults = SHAPES[name]
+    values = dict(defaults)
+    for key, value in (options or {}).items():
+        if key not in values:
+            raise unknown_name(f"option of path {name!r}", str(key), values, where)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+            raise InvalidValueError(f"{where}: path {name!r}: {key} must be a finite number, not {value!r}")
+        values[key] = float(value)
+    for key in ("radius", "spacing"):
+        if values[key] <= 0:
+            raise InvalidValueError(f"{where}: path {name!r}: {key} must be positive, not {values[key]:g}")
+    return build(**values)
+
+
+def _listed(given: Any, place: str) -> Floats:
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or len(given) < 2:
+        raise InvalidValueError(f"{place}a path needs at least two points [x, y] or [x, y, z], not {given!r}")
+    if any(len(point) not in (2, 3) for point in given):
+        raise InvalidValueError(f"{place}each point of a path is [x, y] or [x, y, z]")
+    points = np.array([[*map(float, point), 0.0][:3] for point in given])
+    if not np.isfinite(points).all():
+        raise InvalidValueError(f"{place}a path's points must be finite numbers")
+    if (np.linalg.norm(np.diff(points, axis=0), axis=1) < 1e-9).any():
+        raise InvalidValueError(f"{place}two consecutive points of a path coincide")
+    return points
+
+
+def oval(straight: float, radius: float, x: float, y: float, z: float, heading: float, spacing: float) -> Floats:
+    """Two straights joined by half circles, driven counter-clockwise; starts in the middle of the lower straight."""
+    length = 2.0 * straight + 2.0 * np.pi * radius
+    s = np.arange(0.0, length, length / max(8, round(length / spacing)))
+    half, turn = 0.5 * straight, np.pi * radius
+    u = np.where(s < half, s, 0.0)
+    v = np.full_like(s, -radius)
+    first = (s >= half) & (s < half + turn)
+    angle = (s - half) / radius - 0.5 * np.pi
+    u, v = np.where(first, half + radius * np.cos(angle), u), np.where(first, radius * np.sin(angle), v)
+    back = (s >= half + turn) & (s < half + turn + straight)
+    u, v = np.where(back, half - (s - half - turn), u), np.where(back, radius, v)
+    second = (s >= half + turn + straight) & (s < length - half)
+    angle = (s - half - turn - straight) / radius + 0.5 * np.pi
+    u, v = np.where(second, -half + radius * np.cos(angle), u), np.where(second, radius * np.sin(angle), v)
+    u = np.where(s >= length - half, s - length, u)
+    c, sn = np.cos(heading), np.sin(heading)
+    return np.stack([x + c * u - sn * v, y + sn * u + c * v, np.full_like(u, z)], axis=1)
+
+
+def circle(radius: float, x: float, y: float, z: float, spacing: float) -> Floats:
+    """A circle driven counter-clockwise."""
+    count = max(12, round(2.0 * np.pi * radius / spacing))
+    angle = np.arange(count) * (2.0 * np.pi / count)
+    return np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle), np.full(count, z)], axis=1)
+
+
+SHAPES: dict[str, tuple[Callable[..., Floats], dict[str, float]]] = {
+    "oval": (
+        oval,
+        {"straight": 200.0, "radius": 50.0, "x": 0.0, "y": 0.0, "z": 0.0, "heading": 0.0, "spacing": 2.0},
+    ),
+    "circle": (circle, {"radius": 50.0, "x": 0.0, "y": 0.0, "z": 0.0, "spacing": 2.0}),
+}
+
+
+def shifted(points: Floats, offset: float, closed: bool) -> Floats:
+    """The path moved to its left by `offset` metres."""
+    ahead = np.roll(points, -1, axis=0) - np.roll(points, 1, axis=0)
+    if not closed:
+        ahead[0], ahead[-1] = points[1] - points[0], points[-1] - points[-2]
+    normal = np.stack([-ahead[:, 1], ahead[:, 0]], axis=1)
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
+    moved = points.copy()
+    moved[:, :2] += offset * normal
+    return moved
+
+
+def curvature(points: Floats, closed: bool) -> Floats:
+    """Curvature (1/m) at each point, from the circle through it and its neighbours (Menger)."""
+    before, after = np.roll(points, 1, axis=0), np.roll(points, -1, axis=0)
+    a, b, c = points - before, after - points, after - before
+    cross = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
+    lengths = np.linalg.norm(a[:, :2], axis=1) * np.linalg.norm(b[:, :2], axis=1) * np.linalg.norm(c[:, :2], axis=1)
+    bend = 2.0 * cross / np.maximum(lengths, 1e-12)
+    if not closed:
+        bend[0] = bend[-1] = 0.0
+    return bend
+
+
+def speed_profile(points: Floats, closed: bool, top: float, lateral: float, accelerate: float, brake: float) -> Floats:
+    """Speed (m/s) at each point: within the lateral acceleration, and reachable by accelerating and braking."""
+    speed = np.minimum(top, np.sqrt(lateral / np.maximum(curvature(points, closed), 1e-9)))
+    gap = np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1)
+    count = len(points)
+    laps = 2 if closed else 1
+    for k in range(laps * count - 1):  # over the points of one path, once, when it is built
+        i, j = k % count, (k + 1) % count
+        speed[j] = min(speed[j], (speed[i] ** 2 + 2.0 * accelerate * gap[i]) ** 0.5)
+    for k in range(laps * count - 1, 0, -1):
+        i, j = (k - 1) % count, k % count
+        speed[i] = min(speed[i], (speed[j] ** 2 + 2.0 * brake * gap[i]) ** 0.5)
+    return speed

@@ -1,0 +1,112 @@
+"""The contract of a behaviour: a scalar function from what a vehicle sees to the velocity it wants.
+
+The vehicle's own model turns that wish into its commands (`guide`), so a rule knows nothing about cars or drones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
+from paddock.compute.neighbours import NeighbourSpec
+from paddock.compute.twin import bound
+from paddock.vehicles.model import Desire, VehicleModel
+from paddock.world.columns import Column
+from paddock.world.pose import Pose
+
+Floats = NDArray[np.float64]
+
+
+class Nothing(NamedTuple):
+    """The memory of a rule that needs none."""
+
+    unused: Annotated[float, Column("", "nothing")] = 0.0
+
+
+class Urge(NamedTuple):
+    """What the neighbours make a vehicle want; zero without neighbours."""
+
+    x: Annotated[float, Column("m/s", "wanted change of velocity, east")] = 0.0
+    y: Annotated[float, Column("m/s", "north")] = 0.0
+    z: Annotated[float, Column("m/s", "up")] = 0.0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A behaviour. `desire(me, memory, options, urge, target, path, dt) -> (Desire, memory)`.
+
+    me: own Pose; target: Pose of the vehicle that the option `target` names (own Pose without one);
+    path: array (points, 4) of x, y, z, speed, from the option `path` (empty without one).
+    """
+
+    summary: str
+    options: type
+    desire: Callable[..., tuple[Desire, Any]]
+    memory: type = Nothing
+    needs_path: bool = False
+    needs_target: bool = False
+    neighbours: NeighbourSpec | None = None
+    prepare_path: Callable[[Floats, Any], Floats] | None = None  # (points (k, 3), options) -> (k, 4)
+    slots: Callable[[int, Any], Floats] | None = None  # (vehicles, options) -> memory table (columns, n)
+    name: str = ""
+
+    def named(self, name: str) -> Rule:
+        """The rule under the name that users write."""
+        return replace(self, name=name)
+
+    def spec(self, model: VehicleModel, varying: tuple[str, ...] = ()) -> KernelSpec:
+        """The kernel in which a whole fleet of one model follows this rule."""
+        parts = {"pose_of": model.pose, "desire_of": self.desire, "guide_of": model.guide}
+        arguments = (
+            Rows("state", model.state),
+            Rows("command", model.command, "update"),
+            Shared("parameters", model.parameters, varying),
+            Rows("memory", self.memory, "update"),
+            Shared("options", self.options),
+            Rows("urge", Urge),
+            Each("target_row"),
+            Value("targets"),
+            Value("path"),
+            Value("dt"),
+        )
+        return KernelSpec(f"{model.name}-{self.name}", bound(act, parts), arguments)
+
+
+def pose_of(state: Any, parameters: Any) -> Pose:
+    """Bound to the model's `pose` when a kernel is built."""
+    raise RuntimeError("unbound")
+
+
+def desire_of(*arguments: Any) -> tuple[Desire, Any]:
+    """Bound to the rule's `desire` when a kernel is built."""
+    raise RuntimeError("unbound")
+
+
+def guide_of(*arguments: Any) -> Any:
+    """Bound to the model's `guide` when a kernel is built."""
+    raise RuntimeError("unbound")
+
+
+def act(
+    state: Any,
+    command: Any,
+    parameters: Any,
+    memory: Any,
+    options: Any,
+    urge: Urge,
+    target_row: int,
+    targets: Floats,
+    path: Floats,
+    dt: float,
+) -> tuple[Any, Any]:
+    """One vehicle's decision: see, wish, and let the model turn the wish into commands."""
+    me = pose_of(state, parameters)
+    t = targets[:, target_row]
+    target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])
+    wish, remembered = desire_of(me, memory, options, urge, target, path, dt)
+    return guide_of(state, command, parameters, wish), remembered

@@ -1,0 +1,41 @@
+"""Hold: stay where it was when the run began."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.behaviour.rule import Floats, Rule, Urge
+from paddock.behaviour.steering import station
+from paddock.compute.math import select
+from paddock.vehicles.model import Desire
+from paddock.world.columns import Column
+from paddock.world.pose import Pose
+
+
+class Options(NamedTuple):
+    """How firmly."""
+
+    gain: Annotated[float, Column("1/s", "correction per metre", 0.0, 100.0)] = 1.0
+    speed: Annotated[float, Column("m/s", "fastest correction", 0.0, 1e3)] = 3.0
+    tolerance: Annotated[float, Column("m", "no correction within this distance", 0.0, 1e3)] = 0.0
+
+
+class Memory(NamedTuple):
+    """The place to hold."""
+
+    known: Annotated[float, Column("0/1", "the place has been noted")] = 0.0
+    x: Annotated[float, Column("m", "place, east")] = 0.0
+    y: Annotated[float, Column("m", "place, north")] = 0.0
+    z: Annotated[float, Column("m", "place, up")] = 0.0
+
+
+def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
+    """Note the place at first sight, then keep to it."""
+    new = m.known < 0.5
+    x, y, z = select(new, me.x, m.x), select(new, me.y, m.y), select(new, me.z, m.z)
+    d = station(me, x, y, z, 0.0, 0.0, 0.0, o.gain, o.speed)
+    go = select((x - me.x) ** 2 + (y - me.y) ** 2 + (z - me.z) ** 2 > o.tolerance * o.tolerance, 1.0, 0.0)
+    return Desire(d.vx * go, d.vy * go, d.vz * go, d.ahead), Memory(1.0, x, y, z)
+
+
+RULE = Rule("Stay where it was when the run began", Options, desire, Memory)

@@ -1,0 +1,51 @@
+"""Patrol: waypoints for ever, round and round or there and back."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from paddock.behaviour.rule import Floats, Rule, Urge
+from paddock.behaviour.steering import distance_to, towards
+from paddock.compute.math import select
+from paddock.vehicles.model import Desire
+from paddock.world.columns import Column
+from paddock.world.pose import Pose
+
+
+class Options(NamedTuple):
+    """How fast, how exactly, which way at the end."""
+
+    speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
+    tolerance: Annotated[float, Column("m", "a waypoint is reached within this distance", 0.0, 1e6)] = 2.0
+    turn: Annotated[float, Column("", "after the last waypoint", 0.0, 1.0, choices=("round", "back"))] = 0.0
+
+
+class Memory(NamedTuple):
+    """Progress."""
+
+    next: Annotated[float, Column("", "index of the waypoint it is heading for")] = 0.0
+    direction: Annotated[float, Column("", "1 forth, -1 back")] = 1.0
+
+
+def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
+    """Head for the next waypoint; at either end go round or turn back."""
+    last = path.shape[0] - 1.0
+    here = int(m.next)
+    reached = distance_to(me, path[here, 0], path[here, 1], path[here, 2]) < o.tolerance
+    ahead = m.next + select(reached, m.direction, 0.0)
+    outside = (ahead > last) | (ahead < 0.0)
+    back = o.turn > 0.5
+    direction = select(outside & back, -m.direction, m.direction)
+    following = select(outside, select(back, m.next + direction, 0.0), ahead)
+    k = int(following)
+    return towards(me, path[k, 0], path[k, 1], path[k, 2], path[k, 3], 0.0), Memory(following, direction)
+
+
+def prepare_path(points: Floats, o: Options) -> Floats:
+    """The same speed everywhere."""
+    return np.column_stack([points, np.full(len(points), o.speed)])
+
+
+RULE = Rule("Visit waypoints for ever", Options, desire, Memory, needs_path=True, prepare_path=prepare_path)

@@ -1,0 +1,126 @@
+"""Pure pursuit: drive along a path by steering at a point some distance ahead on it."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from paddock.behaviour.paths import shifted, speed_profile
+from paddock.behaviour.rule import Floats, Rule, Urge
+from paddock.compute.math import clamp, maximum, select, sqrt
+from paddock.vehicles.model import Desire
+from paddock.world.columns import Column
+from paddock.world.pose import Pose
+
+SEARCH = 24
+"""Path segments that are searched for the nearest point at each decision."""
+FARTHEST = 256
+"""Path segments that the point ahead may lie away."""
+
+
+class Options(NamedTuple):
+    """The line, the speeds, the distance to look ahead."""
+
+    speed: Annotated[float, Column("m/s", "top speed", 0.0, 1e3)] = 10.0
+    lookahead: Annotated[float, Column("m", "shortest distance to look ahead", 0.01, 1e4)] = 4.0
+    lookahead_time: Annotated[float, Column("s", "and further by this time at the present speed", 0.0, 100.0)] = 0.5
+    offset: Annotated[float, Column("m", "drives this far to the left of the path", -1e4, 1e4)] = 0.0
+    closed: Annotated[float, Column("0/1", "the path's end joins its start", 0.0, 1.0)] = 1.0
+    lateral: Annotated[float, Column("m/s2", "largest lateral acceleration in bends", 0.01, 100.0)] = 6.0
+    accelerate: Annotated[float, Column("m/s2", "planned acceleration", 0.01, 100.0)] = 3.0
+    brake: Annotated[float, Column("m/s2", "planned deceleration", 0.01, 100.0)] = 4.0
+
+
+class Memory(NamedTuple):
+    """Progress."""
+
+    segment: Annotated[float, Column("", "path segment it is on; -1 before the first look")] = -1.0
+    laps: Annotated[float, Column("", "times it has passed the path's start")] = 0.0
+
+
+def project(me: Pose, path: Floats, k: int) -> tuple[float, float]:
+    """Where on segment k the vehicle is (0..1), and the squared distance to it."""
+    count = path.shape[0]
+    a, b = k % count, (k + 1) % count
+    ux, uy = path[b, 0] - path[a, 0], path[b, 1] - path[a, 1]
+    rx, ry = me.x - path[a, 0], me.y - path[a, 1]
+    t = clamp((rx * ux + ry * uy) / maximum(ux * ux + uy * uy, 1e-12), 0.0, 1.0)
+    ex, ey = rx - t * ux, ry - t * uy
+    return t, ex * ex + ey * ey
+
+
+def nearest_segment(me: Pose, path: Floats, start: int, searched: int, segments: int) -> tuple[int, float]:
+    """The nearest of the segments from `start` on, and how far along it the vehicle is."""
+    best, best_t, least = start, 0.0, 1e300
+    for step in range(searched):
+        k = start + step
+        if k < segments or segments == path.shape[0]:
+            t, gap = project(me, path, k)
+            if gap < least:
+                best, best_t, least = k, t, gap
+    return best, best_t
+
+
+def aim_ahead(path: Floats, k: int, t: float, distance: float, last: int) -> tuple[float, float, float]:
+    """The point `distance` metres along the path from a place on segment k; an open path ends at its last point."""
+    count = path.shape[0]
+    a, b = k % count, (k + 1) % count
+    x = path[a, 0] + t * (path[b, 0] - path[a, 0])
+    y = path[a, 1] + t * (path[b, 1] - path[a, 1])
+    z = path[a, 2] + t * (path[b, 2] - path[a, 2])
+    left = distance
+    for _ in range(FARTHEST):
+        dx, dy, dz = path[b, 0] - x, path[b, 1] - y, path[b, 2] - z
+        gap = sqrt(dx * dx + dy * dy + dz * dz)
+        if gap >= left or k >= last:
+            share = minimum_share(left, gap)
+            return x + dx * share, y + dy * share, z + dz * share
+        left -= gap
+        k += 1
+        x, y, z = path[b, 0], path[b, 1], path[b, 2]
+        b = (k + 1) % count
+    return x, y, z
+
+
+def minimum_share(left: float, gap: float) -> float:
+    """left / gap, at most 1."""
+    return clamp(left / maximum(gap, 1e-12), 0.0, 1.0)
+
+
+def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
+    """Aim at the point ahead, at the speed that the path allows here."""
+    count = path.shape[0]
+    closed = o.closed > 0.5
+    segments = count if closed else count - 1
+    fresh = m.segment < -0.5
+    searched = segments if fresh else min(SEARCH, segments)
+    start = 0 if fresh else int(m.segment)
+    k, t = nearest_segment(me, path, start, searched, segments)
+    speed = sqrt(me.vx * me.vx + me.vy * me.vy)
+    reach = maximum(o.lookahead, o.lookahead_time * speed)
+    x, y, z = aim_ahead(path, k, t, reach, 1 << 30 if closed else segments - 1)
+    dx, dy, dz = x - me.x, y - me.y, z - me.z
+    aim = maximum(sqrt(dx * dx + dy * dy + dz * dz), 1e-9)
+    here = path[k % count, 3] + t * (path[(k + 1) % count, 3] - path[k % count, 3])
+    arrived = (k >= segments - 1) & (t >= 1.0)
+    pace = select(arrived & (o.closed < 0.5), 0.0, here) / aim
+    wrapped = select(k >= segments, 1.0, 0.0)
+    return Desire(dx * pace, dy * pace, dz * pace, aim), Memory(float(k % count), m.laps + wrapped)
+
+
+def prepare_path(points: Floats, o: Options) -> Floats:
+    """The line to drive, and the speed that its bends allow at each point."""
+    closed = o.closed > 0.5
+    line = shifted(points, o.offset, closed)
+    return np.column_stack([line, speed_profile(line, closed, o.speed, o.lateral, o.accelerate, o.brake)])
+
+
+RULE = Rule(
+    "Drive along a path by steering at a point ahead",
+    Options,
+    desire,
+    Memory,
+    needs_path=True,
+    prepare_path=prepare_path,
+)

@@ -1,0 +1,49 @@
+"""Waypoints: one after the other, then stay at the last."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from paddock.behaviour.rule import Floats, Rule, Urge
+from paddock.behaviour.steering import distance_to, stopped_within, towards
+from paddock.compute.math import minimum, select
+from paddock.vehicles.model import Desire
+from paddock.world.columns import Column
+from paddock.world.pose import Pose
+
+
+class Options(NamedTuple):
+    """How fast, how exactly."""
+
+    speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
+    tolerance: Annotated[float, Column("m", "a waypoint is reached within this distance", 0.0, 1e6)] = 1.0
+    slow_within: Annotated[float, Column("m", "slows down within this distance of the last one", 0.0, 1e6)] = 5.0
+
+
+class Memory(NamedTuple):
+    """Progress."""
+
+    next: Annotated[float, Column("", "index of the waypoint it is heading for")] = 0.0
+
+
+def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
+    """Head for the next waypoint; slow down only for the last."""
+    last = path.shape[0] - 1.0
+    here = int(m.next)
+    reached = distance_to(me, path[here, 0], path[here, 1], path[here, 2]) < o.tolerance
+    following = minimum(m.next + select(reached, 1.0, 0.0), last)
+    k = int(following)
+    final = following >= last
+    d = towards(me, path[k, 0], path[k, 1], path[k, 2], path[k, 3], select(final, o.slow_within, 0.0))
+    left = distance_to(me, path[k, 0], path[k, 1], path[k, 2])
+    return stopped_within(d, select(final, left, o.tolerance + 1.0), o.tolerance), Memory(following)
+
+
+def prepare_path(points: Floats, o: Options) -> Floats:
+    """The same speed everywhere."""
+    return np.column_stack([points, np.full(len(points), o.speed)])
+
+
+RULE = Rule("Visit waypoints one after the other", Options, desire, Memory, needs_path=True, prepare_path=prepare_path)

@@ -1,0 +1,177 @@
+"""Who is near whom: a grid of cells sorted by counting, whose visitors process each pair where it stands.
+
+Cells are anchored at the world's origin and wrapped onto a small torus, so that the table never grows with the extent
+of the world; vehicles that share a table entry only through wrapping fail the distance test. An agent meets its
+neighbours cell by cell in a fixed order, and within a cell in the order of the input: sums do not depend on threads.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute.cache import source_path
+from paddock.compute.kernel import SERIAL_BELOW, fields
+from paddock.compute.threads import launch_lock, thread_count, use_threads
+from paddock.compute.twin import compiled, fingerprint, reached
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NeighbourSpec:
+    """What to do with neighbours.
+
+    `source` is the named tuple class of the rows that are handed in; `agent` has those of its fields that neighbours
+    see of each other, x, y and z first; `gathered` are running sums, with defaults to start from; `result` is what
+    remains of them. `visit(gathered, me, other, dx, dy, dz, distance_squared, options)`
+    returns the sums with one more neighbour, `finish(gathered, me, options)` the result.
+    """
+
+    name: str
+    source: type
+    agent: type
+    gathered: type
+    result: type
+    options: type
+    visit: Callable[..., Any]
+    finish: Callable[..., Any]
+
+
+class NeighbourGrid:
+    """Scratch arrays for up to `capacity` agents, reused from call to call."""
+
+    def __init__(self, spec: NeighbourSpec) -> None:
+        self.spec = spec
+        self.capacity = 0
+        self._sort, self._visit = compiled_neighbours(spec)
+
+    def reserve(self, n: int) -> None:
+        """Make room for `n` agents."""
+        if n > self.capacity:
+            self.capacity = max(n, 2 * self.capacity)
+            self.sorted = np.empty((len(fields(self.spec.agent)), self.capacity))
+            self.order = np.empty(self.capacity, np.int32)
+            self.cell = np.empty(self.capacity, np.int32)
+
+    def run(self, agents: Floats, n: int, radius: float, options: Floats, result: Floats) -> None:
+        """For the first `n` agents (rows of `source` x capacity) visit all others within `radius` (m) and write the results."""
+        if n == 0:
+            return
+        self.reserve(n)
+        bits = torus_bits(n)
+        start = np.zeros((1 << sum(bits)) + 1, np.int32)
+        with launch_lock:
+            use_threads(1 if n < SERIAL_BELOW else thread_count())
+            self._sort(n, agents, 1.0 / radius, *bits, start, self.order, self.cell, self.sorted)
+            self._visit(n, self.sorted, radius, *bits, start, self.order, options, result)
+
+
+def torus_bits(n: int) -> tuple[int, int, int]:
+    """Cells along x, y, z as powers of two: about two cells an agent, at least four each way so that the 27 cells
+    around one are distinct."""
+    total = max(6, int(2 * n - 1).bit_length())
+    vertical = max(2, total // 4)
+    across = total - vertical
+    return (across + 1) // 2, max(2, across // 2), vertical
+
+
+@lru_cache(maxsize=64)
+def compiled_neighbours(spec: NeighbourSpec) -> tuple[Any, Any]:
+    """The sorting and the visiting kernel of a spec."""
+    visit, finish = compiled(spec.visit), compiled(spec.finish)
+    from numba import njit, prange
+
+    names: dict[str, Any] = {
+        "__name__": __name__,
+        **{"np": np, "prange": prange, "visit": visit, "finish": finish},
+        **{"Agent": spec.agent, "Gathered": spec.gathered, "Options": spec.options},
+    }
+    text = neighbour_source(spec)
+    functions = [*reached(spec.visit), *reached(spec.finish)]
+    sources = {inspect.getsourcefile(f) or f.__code__.co_filename for f in functions} | {__file__}
+    identity = fingerprint(spec.visit) + fingerprint(spec.finish)
+    path = source_path(f"{spec.name}-neighbours", text, sources, identity)
+    exec(compile(text, str(path), "exec"), names)
+    flags: dict[str, Any] = {"error_model": "numpy", "cache": True, "nogil": True, "parallel": True}
+    return njit(**flags)(names["sort"]), njit(**flags)(names["visit_all"])
+
+
+def neighbour_source(spec: NeighbourSpec) -> str:
+    """Python source of both kernels."""
+    agent = fields(spec.agent)
+    rows = [fields(spec.source).index(f) for f in agent]
+    defaults = [repr(spec.gathered._field_defaults[f]) for f in fields(spec.gathered)]  # type: ignore[attr-defined]
+    return SOURCE.format(
+        coordinates=", ".join(f"agents[{row}]" for row in rows[:3]),
+        copies="\n".join(f"        sorted_agents[{k}, i] = agents[{row}, j]" for k, row in enumerate(rows)),
+        rows="\n".join(f"    row_{f} = sorted_agents[{k}]" for k, f in enumerate(agent)),
+        me=", ".join(f"row_{f}[i]" for f in agent),
+        other=", ".join(f"row_{f}[j]" for f in agent),
+        start_values=", ".join(defaults),
+        options=", ".join(f"options[{k}]" for k in range(len(fields(spec.options)))),
+        outs="\n".join(f"    out_{f} = result[{k}]" for k, f in enumerate(fields(spec.result))),
+        store="\n".join(f"        out_{f}[k] = outcome.{f}" for f in fields(spec.result)),
+    )
+
+
+SOURCE = """\
+def sort(n, agents, inverse, bits_x, bits_y, bits_z, start, order, cell, sorted_agents):
+    mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << bits_z) - 1
+    x, y, z = {coordinates}
+    for i in prange(n):
+        cx = np.int64(np.floor(x[i] * inverse)) & mask_x
+        cy = np.int64(np.floor(y[i] * inverse)) & mask_y
+        cz = np.int64(np.floor(z[i] * inverse)) & mask_z
+        cell[i] = (((cz << bits_y) | cy) << bits_x) | cx
+    for i in range(n):
+        start[cell[i] + 1] += 1
+    for c in range(start.size - 1):
+        start[c + 1] += start[c]
+    for i in range(n):
+        c = cell[i]
+        order[start[c]] = i
+        start[c] += 1
+    # every start has moved to its cell's end: shift them back by one cell
+    for c in range(start.size - 1, 0, -1):
+        start[c] = start[c - 1]
+    start[0] = 0
+    for i in prange(n):
+        j = order[i]
+{copies}
+
+
+def visit_all(n, sorted_agents, radius, bits_x, bits_y, bits_z, start, order, options, result):
+    mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << bits_z) - 1
+    inverse, reach = 1.0 / radius, radius * radius
+    opts = Options({options})
+{rows}
+{outs}
+    for i in prange(n):
+        me = Agent({me})
+        x, y, z = row_x[i], row_y[i], row_z[i]
+        cx = np.int64(np.floor(x * inverse))
+        cy = np.int64(np.floor(y * inverse))
+        cz = np.int64(np.floor(z * inverse))
+        gathered = Gathered({start_values})
+        for az in range(-1, 2):
+            plane = ((cz + az) & mask_z) << bits_y
+            for ay in range(-1, 2):
+                line = (plane | ((cy + ay) & mask_y)) << bits_x
+                for ax in range(-1, 2):
+                    c = line | ((cx + ax) & mask_x)
+                    for j in range(start[c], start[c + 1]):
+                        dx, dy, dz = row_x[j] - x, row_y[j] - y, row_z[j] - z
+                        d2 = dx * dx + dy * dy + dz * dz
+                        if d2 < reach and j != i:
+                            gathered = visit(gathered, me, Agent({other}), dx, dy, dz, d2, opts)
+        outcome = finish(gathered, me, opts)
+        k = order[i]
+{store}
+"""

@@ -1,0 +1,69 @@
+"""Attitude algebra for scalar code: quaternions (x, y, z, w) from body FLU to world ENU."""
+
+from __future__ import annotations
+
+from paddock.compute.math import absolute, atan2, select, sincos, sqrt
+
+
+def yaw_quaternion(yaw: float) -> tuple[float, float, float, float]:
+    """The attitude of a level vehicle with that heading (rad)."""
+    s, c = sincos(0.5 * yaw)
+    return 0.0 * yaw, 0.0 * yaw, s, c
+
+
+def euler_quaternion(roll: float, pitch: float, yaw: float) -> tuple[float, float, float, float]:
+    """The attitude for roll, then pitch, then yaw (z-y-x convention, rad); positive pitch lowers the nose in FLU."""
+    sr, cr = sincos(0.5 * roll)
+    sp, cp = sincos(0.5 * pitch)
+    sy, cy = sincos(0.5 * yaw)
+    return (
+        sr * cp * cy - cr * sp * sy,
+        cr * sp * cy + sr * cp * sy,
+        cr * cp * sy - sr * sp * cy,
+        cr * cp * cy + sr * sp * sy,
+    )
+
+
+def rotate(qx: float, qy: float, qz: float, qw: float, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """A body vector in world axes."""
+    tx = 2.0 * (qy * z - qz * y)
+    ty = 2.0 * (qz * x - qx * z)
+    tz = 2.0 * (qx * y - qy * x)
+    return (
+        x + qw * tx + (qy * tz - qz * ty),
+        y + qw * ty + (qz * tx - qx * tz),
+        z + qw * tz + (qx * ty - qy * tx),
+    )
+
+
+def unrotate(qx: float, qy: float, qz: float, qw: float, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """A world vector in body axes."""
+    return rotate(-qx, -qy, -qz, qw, x, y, z)
+
+
+def multiply(
+    ax: float, ay: float, az: float, aw: float, bx: float, by: float, bz: float, bw: float
+) -> tuple[float, float, float, float]:
+    """The product of two quaternions: first b, then a."""
+    return (
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
+
+
+def heading(qx: float, qy: float, qz: float, qw: float) -> float:
+    """The yaw of an attitude, rad, counter-clockwise from east."""
+    return atan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy * qy + qz * qz))
+
+
+def course(vx: float, vy: float, otherwise: float) -> float:
+    """The direction of a horizontal velocity, rad; `otherwise` below 1 mm/s, where it has none."""
+    still = absolute(vx) + absolute(vy) < 1e-3
+    return select(still, otherwise, atan2(select(still, 0.0, vy), select(still, 1.0, vx)))
+
+
+def length(x: float, y: float, z: float) -> float:
+    """The Euclidean length of a vector."""
+    return sqrt(x * x + y * y + z * z)

@@ -1,0 +1,196 @@
+"""Twins: the same scalar function in another dress.
+
+A model's `step` is plain Python. Its *compiled twin* is a Numba function made from the same code object, whose helper
+functions are twins too; its *NumPy twin* runs on whole arrays. Nothing here needs a decorator in the model's file, so
+importing a model never imports Numba, and calling `step` directly is the oracle that the tests compare with.
+
+For float32 the twin's float constants become float32 as well: a bare `0.5` would otherwise promote the arithmetic of
+the whole expression to float64.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import types
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from paddock.compute import math as scalar_math
+from paddock.errors import PaddockError
+
+Function = Callable[..., Any]
+
+# rounding by addition needs a constant that fits the mantissa; argument reduction needs parts of pi/2 and ln 2 whose
+# products with small integers are exact
+FLOAT32_CONSTANTS = {
+    scalar_math.ROUNDING: np.float32(12582912.0),
+    scalar_math.HALF_PI_HIGH: np.float32(1.5703125),
+    scalar_math.HALF_PI_MID: np.float32(4.837512969970703125e-4),
+    scalar_math.HALF_PI_LOW: np.float32(7.54978995489188216e-8),
+    scalar_math.LN2_HIGH: np.float32(0.693359375),
+    scalar_math.LN2_LOW: np.float32(-2.12194440e-4),
+}
+
+
+def bound(function: Function, bindings: Mapping[str, Function]) -> types.FunctionType:
+    """The function with some of its global names bound to other functions: how a behaviour gets its model's parts."""
+    plain = _plain(function)
+    twin = types.FunctionType(plain.__code__, {**plain.__globals__, **bindings}, plain.__name__, plain.__defaults__)
+    twin.__module__, twin.__qualname__ = plain.__module__, plain.__qualname__
+    twin.__dict__["bindings"] = dict(bindings)
+    return twin
+
+
+def reached(function: Function) -> Iterator[types.FunctionType]:
+    """The function and every plain Python function it calls, directly or not, each once."""
+    seen: set[int] = set()
+    pending = [_plain(function)]
+    while pending:
+        current = pending.pop()
+        if id(current) not in seen:
+            seen.add(id(current))
+            yield current
+            pending += [value for value in _used_globals(current).values() if isinstance(value, types.FunctionType)]
+
+
+def fingerprint(function: Function) -> str:
+    """Everything that shapes the compiled twin, as text: code, constants and names of all functions reached."""
+    return "\n".join(line for reachable in reached(function) for line in _described(reachable))
+
+
+def _described(function: types.FunctionType) -> Iterator[str]:
+    code = function.__code__
+    constants = [c for c in code.co_consts if not isinstance(c, types.CodeType)]
+    yield f"{function.__module__}.{function.__qualname__} {code.co_code.hex()}"
+    yield f"{constants!r} {function.__defaults__!r} {code.co_names!r}"
+    for name, value in _used_globals(function).items():
+        yield f"{name} = {value.__module__}.{value.__qualname__}" if callable(value) else f"{name} = {value!r}"
+
+
+def compiled(function: Function, dtype: str = "float64") -> Any:
+    """The Numba twin, forced inline so that a loop around it can vectorise."""
+    return _compiled(_plain(function), dtype)
+
+
+@cache
+def _compiled(function: types.FunctionType, dtype: str) -> Any:
+    _before_numba()
+    from numba import njit
+
+    def dress(value: Any) -> Any:
+        if isinstance(value, types.FunctionType):
+            return _compiled(value, dtype)
+        return float32(value) if dtype == "float32" else value
+
+    code = function.__code__
+    if dtype == "float32":
+        code = code.replace(co_consts=tuple(float32(c) for c in code.co_consts))
+    names = {name: dress(value) for name, value in _used_globals(function).items()}
+    defaults = function.__defaults__ and tuple(dress(value) for value in function.__defaults__)
+    twin = types.FunctionType(code, {"__builtins__": __builtins__, **names}, function.__name__, defaults)
+    return njit(forceinline=True, error_model="numpy")(twin)
+
+
+def vectorised(function: Function, native: bool = False) -> Function:
+    """The NumPy twin: the same expressions on arrays. `native` uses NumPy's own sin, cos, ... instead of ours."""
+    return _vectorised(_plain(function), native)
+
+
+@cache
+def _vectorised(function: types.FunctionType, native: bool) -> Function:
+    replacements: dict[Any, Any] = dict(NUMPY_PRIMITIVES)
+    if native:
+        replacements |= NUMPY_NATIVE
+    if function in replacements:
+        return replacements[function]  # type: ignore[no-any-return]
+
+    def dress(value: Any) -> Any:
+        if isinstance(value, types.FunctionType):
+            return _vectorised(value, native)
+        return replacements.get(value, value) if callable(value) else value
+
+    names = {name: dress(value) for name, value in _used_globals(function).items()}
+    return types.FunctionType(
+        function.__code__, {"__builtins__": __builtins__, **names}, function.__name__, function.__defaults__
+    )
+
+
+NUMPY_PRIMITIVES: dict[Any, Any] = {
+    scalar_math.select: np.where,
+    scalar_math.minimum: lambda a, b: np.where(a < b, a, b),
+    scalar_math.maximum: lambda a, b: np.where(a > b, a, b),
+    math.sqrt: np.sqrt,
+}
+NUMPY_NATIVE: dict[Any, Any] = {
+    scalar_math.minimum: np.minimum,
+    scalar_math.maximum: np.maximum,
+    scalar_math.clamp: lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    scalar_math.absolute: np.abs,
+    scalar_math.nearest: np.rint,
+    scalar_math.floor: np.floor,
+    scalar_math.sin: np.sin,
+    scalar_math.cos: np.cos,
+    scalar_math.sincos: lambda x: (np.sin(x), np.cos(x)),
+    scalar_math.tan: np.tan,
+    scalar_math.atan: np.arctan,
+    scalar_math.atan2: np.arctan2,
+    scalar_math.asin: lambda x: np.arcsin(np.clip(x, -1.0, 1.0)),
+    scalar_math.exp: np.exp,
+    scalar_math.log: np.log,
+    scalar_math.power: np.power,
+}
+
+
+def float32(value: Any) -> Any:
+    """A float constant (or a tuple of them) as float32; anything else as it is."""
+    if type(value) is float:
+        with np.errstate(over="ignore"):
+            return FLOAT32_CONSTANTS.get(value, np.float32(value))
+    if type(value) is tuple:
+        return tuple(float32(part) for part in value)
+    return value
+
+
+def _plain(function: Function) -> types.FunctionType:
+    if not isinstance(function, types.FunctionType):
+        raise PaddockError(f"{function!r} is not a plain Python function, so it has no compiled twin")
+    if function.__closure__:
+        raise PaddockError(
+            f"{function.__qualname__} reads variables of an enclosing function; "
+            f"pass them as arguments or make them globals"
+        )
+    return function
+
+
+def _used_globals(function: types.FunctionType) -> dict[str, Any]:
+    """The globals a function names; a module among them would hide functions from the twin, so only `math` may be."""
+    used = {n: function.__globals__[n] for n in _names(function.__code__) if n in function.__globals__}
+    for name, value in used.items():
+        if isinstance(value, types.ModuleType) and value is not math:
+            raise PaddockError(
+                f"{function.__module__}.{function.__qualname__} calls functions through the module {name!r}; "
+                f"import the functions by name instead"
+            )
+    return used
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+@cache
+def _before_numba() -> None:
+    # idle OpenMP threads would otherwise spin through the Python part of every tick
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    import llvmlite.binding
+
+    # a kernel over dozens of rows needs more overlap checks than the compiler makes by default before it gives up
+    # vectorising; they cost nothing beside the loop
+    llvmlite.binding.set_option("", "--vectorize-memory-check-threshold=100000")

@@ -1,0 +1,74 @@
+"""What may change a run from outside: the only things that enter the mailbox, the queue and the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from paddock.errors import PaddockError
+
+
+@dataclass(frozen=True)
+class Control:
+    """New values for some inputs of a vehicle (floats) or of a fleet (floats or arrays of its length)."""
+
+    target: str | int
+    inputs: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Spawn:
+    """A new fleet, as a `vehicles` entry of a scenario would declare it; or more members for an existing one."""
+
+    entry: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Remove:
+    """Take a vehicle or a whole fleet out of the world."""
+
+    target: str | int
+
+
+Action = Control | Spawn | Remove
+KINDS: dict[str, type[Any]] = {"control": Control, "spawn": Spawn, "remove": Remove}
+
+
+@dataclass(frozen=True, order=True)
+class Posted:
+    """An action on its way: applied at the first tick >= `tick`, in the order of posting."""
+
+    tick: int
+    sequence: int
+    action: Action = field(compare=False)
+    source: str = field(default="", compare=False)  # who sent it
+
+    def to_tree(self) -> dict[str, Any]:
+        """Plain values, for saving and recording."""
+        kind = next(name for name, class_ in KINDS.items() if isinstance(self.action, class_))
+        return {
+            "tick": self.tick,
+            "sequence": self.sequence,
+            "source": self.source,
+            "kind": kind,
+            "action": {name: _plain(value) for name, value in vars(self.action).items()},
+        }
+
+    @staticmethod
+    def from_tree(tree: Mapping[str, Any]) -> Posted:
+        """The inverse of `to_tree`."""
+        if tree.get("kind") not in KINDS:
+            raise PaddockError(f"unknown kind of action {tree.get('kind')!r}; valid: {', '.join(KINDS)}")
+        action: Action = KINDS[tree["kind"]](**tree["action"])
+        return Posted(tree["tick"], tree["sequence"], action, tree["source"])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,150 @@
+"""Synchronous control: before some ticks the engine asks whoever claimed a vehicle for its commands, and waits.
+
+Only declared sources are waited for, each until a deadline; what happens then is a policy. A reply, and what a policy
+does in its place, enters the run as logged commands: a replay needs neither the client nor the wall clock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from paddock.engine.actions import Control
+from paddock.engine.events import EventLog
+from paddock.engine.mailbox import Mailbox
+from paddock.engine.pipeline import NEVER_DUE, every
+from paddock.errors import PaddockError
+from paddock.scenario import Sync
+from paddock.world.snapshot import Snapshot
+
+POLICIES = ("hold", "brake", "default", "pause")
+
+
+@dataclass(frozen=True)
+class ControlRequest:
+    """The engine asks: what shall these vehicles do from this tick on?"""
+
+    tick: int
+    deadline: float  # s on the monotonic clock
+    vehicles: tuple[str, ...]
+    snapshot: Snapshot
+
+
+class ControlSource:
+    """Someone who has claimed vehicles and answers the engine's requests, from any thread."""
+
+    def __init__(self, name: str, vehicles: tuple[str, ...], check: Callable[[Control], Control]) -> None:
+        self.name = name
+        self.vehicles = vehicles
+        self.released = False
+        self._check = check
+        self._change = threading.Condition()
+        self._request: ControlRequest | None = None
+        self._reply: list[Control] | None = None
+
+    def wait(self, timeout: float | None = None) -> ControlRequest | None:
+        """The next unanswered request; None when none came within `timeout` seconds."""
+        with self._change:
+            self._change.wait_for(lambda: self._request is not None and self._reply is None, timeout)
+            return self._request if self._reply is None else None
+
+    def reply(self, tick: int, commands: Mapping[str, Mapping[str, Any]]) -> None:
+        """Answer the request of that tick: vehicle -> inputs. An answer to another tick is refused."""
+        controls = []
+        for vehicle, inputs in commands.items():
+            if vehicle not in self.vehicles:
+                raise PaddockError(f"{self.name!r} has not claimed {vehicle!r}; claimed: {', '.join(self.vehicles)}")
+            controls.append(self._check(Control(vehicle, inputs)))
+        with self._change:
+            if self._request is None or self._request.tick != tick:
+                waiting = "none" if self._request is None else f"tick {self._request.tick}"
+                raise PaddockError(f"the reply for tick {tick} comes too late; open request: {waiting}")
+            self._reply = controls
+            self._change.notify_all()
+
+    def release(self) -> None:
+        """Give the vehicles back; the engine no longer waits for this source."""
+        with self._change:
+            self.released = True
+            self._change.notify_all()
+
+    def ask(self, request: ControlRequest) -> None:
+        """Open a request (called by the engine)."""
+        with self._change:
+            self._request, self._reply = request, None
+            self._change.notify_all()
+
+    def answer(self, until: float | None, go_on: Callable[[], bool]) -> list[Control] | None:
+        """Wait for the reply until a monotonic time (None: for ever), while `go_on()` holds; closes the request."""
+        with self._change:
+            while self._reply is None and not self.released and go_on():
+                left = 0.05 if until is None else min(0.05, until - monotonic())
+                if left <= 0:
+                    break
+                self._change.wait(left)
+            reply, self._request, self._reply = self._reply, None, None
+            return reply
+
+
+class BarrierStage:
+    """Runs every `sync.every` ticks while there are sources."""
+
+    name = "barrier"
+
+    def __init__(
+        self,
+        sync: Sync,
+        mailbox: Mailbox,
+        events: EventLog,
+        snapshot: Callable[[], Snapshot],
+        check: Callable[[Control], Control],
+    ) -> None:
+        self.sync = sync
+        self.mailbox = mailbox
+        self.events = events
+        self.snapshot = snapshot
+        self.check = check
+        self.sources: list[ControlSource] = []
+        self.policy_inputs: Callable[[str, str], dict[str, Any]] = lambda vehicle, policy: {}
+        self.go_on: Callable[[], bool] = lambda: True
+        self._paused_by: str | None = None
+
+    def claim(self, name: str, vehicles: tuple[str, ...]) -> ControlSource:
+        """Declare a source; a vehicle has at most one."""
+        for source in self.sources:
+            taken = set(source.vehicles) & set(vehicles)
+            if taken and not source.released:
+                raise PaddockError(f"{sorted(taken)[0]!r} is already claimed by {source.name!r}")
+        claimed = ControlSource(name, vehicles, self.check)
+        self.sources.append(claimed)
+        return claimed
+
+    def due(self, tick: int) -> int:
+        """The next multiple of the period, while anyone has claimed a vehicle."""
+        return every(tick, self.sync.every) if self.sources else NEVER_DUE
+
+    def run(self, tick: int) -> None:
+        """Ask everyone at once, then collect the answers in the order of the claims."""
+        self.sources = [source for source in self.sources if not source.released]
+        deadline = monotonic() + self.sync.timeout
+        for source in self.sources:
+            source.ask(ControlRequest(tick, deadline, source.vehicles, self.snapshot()))
+        for source in self.sources:
+            reply = source.answer(deadline, self.go_on)
+            if reply is None and not source.released:
+                reply = self._late(source, tick)
+            for control in reply or ():
+                self.mailbox.post(control, tick, source.name)
+
+    def _late(self, source: ControlSource, tick: int) -> list[Control] | None:
+        policy = self.sync.on_timeout
+        self.events.report(tick, "barrier_timeout", source.name, f"no reply within {self.sync.timeout:g} s: {policy}")
+        if policy == "pause":  # time stands still until the source answers or is released
+            source.ask(ControlRequest(tick, float("inf"), source.vehicles, self.snapshot()))
+            return source.answer(None, self.go_on)
+        if policy == "hold":
+            return None
+        return [Control(vehicle, self.policy_inputs(vehicle, policy)) for vehicle in source.vehicles]

@@ -1,0 +1,183 @@
+"""From a scenario's entry to a running fleet; names that nobody knows are reported where they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from paddock.behaviour.registry import find_rule
+from paddock.compute.philox import normals, signed
+from paddock.compute.twin import vectorised
+from paddock.engine.conduct import Conduct
+from paddock.engine.program import VARYING, FleetProgram, checked_inputs
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
+from paddock.sensing.registry import find_sensor
+from paddock.sensing.site import Site, site_at
+from paddock.sensing.suite import FleetSensor
+from paddock.vehicles.model import Placement, VehicleModel
+from paddock.vehicles.registry import find_model
+from paddock.world.columns import Floats, column_index, columns_of, filled
+from paddock.world.fleet import Fleet
+from paddock.world.geodesy import Origin
+from paddock.world.pose import Environment
+from paddock.world.streams import draw_uniforms, stream_ids
+from paddock.world.world import World
+
+SPAWN_PURPOSE = 1
+SPREAD_PURPOSE = 1024
+"""Purposes of random draws; a spread parameter adds its row."""
+
+Place = Callable[..., str]
+"""Path inside an entry -> where the user wrote it."""
+
+
+def environment_values(scenario: Scenario) -> Floats:
+    """The surroundings as an array of Environment's fields."""
+    w = scenario.world
+    values = Environment(w.gravity, w.air_density, *w.wind, w.mu, w.ground_z)
+    return np.array(values, dtype=np.float64)
+
+
+def build_program(world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> FleetProgram:
+    """A fleet with its model, behaviour and sensors, but without vehicles yet."""
+    model = _at(place("model"), find_model, entry.model)
+    _check_tick(world, model, place("model"))
+    parameters = _parameters(model, entry, place)
+    single = entry.count == 1
+    fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
+    varying = tuple(name for name in column_index(model.parameters) if name in entry.spread)
+    _check_names(model, entry.spread, "spread", place)
+    program = FleetProgram(fleet, model, parameters, varying)
+    if varying:
+        fleet.add_table(VARYING, len(varying))
+    program.entry = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
+    _failsafe(program, world, entry, place)
+    _conduct(program, entry, place)
+    _sensors(program, world, scenario, entry, place)
+    return program
+
+
+def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place) -> None:
+    """Put an entry's vehicles into the world."""
+    fleet = program.fleet
+    members = np.arange(fleet.next_member, fleet.next_member + entry.count)
+    streams = stream_ids(fleet.name, members)
+    uniform = _uniform(world.seed, streams)
+    ground = float(world.environment[column_index(Environment)["ground_z"]])
+    poses = _at(place("spawn"), spawn_poses, entry, uniform, ground)
+    inputs = checked_inputs(program.model, entry.commands, lambda name: place("commands", name))
+    varied = _varied(program, entry, world.seed, streams)
+    state = _placed(program, poses, entry.speed, varied, world.environment)
+    ids = _at(place("id"), world.take_ids, entry.count, entry.id)
+    rows = fleet.add(ids, state)
+    for name, value in inputs.items():
+        fleet.command[column_index(program.model.command)[name], rows] = value
+    for k, name in enumerate(program.varying):
+        fleet.tables[VARYING][k, rows] = varied[name]
+    if program.conduct is not None:
+        program.conduct.admit(rows)
+    for sensor in program.sensors.values():
+        sensor.extend(fleet.n)
+    program.forget_poses()
+
+
+def _at(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call; an error that does not know its place gets it."""
+    try:
+        return function(*arguments)
+    except PaddockError as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+def _check_tick(world: World, model: VehicleModel, where: str) -> None:
+    if world.clock.dt > model.dt_max * (1.0 + 1e-9):
+        raise InvalidValueError(
+            f"{where}: model {model.name!r} needs ticks of at most {model.dt_max:.6g} s; "
+            f"set clock.rate to {1.0 / model.dt_max:.6g} or more"
+        )
+
+
+def _check_names(model: VehicleModel, given: Mapping[str, Any], key: str, place: Place) -> None:
+    for name in given:
+        if name not in column_index(model.parameters):
+            filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", place(key, name))
+
+
+def _parameters(model: VehicleModel, entry: VehicleEntry, place: Place) -> Floats:
+    preset = load_preset(entry.model, entry.preset, place("preset"))
+    known = {name: value for name, value in preset.items() if name in column_index(model.parameters)}
+    stand_ins = {c.name: 0.0 for c in columns_of(model.parameters) if c.default is None} | known
+    what = f"parameter of {model.name}"
+    for name, value in entry.parameters.items():
+        filled(model.parameters, {**stand_ins, name: value}, what, place("parameters", name))
+    return filled(model.parameters, {**known, **entry.parameters}, what, place("model"))
+
+
+def _failsafe(program: FleetProgram, world: World, entry: VehicleEntry, place: Place) -> None:
+    if entry.timeout is not None:
+        program.timeout_ticks = max(1, world.clock.ticks(entry.timeout))
+    overrides = checked_inputs(program.model, entry.failsafe, lambda name: place("failsafe", name))
+    for name, value in overrides.items():
+        program.failsafe[column_index(program.model.command)[name]] = value
+
+
+def _conduct(program: FleetProgram, entry: VehicleEntry, place: Place) -> None:
+    chosen = entry.controller
+    if chosen is None:
+        return
+    key = entry.controller_key
+
+    def where(option: str) -> str:
+        return place(key, chosen.name, option) if option else place(key)
+
+    rule = _at(place(key), find_rule, chosen.name)
+    program.conduct = Conduct(rule, chosen.options, program.model, program.fleet, program.varying, where)
+
+
+def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
+    counts: dict[str, int] = {}
+    for k, chosen in enumerate(entry.sensors):
+        where = place("sensors", k)
+        sensor = _at(where, find_sensor, chosen.name)
+        index = counts.get(chosen.name, 0)
+        counts[chosen.name] = index + 1
+        name = chosen.name if index == 0 else f"{chosen.name}_{index + 1}"
+        site = _at(place("sensors", k), _site, scenario)
+        program.sensors[name] = FleetSensor(
+            sensor, chosen.options, world.clock.rate, site, program.fleet.capacity, index, where
+        )
+
+
+def _site(scenario: Scenario) -> Site:
+    return site_at(Origin(*scenario.world.origin), scenario.world.date)
+
+
+def _uniform(seed: int, streams: Any) -> Callable[[int, int], Floats]:
+    return lambda count, columns: draw_uniforms(seed, streams, SPAWN_PURPOSE, columns)
+
+
+def _varied(program: FleetProgram, entry: VehicleEntry, seed: int, streams: Any) -> dict[str, Floats]:
+    """The parameters that differ between vehicles: normally distributed about the fleet's value, kept in range."""
+    varied = {}
+    for name in program.varying:
+        row = column_index(program.model.parameters)[name]
+        column = columns_of(program.model.parameters)[row]
+        draws = vectorised(normals)(signed(seed), streams, SPREAD_PURPOSE + row, 0)[0]
+        values = program.parameter_values[row] * (1.0 + entry.spread[name] * draws)
+        varied[name] = np.clip(values, column.low, column.high)
+    return varied
+
+
+def _placed(
+    program: FleetProgram, poses: Floats, speed: float, varied: Mapping[str, Floats], environment: Floats
+) -> Floats:
+    """Initial states (columns, count), by the model's own `place` on whole arrays."""
+    model = program.model
+    values = dict(zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)) | dict(varied)
+    count = len(poses)
+    at = Placement(*(np.ascontiguousarray(poses[:, k]) for k in range(4)), np.full(count, speed))
+    state = vectorised(model.place)(at, model.parameters(**values), Environment(*environment.tolist()))
+    return np.stack([np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)) for value in state])

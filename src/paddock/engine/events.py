@@ -1,0 +1,62 @@
+"""What happened: events that stages report, kept in order for whoever asks."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+KEPT = 10_000
+"""Events that stay in memory; older ones are dropped and counted."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened at a tick."""
+
+    number: int  # counts from 1
+    tick: int
+    kind: str  # spawned, removed, failsafe, recovered, refused, barrier_timeout, paused, target_lost
+    subject: str  # the vehicle or fleet concerned
+    detail: str = ""
+
+
+class EventLog:
+    """The events of a run, the newest `KEPT` of them in memory."""
+
+    def __init__(self) -> None:
+        self._kept: deque[Event] = deque(maxlen=KEPT)
+        self.count = 0
+        self.listeners: list[Callable[[Event], None]] = []
+
+    def report(self, tick: int, kind: str, subject: str, detail: str = "") -> None:
+        """Add an event and tell the listeners."""
+        self.count += 1
+        event = Event(self.count, tick, kind, subject, detail)
+        self._kept.append(event)
+        for listener in self.listeners:
+            listener(event)
+
+    def since(self, number: int = 0) -> list[Event]:
+        """The kept events after the given number, oldest first."""
+        return [event for event in self._kept if event.number > number]
+
+    @property
+    def dropped(self) -> int:
+        """Events that are no longer in memory."""
+        return self.count - len(self._kept)
+
+    def clear(self) -> None:
+        """A new run begins."""
+        self._kept.clear()
+        self.count = 0
+
+    def save(self) -> dict[str, Any]:
+        """All that is kept."""
+        return {"count": self.count, "kept": [asdict(event) for event in self._kept]}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Exactly what was saved."""
+        self.count = saved["count"]
+        self._kept = deque((Event(**tree) for tree in saved["kept"]), maxlen=KEPT)

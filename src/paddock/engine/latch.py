@@ -1,0 +1,104 @@
+"""Commands with zero-order hold: they stay until changed, time out in simulation time, and have a failsafe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from paddock.engine.program import FleetProgram
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
+from paddock.world.fleet import NEVER, Ints
+
+
+def check_control(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], target: str | int) -> dict[str, Any]:
+    """The inputs as floats or arrays of the right length; nothing is applied yet."""
+    if program.conduct is not None:
+        raise PaddockError(f"{target!r} is driven by its behaviour {program.conduct.rule.name!r}, not by commands")
+    known = column_index(program.model.command)
+    columns = columns_of(program.model.command)
+    values: dict[str, Any] = {}
+    for name, value in inputs.items():
+        if name not in known:
+            raise unknown_name(f"input of {target!r}", name, known)
+        values[name] = _checked(columns[known[name]], value, len(rows), target)
+    if not values:
+        raise PaddockError(f"a command for {target!r} needs at least one input; valid: {', '.join(known)}")
+    return values
+
+
+def _checked(column: Column, value: Any, count: int, target: str | int) -> Any:
+    if isinstance(value, np.ndarray | list | tuple):
+        array = np.array(value, dtype=np.float64)  # a copy: the caller may go on writing into its own
+        if array.shape != (count,):
+            raise InvalidValueError(
+                f"input {column.name!r} of {target!r} must have shape ({count},), not {array.shape}"
+            )
+        if not np.isfinite(array).all():
+            raise InvalidValueError(f"input {column.name!r} of {target!r} has values that are not finite")
+        return np.clip(array, column.low, column.high)
+    if isinstance(value, str):
+        return checked(column, value, "input", str(target))
+    unbounded = Column(column.unit, column.meaning, name=column.name)
+    # finite values beyond the range saturate, as a real actuator does
+    return min(max(checked(unbounded, value, "input", str(target)), column.low), column.high)
+
+
+def apply_control(program: FleetProgram, rows: Ints, values: Mapping[str, Any], tick: int) -> int:
+    """Latch the values; inputs that are not named stay. Returns how many vehicles left their failsafe by this."""
+    fleet = program.fleet
+    known = column_index(program.model.command)
+    whole = len(rows) == fleet.n
+    where: Any = slice(0, fleet.n) if whole else rows
+    for name, value in values.items():
+        fleet.command[known[name], where] = value
+    recovered = int(fleet.tables["failed"][where].sum())
+    fleet.tables["commanded"][where] = tick
+    fleet.tables["failed"][where] = 0
+    return recovered
+
+
+def policy_values(program: FleetProgram, policy: str) -> Floats:
+    """The inputs that a policy sets: `failsafe`, `brake` (both hold what they do not name) or `default`."""
+    if policy == "default":
+        return defaults_of(program.model.command)
+    return program.brake if policy == "brake" else program.failsafe
+
+
+def apply_policy(program: FleetProgram, rows: Ints, policy: str) -> None:
+    """Set the inputs of some vehicles as a policy says."""
+    values = policy_values(program, policy)
+    for row in np.flatnonzero(~np.isnan(values)):
+        program.fleet.command[row, rows] = values[row]
+
+
+def policy_inputs(program: FleetProgram, rows: Ints, policy: str) -> dict[str, Any]:
+    """What a policy would set, as inputs of a command."""
+    values = policy_values(program, policy)
+    return {
+        name: float(values[k]) for name, k in column_index(program.model.command).items() if not np.isnan(values[k])
+    }
+
+
+def next_timeout(program: FleetProgram) -> int | None:
+    """The tick at which the next vehicle of the fleet times out."""
+    fleet = program.fleet
+    if program.timeout_ticks is None or fleet.n == 0:
+        return None
+    commanded = fleet.tables["commanded"][: fleet.n]
+    waiting = commanded[(commanded != NEVER) & (fleet.tables["failed"][: fleet.n] == 0)]
+    return int(waiting.min()) + program.timeout_ticks if len(waiting) else None
+
+
+def fail_silent(program: FleetProgram, tick: int) -> Ints:
+    """Apply the failsafe to vehicles whose last command is too old; returns their rows."""
+    fleet = program.fleet
+    assert program.timeout_ticks is not None
+    commanded = fleet.tables["commanded"][: fleet.n]
+    silent = (commanded != NEVER) & (fleet.tables["failed"][: fleet.n] == 0)
+    rows = np.flatnonzero(silent & (commanded + program.timeout_ticks <= tick))
+    apply_policy(program, rows, "failsafe")
+    fleet.tables["failed"][rows] = 1
+    return rows

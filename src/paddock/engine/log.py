@@ -1,0 +1,52 @@
+"""The log of applied actions: with the scenario, it is all that a run depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from paddock.engine.actions import Control, Posted
+from paddock.errors import PaddockError
+
+BYTES_KEPT = 256 * 2**20
+"""How much of the log stays in memory. A longer run hands it to a recorder, or loses the means to be replayed."""
+
+
+class ActionLog:
+    """Every action that took effect, with the tick at which it did."""
+
+    def __init__(self) -> None:
+        self.entries: list[Posted] = []
+        self.kept_bytes = 0
+        self.lost = 0  # entries that were not kept
+        self.listeners: list[Callable[[Posted], None]] = []
+
+    def append(self, posted: Posted) -> None:
+        """Note an action and tell the listeners."""
+        for listener in self.listeners:
+            listener(posted)
+        size = _size(posted)
+        if self.lost or self.kept_bytes + size > BYTES_KEPT:
+            self.lost += 1
+            return
+        self.kept_bytes += size
+        self.entries.append(posted)
+
+    def clear(self) -> None:
+        """A new run begins."""
+        self.entries, self.kept_bytes, self.lost = [], 0, 0
+
+    def complete(self) -> list[Posted]:
+        """All entries; refused when some were not kept."""
+        if self.lost:
+            raise PaddockError(
+                f"the log has lost {self.lost} actions beyond {BYTES_KEPT >> 20} MiB; record the run instead"
+            )
+        return list(self.entries)
+
+
+def _size(posted: Posted) -> int:
+    inputs: Any = posted.action.inputs.values() if isinstance(posted.action, Control) else ()
+    return 256 + sum(value.nbytes for value in inputs if isinstance(value, np.ndarray))

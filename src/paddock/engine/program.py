@@ -1,0 +1,118 @@
+"""What runs a fleet: its model's kernels, parameters, failsafe, behaviour and sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from paddock.compute.kernel import kernel
+from paddock.engine.conduct import Conduct
+from paddock.errors import unknown_name
+from paddock.sensing.suite import FleetSensor
+from paddock.vehicles.model import VehicleModel
+from paddock.world.columns import Floats, checked, column_index, columns_of
+from paddock.world.fleet import Fleet
+from paddock.world.layout import FleetLayout
+from paddock.world.pose import Pose
+
+POSE_COLUMNS = tuple(column_index(Pose))
+VARYING = "varying"
+
+
+class FleetProgram:
+    """A fleet together with everything that acts on it."""
+
+    def __init__(self, fleet: Fleet, model: VehicleModel, parameters: Floats, varying: tuple[str, ...]) -> None:
+        self.fleet = fleet
+        self.model = model
+        self.parameter_values = parameters
+        self.varying = varying
+        self.entry: Mapping[str, Any] = {}  # what the user wrote, for saving
+        self.conduct: Conduct | None = None
+        self.sensors: dict[str, FleetSensor] = {}
+        self.timeout_ticks: int | None = None
+        self.failsafe = command_values(model, "failsafe")
+        self.brake = command_values(model, "brake")
+        self._step = kernel(model.step_spec(varying))
+        self._pose = kernel(model.pose_spec(varying))
+        self._telemetry = [column_index(model.state)[name] for name in model.telemetry]
+        self._own_block = np.zeros((len(POSE_COLUMNS), 0))
+        self._own_tick = -1
+
+    @property
+    def parameters(self) -> tuple[Floats, ...]:
+        """The parameter arguments of this fleet's kernels."""
+        if self.varying:
+            return self.parameter_values, self.fleet.tables[VARYING]
+        return (self.parameter_values,)
+
+    def move(self, ticks: int, environment: Floats, dt: float) -> None:
+        """Advance every vehicle by that many ticks."""
+        fleet = self.fleet
+        if fleet.n:
+            self._step(fleet.n, ticks, fleet.state, fleet.command, *self.parameters, environment, dt)
+
+    def write_block(self, block: Floats) -> None:
+        """Fill a snapshot's block (columns, n): pose, then telemetry."""
+        n = self.fleet.n
+        if n:
+            self._pose(n, 1, self.fleet.state, *self.parameters, block)
+            block[len(POSE_COLUMNS) :] = self.fleet.state[self._telemetry, :n]
+
+    def pose_block(self, tick: int) -> Floats:
+        """The poses at this tick in a buffer of its own, for stages that run when no snapshot was made."""
+        if self._own_block.shape[1] < self.fleet.n:
+            self._own_block = np.zeros((len(POSE_COLUMNS), self.fleet.capacity))
+            self._own_tick = -1
+        if self._own_tick != tick:
+            self._pose(self.fleet.n, 1, self.fleet.state, *self.parameters, self._own_block)
+            self._own_tick = tick
+        return self._own_block
+
+    def forget_poses(self) -> None:
+        """The state was changed other than by a tick."""
+        self._own_tick = -1
+
+    def layout(self) -> FleetLayout:
+        """How this fleet looks in a snapshot now."""
+        fleet = self.fleet
+        columns = (*POSE_COLUMNS, *self.model.telemetry)
+        return FleetLayout(
+            name=fleet.name,
+            kind=self.model.kind,
+            model=self.model.name,
+            columns=columns,
+            n=fleet.n,
+            ids=fleet.ids.copy(),
+            members=fleet.members.copy(),
+            single=fleet.single,
+        )
+
+    def keep(self, rows: Any) -> None:
+        """Vehicles have left; these rows stay."""
+        self.fleet.keep(rows)
+        for sensor in self.sensors.values():
+            sensor.keep(rows)
+        if self.conduct is not None:
+            self.conduct.assign_slots()
+        self.forget_poses()
+
+
+def command_values(model: VehicleModel, policy: str) -> Floats:
+    """The value of each command under a policy (failsafe or brake); NaN where the last command is held."""
+    values = [getattr(column, policy) for column in columns_of(model.command)]
+    return np.array([np.nan if value is None else float(value) for value in values])
+
+
+def checked_inputs(model: VehicleModel, given: Mapping[str, Any], where: Callable[[str], str]) -> dict[str, float]:
+    """Command inputs by name, each known, finite and in range."""
+    rows = column_index(model.command)
+    columns = columns_of(model.command)
+    result = {}
+    for name, value in given.items():
+        if name not in rows:
+            raise unknown_name(f"input of {model.name}", name, rows, where(name))
+        result[name] = checked(columns[rows[name]], value, "input", where(name))
+    return result

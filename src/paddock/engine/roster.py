@@ -1,0 +1,137 @@
+"""Vehicles come and go: fleets are built, admitted, removed, and rebuilt from what was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from paddock.engine.build import admit, build_program
+from paddock.engine.events import EventLog
+from paddock.engine.program import FleetProgram
+from paddock.errors import PaddockError
+from paddock.scenario import Scenario, VehicleEntry, load_scenario
+from paddock.world.world import World
+
+
+class Roster:
+    """The programs of all fleets, in the order of their names."""
+
+    def __init__(self, scenario: Scenario, world: World, events: EventLog) -> None:
+        self.scenario = scenario
+        self.world = world
+        self.events = events
+        self.programs: dict[str, FleetProgram] = {}
+
+    def populate(self) -> None:
+        """All vehicles of the scenario. Ids are given out in the order of names, so declaration order is immaterial."""
+        declared = [(k, entry) for k, entry in enumerate(self.scenario.vehicles)]
+        for k, entry in sorted(declared, key=lambda item: (item[1].id is None, item[1].name)):
+            self._add(entry, lambda *path, k=k: _place(self.scenario, ("vehicles", k, *path)))
+        self._check_targets()
+
+    def spawn(self, fields: Mapping[str, Any]) -> str:
+        """A new fleet from the fields of a `vehicles` entry, or more members for the fleet named by `fleet`."""
+        if "fleet" in fields:
+            return self._reinforce(fields)
+        scenario, entry = _single_entry(fields)
+        if "name" not in fields:
+            entry = entry.model_copy(update={"name": self._free_name(entry.model)})
+        self._add(entry, lambda *path: _place(scenario, ("vehicles", 0, *path)))
+        self._changed("spawned", entry.name, f"{entry.count} x {entry.model}")
+        return entry.name
+
+    def remove(self, target: str | int) -> None:
+        """Take out a vehicle or a fleet; other vehicles keep their ids, names and order."""
+        fleet, rows = self.world.find(target)
+        program = self.programs[fleet.name]
+        staying = np.setdiff1d(np.arange(fleet.n), rows)
+        program.keep(staying)
+        if fleet.n == 0:
+            del self.world.fleets[fleet.name]
+            del self.programs[fleet.name]
+        self._changed("removed", str(target), f"{len(rows)} vehicles")
+
+    def rebuild(self, entries: Mapping[str, str]) -> None:
+        """Have exactly the fleets of a saved state (name -> entry as JSON), empty and ready to be restored."""
+        self.world.fleets, known = {}, dict(self.programs)
+        self.programs.clear()
+        for name, text in entries.items():
+            scenario = load_scenario({"vehicles": [_plain_json(text)]})
+            same = known.get(name)
+            if same is not None and same.entry == _plain_json(text):
+                self._register(same)
+            else:
+                self._register(self._built(scenario.vehicles[0], scenario))
+
+    def _built(self, entry: VehicleEntry, scenario: Scenario) -> FleetProgram:
+        return build_program(self.world, self.scenario, entry, lambda *path: _place(scenario, ("vehicles", 0, *path)))
+
+    def _add(self, entry: VehicleEntry, place: Any) -> None:
+        if entry.name in self.world.fleets:
+            raise PaddockError(f"{place('name')}: there is already a fleet or vehicle called {entry.name!r}")
+        program = build_program(self.world, self.scenario, entry, place)
+        admit(self.world, program, entry, place)
+        self._register(program)
+
+    def _register(self, program: FleetProgram) -> None:
+        self.world.add_fleet(program.fleet)
+        ordered = dict(sorted({**self.programs, program.fleet.name: program}.items()))
+        self.programs.clear()  # in place: the stages hold this very dictionary
+        self.programs.update(ordered)
+
+    def _reinforce(self, fields: Mapping[str, Any]) -> str:
+        name = str(fields["fleet"])
+        fleet, _ = self.world.find(name)
+        program = self.programs[fleet.name]
+        if fleet.single:
+            raise PaddockError(f"{name!r} is a single vehicle, not a fleet; give a new name instead")
+        given = {key: value for key, value in fields.items() if key != "fleet"}
+        allowed = {"count", "spawn", "pose", "speed", "commands", "id"}
+        if given.keys() - allowed:
+            raise PaddockError(
+                f"new members of {name!r} take {', '.join(sorted(allowed))}; not {sorted(given.keys() - allowed)[0]!r}"
+            )
+        scenario, entry = _single_entry({**{k: program.entry[k] for k in ("model",)}, **given, "name": name})
+        entry = entry.model_copy(update={"spread": program.entry.get("spread", {})})
+        admit(self.world, program, entry, lambda *path: _place(scenario, ("vehicles", 0, *path)))
+        self._changed("spawned", name, f"{entry.count} more")
+        return name
+
+    def _free_name(self, model: str) -> str:
+        k = len(self.programs)
+        while f"{model}_{k}" in self.programs:
+            k += 1
+        return f"{model}_{k}"
+
+    def _changed(self, kind: str, subject: str, detail: str) -> None:
+        self.world.roster += 1
+        self.events.report(self.world.clock.tick, kind, subject, detail)
+
+    def _check_targets(self) -> None:
+        """A behaviour's target must exist when the run begins."""
+        for k, entry in enumerate(self.scenario.vehicles):
+            conduct = self.programs[entry.name].conduct
+            if conduct is not None and conduct.target is not None:
+                place = _place(self.scenario, ("vehicles", k, entry.controller_key, conduct.rule.name, "target"))
+                try:
+                    self.world.find(conduct.target)
+                except PaddockError as error:
+                    raise type(error)(f"{place}: {error}") from None
+
+
+def _single_entry(fields: Mapping[str, Any]) -> tuple[Scenario, VehicleEntry]:
+    scenario = load_scenario({"vehicles": [dict(fields)]})
+    return scenario, scenario.vehicles[0]
+
+
+def _place(scenario: Scenario, path: tuple[Any, ...]) -> str:
+    return scenario.at(*path)
+
+
+def _plain_json(text: str) -> dict[str, Any]:
+    import json
+
+    tree: dict[str, Any] = json.loads(text)
+    return tree

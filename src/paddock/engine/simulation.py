@@ -1,0 +1,290 @@
+"""A simulation: the small stable contract that notebooks, servers and tests work with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from paddock.engine.actions import Action, Control, Posted, Remove, Spawn
+from paddock.engine.barrier import BarrierStage, ControlSource
+from paddock.engine.build import environment_values
+from paddock.engine.events import EventLog
+from paddock.engine.inspect import inspected, sensor_readings
+from paddock.engine.latch import apply_control, check_control, policy_inputs
+from paddock.engine.log import ActionLog
+from paddock.engine.mailbox import AT_ONCE, Mailbox
+from paddock.engine.pacing import Pacer
+from paddock.engine.pipeline import Pipeline
+from paddock.engine.roster import Roster
+from paddock.engine.stages.behave import BehaveStage
+from paddock.engine.stages.latch import LatchStage
+from paddock.engine.stages.move import MoveStage
+from paddock.engine.stages.publish import PublishStage, Watcher
+from paddock.engine.stages.sense import SenseStage
+from paddock.engine.state import load_state, saved_state
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.scenario import Scenario, Sync
+from paddock.world.archive import digest, pack
+from paddock.world.snapshot import Snapshot
+from paddock.world.transforms import TransformTree
+from paddock.world.world import World
+
+
+class Simulation:
+    """Owns the truth. One thread ticks it; any thread may `post`, `pause`, `resume` or change the `pace`."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.events = EventLog()
+        self.log = ActionLog()
+        self.mailbox = Mailbox()
+        self.world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
+        self.roster = Roster(scenario, self.world, self.events)
+        programs = self.roster.programs
+        self.publisher = PublishStage(self.world, programs, scenario.every.snapshot)
+        self.barrier = BarrierStage(
+            scenario.clock.sync or Sync(), self.mailbox, self.events, self.snapshot, self._checked
+        )
+        self.barrier.policy_inputs = lambda vehicle, policy: policy_inputs(*self._found(vehicle), policy)
+        self.barrier.go_on = lambda: not self.pacer.stopping
+        self.latch = LatchStage(self.mailbox, programs, self._apply, self.events)
+        poses = self.publisher.poses
+        self.pipeline = Pipeline(
+            self.world.clock,
+            before=(
+                self.barrier,
+                self.latch,
+                BehaveStage(self.world, programs, poses, self.events, scenario.every.behaviour),
+            ),
+            motion=MoveStage(self.world, programs),
+            after=(SenseStage(self.world, programs, poses), self.publisher),
+        )
+        self.pacer = Pacer(self.world.clock, self.pipeline.advance, scenario.clock.pace)
+        self._driver = threading.Lock()
+        self._driver_name = ""
+        self.roster.populate()
+
+    # time ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def tick(self) -> int:
+        """Ticks since the run began."""
+        return self.world.clock.tick
+
+    @property
+    def time(self) -> float:
+        """Simulation time, s."""
+        return self.world.clock.time
+
+    @property
+    def pace(self) -> float:
+        """Simulated seconds per wall second of `run`; 0 is as fast as possible. May be set at any time."""
+        return self.pacer.pace
+
+    @pace.setter
+    def pace(self, pace: float) -> None:
+        self.pacer.pace = pace
+
+    def step(self, ticks: int = 1) -> None:
+        """Exactly that many ticks, then return."""
+        if isinstance(ticks, bool) or not isinstance(ticks, int | np.integer) or ticks < 0:
+            raise InvalidValueError(f"step takes a whole number of ticks >= 0, not {ticks!r}")
+        with self._driving("step()"):
+            self.pipeline.advance(int(ticks))
+
+    def run(
+        self, until: float | None = None, pace: float | None = None, heartbeat: Callable[[], None] | None = None
+    ) -> None:
+        """Run to a simulation time (s; None: until `stop`), at a pace; `heartbeat` is called ten times a second."""
+        if until is not None and not np.isfinite(until):
+            raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
+        if pace is not None:
+            self.pace = pace
+        with self._driving("run()"):
+            self.pacer.run(None if until is None else self.world.clock.tick_at(until), heartbeat)
+
+    def pause(self) -> None:
+        """Hold a running `run`; `step` still works."""
+        self.pacer.set(paused=True)
+
+    def resume(self) -> None:
+        """Go on."""
+        self.pacer.set(paused=False)
+
+    @property
+    def paused(self) -> bool:
+        """Whether `run` is held."""
+        return self.pacer.paused
+
+    def stop(self) -> None:
+        """Make `run` return."""
+        self.pacer.set(stopping=True)
+
+    # actions ---------------------------------------------------------------------------------------------------------
+
+    def command(self, target: str | int, *, at_tick: int | None = None, source: str = "", **inputs: Any) -> None:
+        """Set inputs of a vehicle, or of a fleet with arrays of its length, from the next tick on (or from `at_tick`).
+
+        Inputs that are not named stay as they are.
+        """
+        self.post(Control(target, inputs), at_tick, source)
+
+    def post(self, action: Action, at_tick: int | None = None, source: str = "") -> None:
+        """Leave an action in the mailbox, for the next tick or for `at_tick`. Any thread may call this."""
+        if isinstance(action, Control):
+            action = self._checked(action)
+        self.mailbox.post(action, AT_ONCE if at_tick is None else int(at_tick), source)
+
+    def spawn(self, **fields: Any) -> str:
+        """Add vehicles: the fields of a scenario's `vehicles` entry, or `fleet="scouts"` with `count` and `spawn`.
+
+        Returns the name. Takes effect at once; nothing is added when any field is wrong.
+        """
+        with self._driving("spawn()"):
+            self._apply(Posted(self.tick, 0, Spawn(fields), ""))
+        return next(reversed(self.events.since())).subject
+
+    def remove(self, target: str | int) -> None:
+        """Take a vehicle or a fleet out of the world, at once."""
+        with self._driving("remove()"):
+            self._apply(Posted(self.tick, 0, Remove(target), ""))
+
+    def claim(self, *vehicles: str, source: str = "client") -> ControlSource:
+        """Declare that someone will answer the engine's control requests for these vehicles (synchronous control)."""
+        if not vehicles:
+            raise PaddockError("claim at least one vehicle")
+        for vehicle in vehicles:
+            self._found(vehicle)
+        return self.barrier.claim(source, tuple(vehicles))
+
+    # looking ---------------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """The world now: immutable, yours to keep."""
+        return self.publisher.snapshot()
+
+    def watch(self, watcher: Watcher, every: int | None = None) -> None:
+        """Call `watcher(snapshot)` every so many ticks (`every.snapshot` of the scenario by default)."""
+        if self.publisher.period is None and every is None:
+            raise PaddockError("say how often to watch: watch(..., every=ticks), or every: {snapshot: ticks}")
+        if every is not None:
+            self.publisher.period = int(every)
+        self.publisher.watchers.append(watcher)
+
+    def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
+        """What a vehicle's (or a whole fleet's) sensors last delivered: sensor -> reading -> value or (n,) array."""
+        program, rows = self._found(target)
+        return sensor_readings(program, rows, self.tick, _is_one(program.fleet, target))
+
+    def inspect(self, target: str | int) -> dict[str, dict[str, Any]]:
+        """Every state, command and parameter column of a vehicle: group -> name -> value."""
+        program, rows = self._found(target)
+        return inspected(program, int(rows[0]))
+
+    @property
+    def transforms(self) -> TransformTree:
+        """The tree of named frames."""
+        return self.world.transforms
+
+    # state -----------------------------------------------------------------------------------------------------------
+
+    def state_hash(self) -> str:
+        """Hex digest of the complete state at this tick."""
+        return digest(saved_state(self))
+
+    def save(self) -> bytes:
+        """The complete state: `restore` and go on, and everything is as if nothing had happened."""
+        return pack(saved_state(self))
+
+    def restore(self, blob: bytes) -> None:
+        """Go back (or forth) to a saved state of this scenario."""
+        with self._driving("restore()"):
+            load_state(self, blob)
+            self.publisher.forget()
+            self.latch.forget()
+
+    def reset(self, seed: int | None = None) -> None:
+        """Start the scenario again from tick 0, with another seed if one is given."""
+        with self._driving("reset()"):
+            self.world.fleets = {}
+            self.roster.programs.clear()
+            self.world.clock.tick, self.world.next_id = 0, 1
+            self.world.seed = self.scenario.seed if seed is None else int(seed)
+            self.world.run += 1
+            self.world.roster += 1
+            self.world.environment[:] = environment_values(self.scenario)
+            self.world.transforms = TransformTree()
+            for part in (self.mailbox, self.events, self.log):
+                part.clear()
+            self.roster.populate()
+            self.publisher.forget()
+            self.latch.forget()
+
+    def close(self) -> None:
+        """Stop whatever runs."""
+        self.stop()
+
+    def __enter__(self) -> Self:
+        """For `with paddock.load(...) as sim`."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    # inside ----------------------------------------------------------------------------------------------------------
+
+    def _found(self, target: str | int) -> Any:
+        fleet, rows = self.world.find(target)
+        return self.roster.programs[fleet.name], rows
+
+    def _checked(self, control: Control) -> Control:
+        program, rows = self._found(control.target)
+        return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
+
+    def _apply(self, posted: Posted) -> None:
+        """Let an action take effect at this tick, and note it in the log."""
+        match posted.action:
+            case Control(target, inputs):
+                program, rows = self._found(target)
+                if apply_control(program, rows, inputs, self.tick):
+                    self.events.report(self.tick, "recovered", str(target), "commands are back")
+            case Spawn(entry):
+                self.roster.spawn(entry)
+            case Remove(target):
+                self.roster.remove(target)
+        self.log.append(replace(posted, tick=self.tick))
+        self.latch.forget()
+        if not isinstance(posted.action, Control):
+            self.publisher.forget()
+
+    @contextmanager
+    def _driving(self, verb: str) -> Iterator[None]:
+        """One driver at a time: time has one owner."""
+        if not self._driver.acquire(blocking=False):
+            raise PaddockError(f"{verb} refused: the clock is being driven by {self._driver_name}")
+        self._driver_name = f"{verb} in thread {threading.current_thread().name!r}"
+        try:
+            yield
+        finally:
+            self._driver.release()
+
+
+def _is_one(fleet: Any, target: str | int) -> bool:
+    return fleet.single or target != fleet.name
+
+
+def replayed(scenario: Scenario, log: Sequence[Posted], ticks: int, seed: int | None = None) -> Simulation:
+    """A simulation run anew from the log of another: the scenario and the log are all that a run depends on."""
+    simulation = Simulation(scenario)
+    if seed is not None:
+        simulation.reset(seed)
+    for posted in log:
+        simulation.mailbox.post(posted.action, posted.tick, posted.source)
+    simulation.step(ticks)
+    return simulation

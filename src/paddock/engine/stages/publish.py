@@ -1,0 +1,72 @@
+"""Last stage: snapshots for everyone who watches, made once and shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from paddock.engine.pipeline import NEVER_DUE, every
+from paddock.engine.program import FleetProgram
+from paddock.world.columns import Floats
+from paddock.world.layout import Layout
+from paddock.world.snapshot import Snapshot, SnapshotWriter
+from paddock.world.world import World
+
+Watcher = Callable[[Snapshot], object]
+
+
+class PublishStage:
+    """Makes a snapshot every `period` ticks while a period is set, and hands it to the watchers."""
+
+    name = "publish"
+
+    def __init__(self, world: World, programs: dict[str, FleetProgram], period: int | None) -> None:
+        self.world = world
+        self.programs = programs
+        self.period = period
+        self.watchers: list[Watcher] = []
+        self.writer = SnapshotWriter()
+        self._layout: Layout | None = None
+        self._latest: Snapshot | None = None
+
+    def due(self, tick: int) -> int:
+        """The next multiple of the period."""
+        return NEVER_DUE if self.period is None else every(tick, self.period)
+
+    def run(self, tick: int) -> None:
+        """Make this tick's snapshot and show it around."""
+        snapshot = self.snapshot()
+        for watcher in self.watchers:
+            watcher(snapshot)
+
+    def snapshot(self) -> Snapshot:
+        """The snapshot of the present tick; made at most once per tick."""
+        tick = self.world.clock.tick
+        if self._latest is not None and self._latest.tick == tick:
+            return self._latest
+        self._latest = None  # hand its buffer back before taking one
+        blocks, finish = self.writer.begin(self.layout(), tick, self.world.clock.time, self.world.run)
+        for program, block in zip(self.programs.values(), blocks, strict=True):
+            program.write_block(block)
+        self._latest = finish()
+        return self._latest
+
+    def layout(self) -> Layout:
+        """Who is where in a snapshot's buffer; made anew when vehicles come or go."""
+        if self._layout is None or self._layout.roster != self.world.roster:
+            fleets = tuple(program.layout() for program in self.programs.values())
+            self._layout = Layout(fleets, self.world.roster)
+        return self._layout
+
+    def poses(self, fleet: str) -> Floats:
+        """A fleet's poses now: from this tick's snapshot if there is one, otherwise worked out."""
+        latest, tick = self._latest, self.world.clock.tick
+        if latest is not None and latest.tick == tick and latest.roster == self.world.roster:
+            return latest.fleet(fleet).block
+        return self.programs[fleet].pose_block(tick)
+
+    def forget(self) -> None:
+        """The state was changed other than by a tick."""
+        self._layout = None
+        self._latest = None
+        for program in self.programs.values():
+            program.forget_poses()

@@ -1,0 +1,47 @@
+"""The complete state of a simulation as one tree: what `save`, `restore` and `state_hash` work on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from paddock.errors import PaddockError
+from paddock.world.archive import unpack
+
+if TYPE_CHECKING:
+    from paddock.engine.simulation import Simulation
+
+
+def saved_state(simulation: Simulation) -> dict[str, Any]:
+    """World, queued actions, events, sensors, and the entries from which the fleets can be built again."""
+    programs = simulation.roster.programs
+    for program in programs.values():
+        for sensor in program.sensors.values():
+            sensor.arrive(simulation.tick)  # so that it does not matter who has looked at the readings
+    return {
+        "rate": simulation.world.clock.rate,
+        "entries": {name: json.dumps(program.entry, sort_keys=True) for name, program in programs.items()},
+        "world": simulation.world.save(),
+        "mailbox": simulation.mailbox.save(simulation.tick),
+        "events": simulation.events.save(),
+        "sensors": {
+            name: {kind: sensor.save() for kind, sensor in program.sensors.items()}
+            for name, program in programs.items()
+        },
+    }
+
+
+def load_state(simulation: Simulation, blob: bytes) -> None:
+    """Decode and check first, then commit."""
+    tree = unpack(blob)
+    if tree.get("rate") != simulation.world.clock.rate:
+        raise PaddockError(
+            f"saved with ticks at {tree.get('rate')!r} Hz, this simulation has {simulation.world.clock.rate:g}"
+        )
+    simulation.roster.rebuild(tree["entries"])
+    simulation.world.restore(tree["world"])
+    simulation.mailbox.restore(tree["mailbox"])
+    simulation.events.restore(tree["events"])
+    for name, sensors in tree["sensors"].items():
+        for kind, saved in sensors.items():
+            simulation.roster.programs[name].sensors[kind].restore(saved)

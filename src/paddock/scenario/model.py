@@ -1,0 +1,61 @@
+"""What the user wrote, typed: the whole scenario."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, PrivateAttr, field_validator
+
+from paddock.scenario.base import Section, Text, Whole
+from paddock.scenario.marks import Marks, Step
+from paddock.scenario.sections import Clock, Every, World
+from paddock.scenario.unique import check_ids, check_names, with_names
+from paddock.scenario.vehicle import VehicleEntry
+
+SEED_END = 2**64
+
+
+class Scenario(Section):
+    """One world and the vehicles in it. Read it with `load_scenario`, whose errors name file, line and column."""
+
+    name: Text = Field(default="scenario", description="Name of the scenario.")
+    description: Text = Field(default="", description="What it shows.")
+    seed: Whole = Field(default=0, ge=0, lt=SEED_END, description="Seed of every random draw; same seed, same bytes.")
+    clock: Clock = Field(default=Clock(), description="How time passes.")
+    world: World = Field(default=World(), description="Ground, air, gravity, and where the world lies on Earth.")
+    vehicles: tuple[VehicleEntry, ...] = Field(description="Vehicles and fleets; the list may be empty.")
+    every: Every = Field(default=Every(), description="How often stages of the tick run.")
+    _marks: Marks = PrivateAttr(default_factory=Marks)
+
+    @field_validator("vehicles", mode="after")
+    @classmethod
+    def _all_different(cls, vehicles: tuple[VehicleEntry, ...]) -> tuple[VehicleEntry, ...]:
+        check_names(vehicles)
+        check_ids(vehicles)
+        return with_names(vehicles)
+
+    def at(self, *path: Step) -> str:
+        """Return where a value was written: `race.yaml:7:5`, or `vehicles[0].model` for a scenario made in Python."""
+        return self._marks.at(path)
+
+    def at_key(self, *path: Step) -> str:
+        """Return where a key was written, for complaints about the key rather than its value."""
+        return self._marks.at_key(path)
+
+    def to_dict(self, *, defaults: bool = False) -> dict[str, Any]:
+        """Return plain data that loads back equal; values at their default only where asked for."""
+        return self.model_dump(mode="json", exclude_defaults=not defaults, exclude_none=True)
+
+    def to_yaml(self, *, defaults: bool = False) -> str:
+        """Return YAML text that loads back equal."""
+        from paddock.scenario.dump import dump_yaml
+
+        return dump_yaml(self.to_dict(defaults=defaults))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what they say, not where it was written."""
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self.to_dict(defaults=True) == other.to_dict(defaults=True)
+
+    __hash__ = None  # type: ignore[assignment]

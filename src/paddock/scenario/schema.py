@@ -1,0 +1,21 @@
+"""The JSON schema of a scenario, for editors and other languages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddock.scenario.model import Scenario
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def scenario_schema() -> dict[str, Any]:
+    """Return the schema (draft 2020-12); every field carries a description with its unit."""
+    schema = Scenario.model_json_schema(mode="validation")
+    parts = schema["$defs"]
+    parts["Clock"]["not"] = {"required": ["rate", "dt"]}
+    parts["VehicleEntry"]["not"] = {"required": ["driver", "behaviour"]}
+    parts["Spawn"] |= {"minProperties": 1, "maxProperties": 1}
+    for part, key in (("Clock", "dt"), ("VehicleEntry", "name")):  # they follow from other fields
+        del parts[part]["properties"][key]["default"]
+    return {"$schema": DIALECT, **schema, "title": "Paddock scenario"}

@@ -1,0 +1,104 @@
+"""Where every member of a fleet starts, computed for all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.scenario.spawn import Circle, Grid, Line, Random
+from paddock.scenario.vehicle import VehicleEntry
+
+Floats = NDArray[np.float64]
+Uniform = Callable[[int, int], NDArray[Any]]
+"""`uniform(count, k)` returns (count, k) numbers in [0, 1), row i belonging to member i."""
+
+RANDOM_COLUMNS = 4
+"""Numbers drawn per member: x, y, z, yaw; always all four, so that fixing the heading moves nobody."""
+
+
+def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground_z: float = 0.0) -> Floats:
+    """Return (count, 4) float64: x, y, z in m and yaw in rad within (-pi, pi], world frame ENU.
+
+    `uniform` is called only by the random pattern. Poses without a height stand at `ground_z`.
+    """
+    poses = _pattern(entry, uniform, ground_z)
+    poses[:, 3] = _wrapped(poses[:, 3])
+    return poses
+
+
+def _pattern(entry: VehicleEntry, uniform: Uniform, ground_z: float) -> Floats:
+    spawn, count = entry.spawn, entry.count
+    if spawn is None:
+        return _listed((entry.pose or (0.0, 0.0, 0.0),), ground_z)
+    if spawn.grid:
+        return _grid(spawn.grid, count, ground_z)
+    if spawn.circle:
+        return _circle(spawn.circle, count, ground_z)
+    if spawn.random:
+        return _random(spawn.random, count, uniform)
+    if spawn.line:
+        return _line(spawn.line, count)
+    return _listed(spawn.poses or (), ground_z)
+
+
+def _listed(poses: tuple[tuple[float, ...], ...], ground_z: float) -> Floats:
+    full = [pose if len(pose) == 4 else (pose[0], pose[1], ground_z, pose[2]) for pose in poses]
+    return np.array(full, dtype=np.float64).reshape(len(full), 4)
+
+
+def _grid(grid: Grid, count: int, ground_z: float) -> Floats:
+    """Fill rows along x one after another, centred on the origin."""
+    columns = min(grid.columns or _square_side(count), count)
+    rows = -(-count // columns)
+    row, column = np.divmod(np.arange(count), columns)
+    x = grid.origin[0] + (column - (columns - 1) / 2) * grid.spacing
+    y = grid.origin[1] + (row - (rows - 1) / 2) * grid.spacing
+    return _stacked(x, y, ground_z if grid.z is None else grid.z, grid.heading)
+
+
+def _square_side(count: int) -> int:
+    """Return the smallest side whose square holds the count."""
+    return int(np.ceil(np.sqrt(count)))
+
+
+def _circle(circle: Circle, count: int, ground_z: float) -> Floats:
+    """Start in the east and go round counter-clockwise."""
+    angle = 2 * np.pi * np.arange(count) / count
+    turned = {"tangent": angle + np.pi / 2, "inward": angle + np.pi, "outward": angle}
+    yaw = turned.get(circle.face, circle.heading or 0.0)
+    x = circle.center[0] + circle.radius * np.cos(angle)
+    y = circle.center[1] + circle.radius * np.sin(angle)
+    return _stacked(x, y, ground_z if circle.z is None else circle.z, yaw)
+
+
+def _random(box: Random, count: int, uniform: Uniform) -> Floats:
+    drawn = np.asarray(uniform(count, RANDOM_COLUMNS), dtype=np.float64)
+    low, high = np.array(box.low), np.array(box.high)
+    place = low + drawn[:, :3] * (high - low)
+    yaw = 2 * np.pi * drawn[:, 3] - np.pi if box.heading is None else box.heading
+    return _stacked(place[:, 0], place[:, 1], place[:, 2], yaw)
+
+
+def _line(line: Line, count: int) -> Floats:
+    start, end = np.array(line.start), np.array(line.end)
+    along = np.linspace(0.0, 1.0, count)[:, None]
+    place = start * (1 - along) + end * along
+    east, north, _ = end - start
+    yaw = np.arctan2(north, east) if line.heading is None else line.heading
+    return _stacked(place[:, 0], place[:, 1], place[:, 2], yaw)
+
+
+def _stacked(x: Floats, y: Floats, z: Floats | float, yaw: Floats | float) -> Floats:
+    """Put four columns side by side; a number stands for a whole column."""
+    poses = np.empty((len(x), 4))
+    poses[:, 0], poses[:, 1], poses[:, 2], poses[:, 3] = x, y, z, yaw
+    return poses
+
+
+def _wrapped(yaw: Floats) -> Floats:
+    """Bring angles into (-pi, pi]; those already there keep every bit."""
+    turned = np.pi - np.mod(np.pi - yaw, 2 * np.pi)
+    return np.where((yaw > -np.pi) & (yaw <= np.pi), yaw, turned)

@@ -1,0 +1,104 @@
+"""One entry of the list of vehicles: a single vehicle, or a fleet of like ones."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from paddock.scenario.base import Inputs, NotNegative, Number, Numbers, Pose, Positive, Section, Text, Whole, trouble
+from paddock.scenario.choice import Behaviour, BehaviourChoice, Sensor
+from paddock.scenario.spawn import Spawn
+
+ID_MAX = 2**31 - 1
+COUNT_MAX = 10_000_000
+EXTERNAL = "external"
+"""The driver that is no behaviour: commands come from outside."""
+
+NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_.-]*$"
+Name = Annotated[str, Field(strict=True, pattern=NAME_PATTERN)]
+
+
+class VehicleEntry(Section):
+    """A vehicle, or `count` vehicles of the same model whose members are called `name[0]`, `name[1]`, ..."""
+
+    id: Whole | None = Field(
+        default=None,
+        ge=0,
+        le=ID_MAX,
+        description="Id of the vehicle, or of the first of count; null takes the next free one.",
+    )
+    name: Name = Field(
+        default="", description="Unique name; by default the model and the position in the list: quad_0."
+    )
+    count: Whole = Field(default=1, ge=1, le=COUNT_MAX, description="How many vehicles.")
+    model: Text = Field(min_length=1, description="The vehicle model, e.g. car.bicycle or my_package.my_car.")
+    preset: Text | None = Field(
+        default=None, description="Named set of parameters; null takes the model's default one."
+    )
+    parameters: Numbers = Field(
+        default_factory=dict, description="Parameters that differ from the preset, in SI units."
+    )
+    spread: dict[Text, NotNegative] = Field(
+        default_factory=dict,
+        description="Relative standard deviation of a parameter between members (no unit): {mass: 0.02} is 2 %.",
+    )
+    pose: Pose | None = Field(
+        default=None,
+        description="Where a single vehicle starts: [x, y, yaw] (on the ground) or [x, y, z, yaw], in m and rad; "
+        "null is [0, 0, 0].",
+    )
+    spawn: Spawn | None = Field(default=None, description="Where the vehicles start, by exactly one pattern.")
+    speed: Number = Field(default=0.0, description="Forward speed at the start, in m/s.")
+    commands: Inputs = Field(default_factory=dict, description="Command inputs at the start, by name, in their units.")
+    driver: Behaviour | None = Field(
+        default=None,
+        description="What drives it: external (commands from outside, the default), or the same as behaviour.",
+    )
+    behaviour: Behaviour | None = Field(default=None, description="What drives it: a name, or {name: {options}}.")
+    timeout: Positive | None = Field(
+        default=None,
+        description="Simulated seconds without a command until the failsafe acts; null holds the last for ever.",
+    )
+    failsafe: Inputs = Field(
+        default_factory=dict, description="Command inputs the failsafe sets where they differ from the model's own."
+    )
+    sensors: tuple[Sensor, ...] = Field(default=(), description="What it perceives with: kinds, or {kind: {options}}.")
+
+    @property
+    def controller(self) -> BehaviourChoice | None:
+        """The behaviour that drives it, from `behaviour` or `driver`; None where commands come from outside."""
+        chosen = self.behaviour or self.driver
+        return None if chosen is None or chosen.name == EXTERNAL else chosen
+
+    @property
+    def controller_key(self) -> str:
+        """The key under which the controller was written, for places in error messages."""
+        return "behaviour" if self.behaviour else "driver"
+
+    @model_validator(mode="after")
+    def _one_controller(self) -> Self:
+        if self.driver and self.behaviour:
+            raise trouble("give driver or behaviour, not both: they say the same thing", ("behaviour",))
+        chosen = self.behaviour or self.driver
+        if chosen and chosen.name == EXTERNAL and chosen.options:
+            raise trouble("driver 'external' takes no options", (self.controller_key,))
+        return self
+
+    @model_validator(mode="after")
+    def _one_start(self) -> Self:
+        if self.pose and self.spawn:
+            raise trouble("give pose or spawn, not both", ("pose",))
+        if self.pose and self.count > 1:
+            raise trouble(f"pose is for one vehicle and count is {self.count}; use spawn", ("pose",))
+        if self.count > 1 and not self.spawn:
+            raise trouble(f"count is {self.count} and nothing says where they start; add spawn", ("count",))
+        if self.spawn and self.spawn.poses is not None and len(self.spawn.poses) != self.count:
+            raise trouble(f"count is {self.count} but there are {len(self.spawn.poses)} poses", ("spawn", "poses"))
+        return self
+
+    @model_validator(mode="after")
+    def _ids_fit(self) -> Self:
+        if self.id is not None and self.id + self.count - 1 > ID_MAX:
+            raise trouble(f"ids {self.id} to {self.id + self.count - 1} exceed {ID_MAX}", ("id",))
+        return self

@@ -1,0 +1,67 @@
+"""Barometer: static pressure and temperature of the standard atmosphere."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import maximum
+from paddock.compute.philox import normals
+from paddock.sensing.atmosphere import altitude_of, geopotential, pressure_at, temperature_at
+from paddock.sensing.noise import walk
+from paddock.sensing.sensor import Sensor
+from paddock.sensing.site import Site
+from paddock.world.columns import Column
+from paddock.world.pose import Environment, Pose
+
+
+class Reading(NamedTuple):
+    """The air around the vehicle."""
+
+    pressure: Annotated[float, Column("Pa", "static pressure")]
+    temperature: Annotated[float, Column("K", "air temperature")]
+    altitude: Annotated[float, Column("m", "pressure altitude: geopotential, above sea level")]
+
+
+class Options(NamedTuple):
+    """Near the ground 12 Pa are 1 m."""
+
+    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 20.0
+    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    noise: Annotated[float, Column("Pa", "standard deviation per sample", low=0.0, high=1e4)] = 1.2
+    walk: Annotated[float, Column("Pa/s^0.5", "random walk of the bias: drift", low=0.0, high=1e3)] = 0.1
+
+
+class Memory(NamedTuple):
+    """The drift."""
+
+    primed: Annotated[float, Column("0/1", "has sampled before")]
+    bias: Annotated[float, Column("Pa", "pressure bias")]
+
+
+def measure(
+    pose: Pose,
+    m: Memory,
+    o: Options,
+    w: Environment,
+    site: Site,
+    seed: int,
+    stream: int,
+    purpose: int,
+    tick: int,
+    interval: float,
+) -> tuple[Reading, Memory]:
+    """The standard atmosphere at the vehicle's height above sea level, with noise and drift on the pressure."""
+    noise, step = normals(seed, stream, purpose, tick)
+    after = Memory(primed=1.0, bias=walk(m.bias, o.walk, interval, m.primed, step))
+    true_altitude = geopotential(site.height + pose.z)
+    pressure = maximum(pressure_at(true_altitude) + after.bias + o.noise * noise, 0.0)
+    return Reading(pressure, temperature_at(true_altitude), altitude_of(pressure)), after
+
+
+SENSOR = Sensor(
+    summary="Static pressure, temperature and pressure altitude",
+    reading=Reading,
+    options=Options,
+    memory=Memory,
+    measure=measure,
+)

@@ -1,0 +1,84 @@
+"""Compass: a three-axis magnetometer and the heading that follows from it."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import atan2, sqrt, wrap_angle
+from paddock.compute.quaternion import heading, rotate, unrotate
+from paddock.sensing.noise import six, walk
+from paddock.sensing.sensor import Sensor
+from paddock.sensing.site import Site
+from paddock.world.columns import Column
+from paddock.world.pose import Environment, Pose
+
+
+class Reading(NamedTuple):
+    """The field in body axes, and the heading it shows once levelled and corrected for the declination."""
+
+    heading: Annotated[float, Column("rad", "direction of the forward axis, counter-clockwise from true east")]
+    field_x: Annotated[float, Column("T", "magnetic field forward")]
+    field_y: Annotated[float, Column("T", "magnetic field left")]
+    field_z: Annotated[float, Column("T", "magnetic field up")]
+
+
+class Options(NamedTuple):
+    """Errors of each axis are given as the heading error they cause in a level vehicle."""
+
+    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 20.0
+    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    noise: Annotated[float, Column("rad", "standard deviation per sample", low=0.0, high=1.0)] = 0.05
+    walk: Annotated[float, Column("rad/s^0.5", "random walk of the field's bias", low=0.0, high=1.0)] = 1e-4
+
+
+class Memory(NamedTuple):
+    """The wandering magnetism of the vehicle itself, as a share of the horizontal field."""
+
+    primed: Annotated[float, Column("0/1", "has sampled before")]
+    bias_x: Annotated[float, Column("rad", "bias forward")]
+    bias_y: Annotated[float, Column("rad", "bias left")]
+    bias_z: Annotated[float, Column("rad", "bias up")]
+
+
+def measure(
+    pose: Pose,
+    m: Memory,
+    o: Options,
+    w: Environment,
+    site: Site,
+    seed: int,
+    stream: int,
+    purpose: int,
+    tick: int,
+    interval: float,
+) -> tuple[Reading, Memory]:
+    """The site's field in body axes with errors on each; the heading is off by what these errors turn the field."""
+    nx, ny, nz, wx, wy, wz = six(seed, stream, purpose, tick)
+    after = Memory(
+        primed=1.0,
+        bias_x=walk(m.bias_x, o.walk, interval, m.primed, wx),
+        bias_y=walk(m.bias_y, o.walk, interval, m.primed, wy),
+        bias_z=walk(m.bias_z, o.walk, interval, m.primed, wz),
+    )
+    horizontal = sqrt(site.field_x * site.field_x + site.field_y * site.field_y)
+    bx, by, bz = unrotate(pose.qx, pose.qy, pose.qz, pose.qw, site.field_x, site.field_y, site.field_z)
+    bx = bx + horizontal * (after.bias_x + o.noise * nx)
+    by = by + horizontal * (after.bias_y + o.noise * ny)
+    bz = bz + horizontal * (after.bias_z + o.noise * nz)
+    return Reading(seen_heading(pose, site, bx, by, bz), bx, by, bz), after
+
+
+def seen_heading(pose: Pose, site: Site, bx: float, by: float, bz: float) -> float:
+    """The heading (rad) that a field measured in body axes shows, the tilt and the site's declination being known."""
+    east, north, _ = rotate(pose.qx, pose.qy, pose.qz, pose.qw, bx, by, bz)
+    turned = atan2(north, east) - atan2(site.field_y, site.field_x)
+    return wrap_angle(heading(pose.qx, pose.qy, pose.qz, pose.qw) - turned)
+
+
+SENSOR = Sensor(
+    summary="Three-axis magnetometer in the Earth's field, and heading",
+    reading=Reading,
+    options=Options,
+    memory=Memory,
+    measure=measure,
+)

@@ -1,0 +1,96 @@
+"""Satellite navigation: position and velocity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from paddock.sensing.noise import six, three, walk
+from paddock.sensing.sensor import Sensor
+from paddock.sensing.site import Site
+from paddock.world.columns import Column, Floats
+from paddock.world.geodesy import Origin
+from paddock.world.pose import Environment, Pose
+
+
+class Reading(NamedTuple):
+    """Position and velocity in the world's own axes; `geodetic` turns the position into latitude and longitude."""
+
+    x: Annotated[float, Column("m", "position east")]
+    y: Annotated[float, Column("m", "position north")]
+    z: Annotated[float, Column("m", "position up")]
+    vx: Annotated[float, Column("m/s", "velocity east")]
+    vy: Annotated[float, Column("m/s", "velocity north")]
+    vz: Annotated[float, Column("m/s", "velocity up")]
+
+
+class Options(NamedTuple):
+    """A single-frequency receiver with corrections; noise per axis."""
+
+    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 5.0
+    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    noise_horizontal: Annotated[float, Column("m", "standard deviation east and north", low=0.0, high=1e3)] = 0.5
+    noise_vertical: Annotated[float, Column("m", "standard deviation up", low=0.0, high=1e3)] = 1.0
+    noise_velocity: Annotated[float, Column("m/s", "standard deviation of the velocity", low=0.0, high=100.0)] = 0.05
+    walk: Annotated[float, Column("m/s^0.5", "random walk of the position bias", low=0.0, high=100.0)] = 0.01
+
+
+class Memory(NamedTuple):
+    """The slow error of the position."""
+
+    primed: Annotated[float, Column("0/1", "has sampled before")]
+    bias_x: Annotated[float, Column("m", "position bias east")]
+    bias_y: Annotated[float, Column("m", "position bias north")]
+    bias_z: Annotated[float, Column("m", "position bias up")]
+
+
+def measure(
+    pose: Pose,
+    m: Memory,
+    o: Options,
+    w: Environment,
+    site: Site,
+    seed: int,
+    stream: int,
+    purpose: int,
+    tick: int,
+    interval: float,
+) -> tuple[Reading, Memory]:
+    """The true position and velocity, each with its own noise, and a wandering position bias."""
+    nx, ny, nz, nvx, nvy, nvz = six(seed, stream, purpose, tick)
+    wx, wy, wz = three(seed, stream, purpose + 3, tick)
+    after = Memory(
+        primed=1.0,
+        bias_x=walk(m.bias_x, o.walk, interval, m.primed, wx),
+        bias_y=walk(m.bias_y, o.walk, interval, m.primed, wy),
+        bias_z=walk(m.bias_z, o.walk, interval, m.primed, wz),
+    )
+    reading = Reading(
+        x=pose.x + after.bias_x + o.noise_horizontal * nx,
+        y=pose.y + after.bias_y + o.noise_horizontal * ny,
+        z=pose.z + after.bias_z + o.noise_vertical * nz,
+        vx=pose.vx + o.noise_velocity * nvx,
+        vy=pose.vy + o.noise_velocity * nvy,
+        vz=pose.vz + o.noise_velocity * nvz,
+    )
+    return reading, after
+
+
+def geodetic(readings: Mapping[str, Floats], origin: Origin) -> tuple[Floats, Floats, Floats]:
+    """Latitude and longitude (deg) and height (m), each (n,), of a fleet's readings; NaN where there is none yet."""
+    enu = np.stack([readings["x"], readings["y"], readings["z"]], axis=-1)
+    known = np.isfinite(enu).all(axis=-1)
+    result = np.full((3, *known.shape), np.nan)
+    result[:, known] = origin.to_geodetic(enu[known])
+    return result[0], result[1], result[2]
+
+
+SENSOR = Sensor(
+    summary="Satellite navigation: position and velocity in local axes",
+    reading=Reading,
+    options=Options,
+    memory=Memory,
+    measure=measure,
+)

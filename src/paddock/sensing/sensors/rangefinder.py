@@ -1,0 +1,74 @@
+"""Rangefinder: distance to the ground along the body's down axis."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import clamp, maximum, select
+from paddock.compute.philox import normals
+from paddock.sensing.noise import walk
+from paddock.sensing.sensor import Sensor
+from paddock.sensing.site import Site
+from paddock.world.columns import Column
+from paddock.world.pose import Environment, Pose
+
+GRAZING = 1e-3
+"""Beams flatter than this (cosine of the tilt) find no ground."""
+NOWHERE = 1e9
+"""The distance (m) to a ground that the beam does not meet: beyond any range."""
+
+
+class Reading(NamedTuple):
+    """The distance, and whether it lies inside the range."""
+
+    distance: Annotated[float, Column("m", "distance to the ground; the nearer end of the range when outside it")]
+    valid: Annotated[float, Column("0/1", "the distance was inside the range")]
+
+
+class Options(NamedTuple):
+    """A small lidar."""
+
+    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 20.0
+    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    range_min: Annotated[float, Column("m", "shortest distance", low=0.0, high=1.0)] = 0.1
+    range_max: Annotated[float, Column("m", "longest distance", low=1.0, high=1e5)] = 40.0
+    noise: Annotated[float, Column("m", "standard deviation per sample", low=0.0, high=100.0)] = 0.02
+    walk: Annotated[float, Column("m/s^0.5", "random walk of the bias", low=0.0, high=10.0)] = 1e-4
+
+
+class Memory(NamedTuple):
+    """The drift."""
+
+    primed: Annotated[float, Column("0/1", "has sampled before")]
+    bias: Annotated[float, Column("m", "distance bias")]
+
+
+def measure(
+    pose: Pose,
+    m: Memory,
+    o: Options,
+    w: Environment,
+    site: Site,
+    seed: int,
+    stream: int,
+    purpose: int,
+    tick: int,
+    interval: float,
+) -> tuple[Reading, Memory]:
+    """Height over the flat ground by the cosine of the tilt; too far (or pointing at the sky): the maximum, invalid."""
+    noise, step = normals(seed, stream, purpose, tick)
+    after = Memory(primed=1.0, bias=walk(m.bias, o.walk, interval, m.primed, step))
+    cosine = 1.0 - 2.0 * (pose.qx * pose.qx + pose.qy * pose.qy)
+    slant = select(cosine > GRAZING, (pose.z - w.ground_z) / maximum(cosine, GRAZING), NOWHERE)
+    seen = slant + after.bias + o.noise * noise
+    valid = (seen >= o.range_min) & (seen <= o.range_max)
+    return Reading(clamp(seen, o.range_min, o.range_max), select(valid, 1.0, 0.0)), after
+
+
+SENSOR = Sensor(
+    summary="Distance to the ground along the body's down axis",
+    reading=Reading,
+    options=Options,
+    memory=Memory,
+    measure=measure,
+)

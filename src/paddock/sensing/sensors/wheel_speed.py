@@ -1,0 +1,86 @@
+"""Wheel speed sensors: surface speed of the left and the right wheel."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import nearest, select
+from paddock.compute.philox import normals
+from paddock.compute.quaternion import unrotate
+from paddock.sensing.noise import walk
+from paddock.sensing.sensor import Sensor
+from paddock.sensing.site import Site
+from paddock.world.columns import Column
+from paddock.world.pose import Environment, Pose
+
+FINEST = 1e-6
+"""Resolutions below this (m/s) count as none."""
+
+
+class Reading(NamedTuple):
+    """Surface speeds of rolling wheels."""
+
+    left: Annotated[float, Column("m/s", "surface speed of the left wheel, positive forwards")]
+    right: Annotated[float, Column("m/s", "surface speed of the right wheel")]
+
+
+class Options(NamedTuple):
+    """Errors are shares of the speed: a worn tyre reads too fast at any speed, and nothing at rest."""
+
+    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 50.0
+    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    track: Annotated[float, Column("m", "distance between the wheels", low=0.0, high=100.0)] = 1.5
+    noise: Annotated[float, Column("", "standard deviation per sample, share of the speed", low=0.0, high=1.0)] = 0.01
+    walk: Annotated[float, Column("1/s^0.5", "random walk of the scale error", low=0.0, high=1.0)] = 1e-5
+    resolution: Annotated[float, Column("m/s", "step between readings; 0: none", low=0.0, high=10.0)] = 0.0
+
+
+class Memory(NamedTuple):
+    """The scale error of each wheel."""
+
+    primed: Annotated[float, Column("0/1", "has sampled before")]
+    scale_left: Annotated[float, Column("", "scale error of the left wheel")]
+    scale_right: Annotated[float, Column("", "scale error of the right wheel")]
+
+
+def measure(
+    pose: Pose,
+    m: Memory,
+    o: Options,
+    w: Environment,
+    site: Site,
+    seed: int,
+    stream: int,
+    purpose: int,
+    tick: int,
+    interval: float,
+) -> tuple[Reading, Memory]:
+    """Forward speed less (left) or plus (right) half the track times the yaw rate, with proportional errors."""
+    noise_left, noise_right = normals(seed, stream, purpose, tick)
+    step_left, step_right = normals(seed, stream, purpose + 1, tick)
+    after = Memory(
+        primed=1.0,
+        scale_left=walk(m.scale_left, o.walk, interval, m.primed, step_left),
+        scale_right=walk(m.scale_right, o.walk, interval, m.primed, step_right),
+    )
+    forward, _, _ = unrotate(pose.qx, pose.qy, pose.qz, pose.qw, pose.vx, pose.vy, pose.vz)
+    turn = 0.5 * o.track * pose.wz
+    left = (forward - turn) * (1.0 + after.scale_left + o.noise * noise_left)
+    right = (forward + turn) * (1.0 + after.scale_right + o.noise * noise_right)
+    return Reading(quantised(left, o.resolution), quantised(right, o.resolution)), after
+
+
+def quantised(value: float, step: float) -> float:
+    """The nearest multiple of a step; the value itself without one."""
+    stepped = step >= FINEST
+    size = select(stepped, step, 1.0)
+    return select(stepped, nearest(value / size) * size, value)
+
+
+SENSOR = Sensor(
+    summary="Surface speeds of the left and the right wheel",
+    reading=Reading,
+    options=Options,
+    memory=Memory,
+    measure=measure,
+)

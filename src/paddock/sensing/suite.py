@@ -1,0 +1,176 @@
+"""One sensor on one fleet: when it samples, what it remembers, what has arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute.kernel import kernel
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.sensing.history import History
+from paddock.sensing.noise import PURPOSES
+from paddock.sensing.sensor import Sensor
+from paddock.sensing.site import Site
+from paddock.world.columns import Floats, column_index, filled
+
+INDEX_MAX = 65536 // PURPOSES - 1
+"""The highest index of a sensor among those of its kind on a vehicle."""
+
+
+class FleetSensor:
+    """A sensor that every vehicle of a fleet carries; arrays are columns x capacity, of which `n` are in use."""
+
+    def __init__(
+        self,
+        sensor: Sensor,
+        options: Mapping[str, Any],
+        tick_rate: float,
+        site: Site | None = None,
+        capacity: int = 1,
+        index: int = 0,
+        where: str = "",
+    ) -> None:
+        """`tick_rate` in Hz; `index` tells sensors of one kind on a vehicle apart; `where` opens error messages."""
+        if not 0 <= index <= INDEX_MAX:
+            raise InvalidValueError(f"sensor {sensor.name!r}: index must lie in 0 to {INDEX_MAX}, not {index}")
+        self.sensor = sensor
+        self.n = 0
+        self.tick_rate = tick_rate
+        self.options = filled(sensor.options, options, f"option of sensor {sensor.name!r}", where)
+        self.period = self._period(where)
+        self.delay = round(self._option("delay") * tick_rate)
+        self.purpose = index * PURPOSES
+        self._site = np.array(Site() if site is None else site, dtype=np.float64)
+        self._memory = np.zeros((len(column_index(sensor.memory)), capacity))
+        self._history = History(len(column_index(sensor.reading)), capacity, self.period, self.delay)
+        self._measure = kernel(sensor.spec())
+
+    @property
+    def capacity(self) -> int:
+        """How many vehicles there is room for."""
+        return self._memory.shape[1]
+
+    @property
+    def rate(self) -> float:
+        """Samples per second as they come out in whole ticks."""
+        return self.tick_rate / self.period
+
+    def due(self, tick: int) -> int:
+        """The first tick, from this one on, at which to sample."""
+        return -(-tick // self.period) * self.period
+
+    def sample(
+        self, tick: int, pose: Floats, n: int, streams: NDArray[np.int64], environment: Floats, seed: int
+    ) -> None:
+        """Measure the first `n` vehicles; `pose` is (13, capacity), `streams` their name hashes (int64)."""
+        before = self._history.newest_tick
+        if tick <= before or tick != self.due(tick):
+            raise PaddockError(
+                f"sensor {self.sensor.name!r} samples next at tick {self.due(max(tick, before + 1))}, not at {tick}"
+            )
+        self.extend(n)
+        # a sample that was left out must not show up as twice the acceleration
+        interval = (tick - before if before >= 0 else self.period) / self.tick_rate
+        self._measure(
+            n,
+            1,
+            self._history.slot(tick),
+            pose,
+            self._memory,
+            self.options,
+            environment,
+            self._site,
+            self.sensor.key(seed),
+            streams,
+            self.purpose,
+            tick,
+            interval,
+        )
+        self.arrive(tick)
+
+    def arrive(self, tick: int) -> None:
+        """Publish the newest sample whose delay has elapsed; call it at ticks without a sample, it is cheap."""
+        self._history.arrive(tick)
+
+    @property
+    def sample_tick(self) -> int:
+        """The tick at which the published readings were measured; -1 before the first arrives."""
+        return self._history.arrived_tick
+
+    def reading(self, name: str) -> Floats:
+        """One published column (n,), read-only, valid until the next sample; NaN for a vehicle without a reading."""
+        rows = column_index(self.sensor.reading)
+        if name not in rows:
+            raise unknown_name(f"reading of sensor {self.sensor.name!r}", name, rows)
+        column: Floats = self._published()[rows[name]]
+        return column
+
+    def readings(self) -> dict[str, Floats]:
+        """All published columns by name, as `reading` gives them."""
+        return dict(zip(column_index(self.sensor.reading), self._published(), strict=True))
+
+    def extend(self, n: int) -> None:
+        """The fleet now has `n` vehicles; the new ones start without readings, bias or past."""
+        if n < self.n:
+            raise PaddockError(f"sensor {self.sensor.name!r} knows {self.n} vehicles, not {n}: keep() removes vehicles")
+        self.grow(n)
+        self.n = n
+
+    def grow(self, capacity: int) -> None:
+        """Make room for that many vehicles; never shrinks."""
+        more = capacity - self.capacity
+        if more > 0:
+            self._memory = np.pad(self._memory, ((0, 0), (0, more)))
+            wider = ((0, 0), (0, 0), (0, more))
+            self._history.samples = np.pad(self._history.samples, wider, constant_values=np.nan)
+
+    def keep(self, vehicles: NDArray[Any]) -> None:
+        """Keep only these vehicles, a mask (n,) or ascending indices; they move up and stay in order."""
+        rows = np.arange(self.n)[vehicles]
+        for block, empty in ((self._memory, 0.0), (self._history.samples, np.nan)):
+            block[..., : len(rows)] = block[..., rows]
+            block[..., len(rows) :] = empty
+        self.n = len(rows)
+
+    def reset(self) -> None:
+        """Forget everything: the next sample is the first."""
+        self._memory[:] = 0.0
+        self._history.clear()
+
+    def save(self) -> dict[str, Any]:
+        """Everything that later readings depend on: arrays and whole numbers."""
+        return {"n": self.n, "memory": self._memory[:, : self.n].copy(), **self._history.save(self.n)}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from what `save` returned."""
+        memory, n = np.asarray(saved["memory"]), int(saved["n"])
+        if memory.shape != (len(self._memory), n) or np.asarray(saved["samples"]).shape[-1] != n:
+            raise InvalidValueError(f"saved memory of sensor {self.sensor.name!r} has the wrong shape {memory.shape}")
+        self.grow(n)
+        self._history.restore(saved)
+        self._memory[:] = 0.0
+        self._memory[:, :n] = memory
+        self.n = n
+
+    def _published(self) -> Floats:
+        current = self._history.current()
+        block = np.full((self._history.samples.shape[1], self.n), np.nan) if current is None else current[:, : self.n]
+        block.flags.writeable = False
+        return block
+
+    def _option(self, name: str) -> float:
+        return float(self.options[column_index(self.sensor.options)[name]])
+
+    def _period(self, where: str) -> int:
+        """Ticks between samples."""
+        rate = self._option("rate")
+        if rate > self.tick_rate:
+            place = f"{where}: " if where else ""
+            raise InvalidValueError(
+                f"{place}sensor {self.sensor.name!r} cannot sample at {rate:g} Hz: the clock allows at most "
+                f"{self.tick_rate:g} Hz"
+            )
+        return max(1, round(self.tick_rate / rate))

@@ -1,0 +1,79 @@
+"""The contract of a vehicle model: plain scalar functions over named tuples.
+
+The functions contain no `if` and no loop: they choose with `paddock.compute.math.select`, so that the same source runs
+as Python, NumPy, packed CPU code and CUDA. `paddock.testing.check_vehicle_model` checks a model against all of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, NamedTuple
+
+from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
+from paddock.world.columns import Column
+from paddock.world.pose import Environment, Pose
+
+
+class Desire(NamedTuple):
+    """Where a behaviour wants a vehicle to go; every model translates it into its own commands."""
+
+    vx: Annotated[float, Column("m/s", "wanted velocity east")]
+    vy: Annotated[float, Column("m/s", "wanted velocity north")]
+    vz: Annotated[float, Column("m/s", "wanted velocity up")]
+    ahead: Annotated[float, Column("m", "distance to the point aimed at")]
+
+
+class Placement(NamedTuple):
+    """Where and how a vehicle starts."""
+
+    x: Annotated[float, Column("m", "position east")]
+    y: Annotated[float, Column("m", "position north")]
+    z: Annotated[float, Column("m", "position up")]
+    yaw: Annotated[float, Column("rad", "heading, counter-clockwise from east")]
+    speed: Annotated[float, Column("m/s", "speed along the heading")]
+
+
+@dataclass(frozen=True)
+class VehicleModel:
+    """A kind of vehicle. Shapes: state, command and parameters are named tuples of floats with Column annotations."""
+
+    kind: str  # the shape a viewer draws: car, quad, rover, aircraft, agent
+    summary: str
+    state: type
+    command: type
+    parameters: type
+    step: Callable[..., Any]  # (state, command, parameters, environment, dt) -> state after dt seconds
+    pose: Callable[..., Pose]  # (state, parameters) -> Pose
+    place: Callable[..., Any]  # (placement, parameters, environment) -> state
+    guide: Callable[..., Any]  # (state, command, parameters, desire) -> command
+    energy: Callable[..., float]  # (state, parameters, environment) -> mechanical energy, J
+    order: int  # of convergence when dt is halved
+    dt_max: float  # s: the longest tick for which the model is stable and its tests hold
+    telemetry: tuple[str, ...] = ()  # state columns that snapshots carry beside the pose
+    steady: tuple[str, ...] = ()  # commands that must not jump in the conformance check (modes, switches)
+    name: str = ""  # given by the registry
+
+    def named(self, name: str) -> VehicleModel:
+        """The model under the name that users write."""
+        return replace(self, name=name)
+
+    def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
+        """The kernel that advances a fleet; `varying` are the parameters that differ between its vehicles."""
+        arguments = (
+            Rows("state", self.state, "update"),
+            Rows("command", self.command),
+            Shared("parameters", self.parameters, varying),
+            Shared("environment", Environment),
+            Value("dt"),
+        )
+        return KernelSpec(f"{self.name}-step", self.step, arguments, dtype)
+
+    def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
+        """The kernel that writes a fleet's poses."""
+        arguments = (
+            Rows("state", self.state),
+            Shared("parameters", self.parameters, varying),
+            Rows("pose", Pose, "write"),
+        )
+        return KernelSpec(f"{self.name}-pose", self.pose, arguments, dtype)

@@ -1,0 +1,216 @@
+"""Car, level 2: dynamic single track with load transfer and magic formula tyres, from standstill to the limit.
+
+The two wheels of an axle act as one in the middle; drive and brake forces reach the road without wheel dynamics, up to
+what friction allows. Unused at this level: the tracks.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import absolute, clamp, maximum, select, sign, sincos
+from paddock.compute.quaternion import yaw_quaternion
+from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.parts.aero import air_drag, air_speed, down_forces
+from paddock.vehicles.parts.brakes import brake_forces, resisting, slowed
+from paddock.vehicles.parts.car_controls import Command
+from paddock.vehicles.parts.car_guide import guided
+from paddock.vehicles.parts.car_load import axle_loads
+from paddock.vehicles.parts.car_parameters import Parameters
+from paddock.vehicles.parts.drivetrain import drive_force
+from paddock.vehicles.parts.steering import steered
+from paddock.vehicles.parts.tyre import (
+    axle_friction,
+    combined_side_force,
+    cosine_of_slip,
+    magic_formula,
+    patch_damping_time,
+    relaxed_slip,
+)
+from paddock.world.columns import Column
+from paddock.world.pose import Environment, Pose
+
+# a car that stands, sways slower than this (m/s, rad/s) and is pushed less than that (m/s2, rad/s2) is at rest
+CALM_SPEED = 1e-3
+CALM_ACCELERATION = 1e-2
+
+
+class State(NamedTuple):
+    """Position of the centre of gravity over the ground, heading, body velocities, wheels and contact patches."""
+
+    x: Annotated[float, Column("m", "position east")]
+    y: Annotated[float, Column("m", "position north")]
+    z: Annotated[float, Column("m", "height of the ground contact")]
+    yaw: Annotated[float, Column("rad", "heading, counter-clockwise from east")]
+    vx: Annotated[float, Column("m/s", "velocity forward")]
+    vy: Annotated[float, Column("m/s", "velocity to the left")]
+    yaw_rate: Annotated[float, Column("rad/s", "rate of turn")]
+    steer: Annotated[float, Column("rad", "road-wheel angle")]
+    slip_front: Annotated[float, Column("", "slip of the front axle, positive pushes left")]
+    slip_rear: Annotated[float, Column("", "slip of the rear axle, positive pushes left")]
+    ax: Annotated[float, Column("m/s2", "force over mass, forward; shifts load to the rear")]
+    wheel_speed: Annotated[float, Column("rad/s", "rotation of the front wheels")]
+
+
+class Axle(NamedTuple):
+    """One axle during a step, in the axes of its wheels."""
+
+    slip: float  # after the step
+    drive: float  # N, forward, within friction
+    resistance: float  # N >= 0, against the motion, within friction
+    side: float  # N, to the left
+
+
+def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
+    """Semi-implicit: contact patches first, from them the forces, then speeds, then the position at mid heading."""
+    steer = steered(s.steer, u.steer, p.steer_max, p.steer_rate_max, dt)
+    tilt = sincos(steer)
+    heading = sincos(s.yaw + 0.5 * dt * s.yaw_rate)
+    ux, uy = air_speed(s.vx, s.vy, heading[0], heading[1], w)
+    front, rear = _axles(s, u, p, w, dt, tilt, ux)
+    vx, vy, rate, ax = _speeds(s, p, dt, tilt, front, rear, air_drag(ux, uy, p, w))
+    along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
+    return State(
+        x=s.x + (along * heading[1] - across * heading[0]),
+        y=s.y + (along * heading[0] + across * heading[1]),
+        z=w.ground_z + 0.0 * s.x,
+        yaw=s.yaw + 0.5 * dt * (s.yaw_rate + rate),
+        vx=vx,
+        vy=vy,
+        yaw_rate=rate,
+        steer=steer,
+        slip_front=front.slip,
+        slip_rear=rear.slip,
+        ax=ax,
+        wheel_speed=vx * (1.0 / p.wheel_radius),
+    )
+
+
+def _axles(
+    s: State, u: Command, p: Parameters, w: Environment, dt: float, tilt: tuple[float, float], ux: float
+) -> tuple[Axle, Axle]:
+    """The forces of both axles; `tilt` is sine and cosine of the road-wheel angle, `ux` the air speed forward."""
+    down_front, down_rear = down_forces(ux, p, w)
+    load_front, load_rear = axle_loads(s.ax, down_front, down_rear, p, w)
+    drive = drive_force(u.throttle, u.gear, s.vx, p)
+    brake_front, brake_rear = brake_forces(u, p)
+    direction = sign(s.vx)  # 0 while the brakes hold: then the tyres keep all their side force
+    left = s.vy + p.cg_to_front * s.yaw_rate
+    rolling, sideways = s.vx * tilt[1] + left * tilt[0], left * tilt[1] - s.vx * tilt[0]
+    front = _axle(s.slip_front, rolling, sideways, direction, load_front, drive * p.drive_front, brake_front, p, w, dt)
+    sideways = s.vy - p.cg_to_rear * s.yaw_rate
+    rear = _axle(s.slip_rear, s.vx, sideways, direction, load_rear, drive * (1.0 - p.drive_front), brake_rear, p, w, dt)
+    return front, rear
+
+
+def _axle(
+    slip_before: float,
+    rolling: float,
+    sideways: float,
+    direction: float,
+    load: float,
+    drive: float,
+    brake: float,
+    p: Parameters,
+    w: Environment,
+    dt: float,
+) -> Axle:
+    """One axle whose contact moves at (rolling, sideways) m/s, under a load, a wanted drive and a brake force (N).
+
+    `direction` is the sign of the car's speed, against which brakes act.
+    """
+    mu = p.tyre_mu * w.mu
+    limit = axle_friction(load, mu, p.tyre_load, p.tyre_load_sensitivity)
+    slip = relaxed_slip(slip_before, sideways, rolling, p.relaxation_lateral, dt)
+    cosine = cosine_of_slip(slip)
+    grip = limit * cosine
+    drive = clamp(drive, -grip, grip)
+    resistance = resisting(brake + p.rolling_resistance * load, drive, direction, grip)
+    stiffness = p.tyre_b_lat * p.tyre_c_lat * p.tyre_d_lat * mu * w.gravity
+    lead = patch_damping_time(rolling, stiffness, p.relaxation_lateral) * (slip - slip_before) * (1.0 / dt)
+    peak = p.tyre_d_lat
+    pure = magic_formula(slip + lead, p.tyre_b_lat, p.tyre_c_lat, peak * limit, p.tyre_e_lat)
+    along = drive - direction * resistance
+    return Axle(slip, drive, resistance, combined_side_force(pure, along, limit, peak, slip, cosine))
+
+
+def _speeds(
+    s: State,
+    p: Parameters,
+    dt: float,
+    tilt: tuple[float, float],
+    front: Axle,
+    rear: Axle,
+    drag: tuple[float, float],
+) -> tuple[float, float, float, float]:
+    """Body velocities (m/s), yaw rate (rad/s) and force over mass forward (m/s2) after dt."""
+    sine, cosine = tilt
+    turned_vx, turned_vy = _turned(s.vx, s.vy, s.yaw_rate * dt)
+    push = front.drive * cosine - front.side * sine + rear.drive + drag[0]
+    resistance = front.resistance * cosine + rear.resistance
+    per_mass = 1.0 / p.mass  # quotients of constants leave the loop over agents; divisions are what it spends most on
+    vx, change = slowed(turned_vx + dt * per_mass * push, dt * per_mass * resistance)
+    held = change * (p.mass / dt)
+    used = held / maximum(resistance, 1e-9)
+    side_front = front.side * cosine + (front.drive + used * front.resistance) * sine
+    left = (side_front + rear.side + drag[1]) * per_mass
+    turn = (p.cg_to_front * side_front - p.cg_to_rear * rear.side) * (1.0 / p.inertia_z)
+    vy, rate = turned_vy + dt * left, s.yaw_rate + dt * turn
+    # a standing car comes to rest on its contact patches, or it would sway for ever by less and less
+    calm = (vx == 0.0) & (absolute(vy) < CALM_SPEED) & (absolute(rate) < CALM_SPEED)
+    rest = calm & (absolute(left) < CALM_ACCELERATION) & (absolute(turn) < CALM_ACCELERATION)
+    return vx, select(rest, 0.0, vy), select(rest, 0.0, rate), (push + held) * per_mass
+
+
+def _turned(vx: float, vy: float, angle: float) -> tuple[float, float]:
+    """A velocity seen from axes that turn by an angle (rad); its size stays the same to the last digits."""
+    t = 0.5 * angle
+    scale = 1.0 / (1.0 + t * t)
+    sine, cosine = 2.0 * t * scale, (1.0 - t * t) * scale
+    return vx * cosine + vy * sine, vy * cosine - vx * sine
+
+
+def pose(s: State, p: Parameters) -> Pose:
+    """Level on the ground."""
+    qx, qy, qz, qw = yaw_quaternion(s.yaw)
+    sine, cosine = sincos(s.yaw)
+    zero = 0.0 * s.x
+    vx, vy = s.vx * cosine - s.vy * sine, s.vx * sine + s.vy * cosine
+    return Pose(s.x, s.y, s.z, qx, qy, qz, qw, vx, vy, zero, zero, zero, s.yaw_rate)
+
+
+def place(at: Placement, p: Parameters, w: Environment) -> State:
+    """Starts on the ground, wheels straight, rolling at the placement's speed."""
+    zero = 0.0 * at.x
+    ground = w.ground_z + zero
+    turning = at.speed * (1.0 / p.wheel_radius)
+    return State(at.x, at.y, ground, at.yaw, at.speed, zero, zero, zero, zero, zero, zero, turning)
+
+
+def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
+    """Pure pursuit and speed control."""
+    return guided(s.yaw, s.vx, u, p, d)
+
+
+def energy(s: State, p: Parameters, w: Environment) -> float:
+    """Kinetic energy and the potential energy of the ground's height, J."""
+    moving = p.mass * (s.vx * s.vx + s.vy * s.vy) + p.inertia_z * s.yaw_rate * s.yaw_rate
+    return 0.5 * moving + p.mass * w.gravity * s.z
+
+
+MODEL = VehicleModel(
+    kind="car",
+    summary="Dynamic single track: load transfer, magic formula tyres, friction limits",
+    state=State,
+    command=Command,
+    parameters=Parameters,
+    step=step,
+    pose=pose,
+    place=place,
+    guide=guide,
+    energy=energy,
+    order=1,
+    dt_max=0.01,
+    telemetry=("steer", "wheel_speed"),
+    steady=("gear", "handbrake"),
+)

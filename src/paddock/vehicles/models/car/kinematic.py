@@ -1,0 +1,129 @@
+"""Car, level 1: a kinematic bicycle about the centre of gravity, for traffic and planning at modest accelerations.
+
+The wheels roll where they point: no slip, so no understeer and no limit to lateral acceleration. Unused at this level:
+inertia (but in the energy), tracks, height of the centre of gravity, brake bias, drive split and the tyre's side force.
+Friction only limits the force along the car, as tyre_mu times its weight and down-force.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import absolute, clamp, minimum, select, sign, sin, sincos, tan
+from paddock.compute.quaternion import yaw_quaternion
+from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.parts.aero import air_drag, air_speed, down_forces
+from paddock.vehicles.parts.brakes import brake_forces, resisting, slowed
+from paddock.vehicles.parts.car_controls import Command
+from paddock.vehicles.parts.car_guide import guided
+from paddock.vehicles.parts.car_parameters import Parameters
+from paddock.vehicles.parts.drivetrain import drive_force
+from paddock.vehicles.parts.steering import steered
+from paddock.world.columns import Column
+from paddock.world.pose import Environment, Pose
+
+
+class State(NamedTuple):
+    """Position of the centre of gravity over the ground, heading, speed and the wheels."""
+
+    x: Annotated[float, Column("m", "position east")]
+    y: Annotated[float, Column("m", "position north")]
+    z: Annotated[float, Column("m", "height of the ground contact")]
+    yaw: Annotated[float, Column("rad", "heading, counter-clockwise from east")]
+    vx: Annotated[float, Column("m/s", "velocity forward, of the rear axle")]
+    steer: Annotated[float, Column("rad", "road-wheel angle")]
+    wheel_speed: Annotated[float, Column("rad/s", "rotation of the wheels")]
+
+
+def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
+    """Forces change the speed, then the car follows its circle exactly."""
+    steer = steered(s.steer, u.steer, p.steer_max, p.steer_rate_max, dt)
+    vx = _driven(s, u, p, w, dt)
+    speed = 0.5 * (s.vx + vx)
+    side, rate = _turning(speed, steer, p)
+    half = 0.5 * rate * dt
+    sine, cosine = sincos(s.yaw + half)
+    chord = dt * _sinc(half)  # the straight way from end to end of the arc, per speed
+    return State(
+        x=s.x + chord * (speed * cosine - side * sine),
+        y=s.y + chord * (speed * sine + side * cosine),
+        z=w.ground_z + 0.0 * s.x,
+        yaw=s.yaw + dt * rate,
+        vx=vx,
+        steer=steer,
+        wheel_speed=vx * (1.0 / p.wheel_radius),
+    )
+
+
+def _driven(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> float:
+    """The forward speed after dt, m/s."""
+    sine, cosine = sincos(s.yaw)
+    ux, uy = air_speed(s.vx, _turning(s.vx, s.steer, p)[0], sine, cosine, w)
+    down_front, down_rear = down_forces(ux, p, w)
+    load = p.mass * w.gravity + down_front + down_rear
+    mu = p.tyre_mu * w.mu
+    grip = mu * load
+    drive = clamp(drive_force(u.throttle, u.gear, s.vx, p), -grip, grip)
+    front, rear = brake_forces(u, p)
+    # a hard handbrake locks the rear wheels: they cannot give more than their part of the weight allows
+    rear_grip = grip * (p.cg_to_front / (p.cg_to_front + p.cg_to_rear))
+    brake = front + minimum(rear, rear_grip) + p.rolling_resistance * load
+    resistance = resisting(brake, drive, sign(s.vx), grip)
+    impulse = dt * (1.0 / p.mass)  # of a force, as speed; the quotient of constants leaves the loop over agents
+    return slowed(s.vx + impulse * (drive + air_drag(ux, uy, p, w)[0]), impulse * resistance)[0]
+
+
+def _turning(vx: float, steer: float, p: Parameters) -> tuple[float, float]:
+    """Sideways speed of the centre of gravity (m/s, left) and yaw rate (rad/s): slip angle atan(lr / L tan(steer))."""
+    rate = vx * tan(steer) * (1.0 / (p.cg_to_front + p.cg_to_rear))
+    return p.cg_to_rear * rate, rate
+
+
+def _sinc(angle: float) -> float:
+    """sin(angle) / angle, also at 0."""
+    small = absolute(angle) < 1e-4
+    return select(small, 1.0 - angle * angle * (1.0 / 6.0), sin(angle) / select(small, 1.0, angle))
+
+
+def pose(s: State, p: Parameters) -> Pose:
+    """Level on the ground."""
+    qx, qy, qz, qw = yaw_quaternion(s.yaw)
+    sine, cosine = sincos(s.yaw)
+    side, rate = _turning(s.vx, s.steer, p)
+    zero = 0.0 * s.x
+    vx, vy = s.vx * cosine - side * sine, s.vx * sine + side * cosine
+    return Pose(s.x, s.y, s.z, qx, qy, qz, qw, vx, vy, zero, zero, zero, rate)
+
+
+def place(at: Placement, p: Parameters, w: Environment) -> State:
+    """Starts on the ground, wheels straight, rolling at the placement's speed."""
+    return State(at.x, at.y, w.ground_z + 0.0 * at.x, at.yaw, at.speed, 0.0 * at.x, at.speed * (1.0 / p.wheel_radius))
+
+
+def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
+    """Pure pursuit and speed control."""
+    return guided(s.yaw, s.vx, u, p, d)
+
+
+def energy(s: State, p: Parameters, w: Environment) -> float:
+    """Kinetic energy and the potential energy of the ground's height, J."""
+    side, rate = _turning(s.vx, s.steer, p)
+    return 0.5 * p.mass * (s.vx * s.vx + side * side) + 0.5 * p.inertia_z * rate * rate + p.mass * w.gravity * s.z
+
+
+MODEL = VehicleModel(
+    kind="car",
+    summary="Kinematic bicycle: rolls where its wheels point",
+    state=State,
+    command=Command,
+    parameters=Parameters,
+    step=step,
+    pose=pose,
+    place=place,
+    guide=guide,
+    energy=energy,
+    order=1,
+    dt_max=0.05,
+    telemetry=("steer", "wheel_speed"),
+    steady=("gear", "handbrake"),
+)

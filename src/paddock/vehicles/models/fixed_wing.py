@@ -1,0 +1,198 @@
+"""Fixed-wing aircraft: coordinated turns with limited bank, radius and climb; the wind carries it.
+
+Bank is positive with the right wing down, which turns right: the heading (counter-clockwise) then falls.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import asin, clamp, exp, maximum, minimum, select, sincos, sqrt, tan, wrap_angle
+from paddock.compute.quaternion import course, euler_quaternion
+from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.world.columns import Column
+from paddock.world.pose import Environment, Pose
+
+LOITER_BANK = 0.35
+"""rad: a circle of about 85 m radius to the right at 17.5 m/s, flown instead of standing still."""
+
+BANK_GAIN = 1.2
+"""rad of bank for each rad of heading error, when guided: well damped with the default roll lag."""
+
+SLOPE_MAX = 0.7
+"""The steepest climb, as a share of the airspeed, whatever `climb_max` says."""
+
+
+class State(NamedTuple):
+    """Position and velocity in the world, motion through the air."""
+
+    x: Annotated[float, Column("m", "position east")]
+    y: Annotated[float, Column("m", "position north")]
+    z: Annotated[float, Column("m", "position up")]
+    vx: Annotated[float, Column("m/s", "velocity east over the ground")]
+    vy: Annotated[float, Column("m/s", "velocity north over the ground")]
+    vz: Annotated[float, Column("m/s", "velocity up")]
+    yaw: Annotated[float, Column("rad", "heading of the motion through the air")]
+    airspeed: Annotated[float, Column("m/s", "speed through the air")]
+    bank: Annotated[float, Column("rad", "bank, right wing down")]
+    climb: Annotated[float, Column("m/s", "rate of climb through the air")]
+    turn_rate: Annotated[float, Column("rad/s", "rate of the heading, left positive")]
+    bank_rate: Annotated[float, Column("rad/s", "rate of the bank")]
+
+
+class Command(NamedTuple):
+    """Speed, bank and climb wanted. It cannot stop: failsafe and brake fly a level circle at the last speed."""
+
+    speed: Annotated[float, Column("m/s", "wanted airspeed", low=0.0, high=300.0)] = 17.5
+    bank: Annotated[
+        float,
+        Column("rad", "wanted bank, right wing down", low=-1.5, high=1.5, failsafe=LOITER_BANK, brake=LOITER_BANK),
+    ] = 0.0
+    climb: Annotated[float, Column("m/s", "wanted climb", low=-100.0, high=100.0, failsafe=0.0, brake=0.0)] = 0.0
+
+
+class Parameters(NamedTuple):
+    """Envelope and lags of a small aircraft."""
+
+    speed: Annotated[float, Column("m/s", "cruise airspeed", low=1.0, high=300.0)] = 17.5
+    speed_min: Annotated[float, Column("m/s", "slowest airspeed", low=1.0, high=300.0)] = 12.0
+    speed_max: Annotated[float, Column("m/s", "fastest airspeed", low=1.0, high=300.0)] = 25.0
+    turn_radius: Annotated[float, Column("m", "smallest radius of a turn through the air", low=1.0, high=1e5)] = 80.0
+    bank_max: Annotated[float, Column("rad", "largest bank", low=0.01, high=1.4)] = 0.8
+    climb_max: Annotated[float, Column("m/s", "fastest climb and descent", low=0.0, high=100.0)] = 4.0
+    roll_time: Annotated[float, Column("s", "time constant of the bank", low=0.01, high=100.0)] = 0.4
+    speed_time: Annotated[float, Column("s", "time constant of airspeed and climb", low=0.01, high=100.0)] = 1.5
+
+
+def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
+    """First-order lags, integrated exactly; the air path is an arc with the tick's mean speed and mean turn rate."""
+    airspeed, airspeed_mean = lag(s.airspeed, limited_speed(u.speed, p), p.speed_time, dt)
+    climb, climb_mean = lag(s.climb, limited_climb(u.climb, airspeed_mean, p), p.speed_time, dt)
+    bank_wanted = clamp(u.bank, -p.bank_max, p.bank_max)
+    bank, _ = lag(s.bank, bank_wanted, p.roll_time, dt)
+    level = level_speed(airspeed, climb)
+    level_mean = level_speed(airspeed_mean, climb_mean)
+    turn_rate = coordinated_turn(level, bank, p, w)
+    turn = 0.5 * dt * (coordinated_turn(level_speed(s.airspeed, s.climb), s.bank, p, w) + turn_rate)
+
+    chord = level_mean * dt * (1.0 - turn * turn / 24.0)  # sin(a) / a of half the turn, to fourth order
+    sine, cosine = sincos(s.yaw + 0.5 * turn)
+    yaw = wrap_angle(s.yaw + turn)
+    sine_after, cosine_after = sincos(yaw)
+    z = s.z + (climb_mean + w.wind_z) * dt
+    vz = climb + w.wind_z
+    return State(
+        x=s.x + chord * cosine + w.wind_x * dt,
+        y=s.y + chord * sine + w.wind_y * dt,
+        z=maximum(z, w.ground_z),
+        vx=level * cosine_after + w.wind_x,
+        vy=level * sine_after + w.wind_y,
+        vz=select(z < w.ground_z, maximum(vz, 0.0), vz),
+        yaw=yaw,
+        airspeed=airspeed,
+        bank=bank,
+        climb=climb,
+        turn_rate=turn_rate,
+        bank_rate=(bank_wanted - bank) / p.roll_time,
+    )
+
+
+def lag(value: float, target: float, time: float, dt: float) -> tuple[float, float]:
+    """The value after `dt` of approaching the target with a time constant, and its mean on the way; both exact."""
+    left = exp(-dt / time)
+    missing = value - target
+    return target + missing * left, target + missing * (1.0 - left) * (time / dt)
+
+
+def limited_speed(speed: float, p: Parameters) -> float:
+    """An airspeed inside the envelope, m/s."""
+    return maximum(minimum(speed, p.speed_max), p.speed_min)
+
+
+def limited_climb(climb: float, airspeed: float, p: Parameters) -> float:
+    """A rate of climb inside the envelope, m/s."""
+    most = minimum(p.climb_max, SLOPE_MAX * airspeed)
+    return clamp(climb, -most, most)
+
+
+def level_speed(airspeed: float, climb: float) -> float:
+    """The horizontal part of the airspeed, m/s."""
+    return sqrt(maximum(airspeed * airspeed - climb * climb, 0.0))
+
+
+def coordinated_turn(level: float, bank: float, p: Parameters, w: Environment) -> float:
+    """The turn rate of a coordinated turn (rad/s, left positive), never tighter than `turn_radius`."""
+    most = level / p.turn_radius
+    return clamp(-w.gravity * tan(bank) / maximum(level, 0.1), -most, most)
+
+
+def pose(s: State, p: Parameters) -> Pose:
+    """Banked, the nose along the path through the air. The pitch rate of a changing climb is neglected."""
+    pitch = -asin(s.climb / maximum(s.airspeed, 0.1))  # in FLU a raised nose is a negative pitch
+    qx, qy, qz, qw = euler_quaternion(s.bank, pitch, s.yaw)
+    sine_bank, cosine_bank = sincos(s.bank)
+    sine_pitch, cosine_pitch = sincos(pitch)
+    wx = s.bank_rate - s.turn_rate * sine_pitch
+    wy, wz = s.turn_rate * cosine_pitch * sine_bank, s.turn_rate * cosine_pitch * cosine_bank
+    return Pose(s.x, s.y, s.z, qx, qy, qz, qw, s.vx, s.vy, s.vz, wx, wy, wz)
+
+
+def place(at: Placement, p: Parameters, w: Environment) -> State:
+    """Starts wings level at the airspeed given; speed 0 means cruise, for it cannot stand in the air."""
+    sine, cosine = sincos(at.yaw)
+    airspeed = limited_speed(select(at.speed > 0.0, at.speed, p.speed), p)
+    none = 0.0 * at.x
+    return State(
+        x=at.x,
+        y=at.y,
+        z=maximum(at.z, w.ground_z),
+        vx=airspeed * cosine + w.wind_x,
+        vy=airspeed * sine + w.wind_y,
+        vz=w.wind_z + none,
+        yaw=at.yaw,
+        airspeed=airspeed,
+        bank=none,
+        climb=none,
+        turn_rate=none,
+        bank_rate=none,
+    )
+
+
+def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
+    """Bank towards the heading whose track over the ground has the wanted direction; circle if that speed is near 0."""
+    wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
+    hold = wanted < 0.1 * p.speed_min
+    east, north = d.vx / maximum(wanted, 1e-9), d.vy / maximum(wanted, 1e-9)
+    sine, cosine = sincos(s.yaw)
+    level = level_speed(s.airspeed, s.climb)
+    wind_x, wind_y = s.vx - level * cosine, s.vy - level * sine
+    drift = asin((wind_y * east - wind_x * north) / maximum(level, 0.1))  # the crosswind, to the left of the track
+    error = wrap_angle(course(d.vx, d.vy, s.yaw) - drift - s.yaw)
+    through_air = sqrt((d.vx - wind_x) * (d.vx - wind_x) + (d.vy - wind_y) * (d.vy - wind_y))
+    return Command(
+        speed=select(hold, p.speed, limited_speed(through_air, p)),
+        bank=select(hold, minimum(LOITER_BANK, p.bank_max), clamp(-BANK_GAIN * error, -p.bank_max, p.bank_max)),
+        climb=limited_climb(d.vz, s.airspeed, p),
+    )
+
+
+def energy(s: State, p: Parameters, w: Environment) -> float:
+    """Kinetic energy through the air and height above the ground for a unit mass, J/kg."""
+    return 0.5 * s.airspeed * s.airspeed + w.gravity * (s.z - w.ground_z)
+
+
+MODEL = VehicleModel(
+    kind="aircraft",
+    summary="Fixed wing: coordinated turns with limited bank, radius and climb",
+    state=State,
+    command=Command,
+    parameters=Parameters,
+    step=step,
+    pose=pose,
+    place=place,
+    guide=guide,
+    energy=energy,
+    order=2,
+    dt_max=0.05,
+    telemetry=("airspeed", "bank", "climb"),
+)

@@ -1,0 +1,94 @@
+"""Point agent: a mass with limited acceleration and speed, for the largest swarms."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import maximum, minimum, sincos
+from paddock.compute.quaternion import course, length, yaw_quaternion
+from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.world.columns import Column
+from paddock.world.pose import Environment, Pose
+
+
+class State(NamedTuple):
+    """Position and velocity in the world."""
+
+    x: Annotated[float, Column("m", "position east")]
+    y: Annotated[float, Column("m", "position north")]
+    z: Annotated[float, Column("m", "position up")]
+    vx: Annotated[float, Column("m/s", "velocity east")]
+    vy: Annotated[float, Column("m/s", "velocity north")]
+    vz: Annotated[float, Column("m/s", "velocity up")]
+    yaw: Annotated[float, Column("rad", "heading")]
+
+
+class Command(NamedTuple):
+    """The velocity wanted."""
+
+    vx: Annotated[float, Column("m/s", "wanted velocity east", failsafe=0.0, brake=0.0)] = 0.0
+    vy: Annotated[float, Column("m/s", "wanted velocity north", failsafe=0.0, brake=0.0)] = 0.0
+    vz: Annotated[float, Column("m/s", "wanted velocity up", failsafe=0.0, brake=0.0)] = 0.0
+
+
+class Parameters(NamedTuple):
+    """Limits."""
+
+    speed_max: Annotated[float, Column("m/s", "top speed", low=1e-3, high=1e4)] = 10.0
+    acceleration_max: Annotated[float, Column("m/s2", "largest acceleration", low=1e-3, high=1e4)] = 5.0
+
+
+def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
+    """Approach the wanted velocity with at most `acceleration_max`; the position follows by the trapezoidal rule."""
+    wanted = length(u.vx, u.vy, u.vz)
+    scale = minimum(1.0, p.speed_max / maximum(wanted, 1e-9))
+    dx, dy, dz = u.vx * scale - s.vx, u.vy * scale - s.vy, u.vz * scale - s.vz
+    share = minimum(1.0, p.acceleration_max * dt / maximum(length(dx, dy, dz), 1e-9))
+    vx, vy, vz = s.vx + share * dx, s.vy + share * dy, s.vz + share * dz
+    return State(
+        x=s.x + 0.5 * dt * (s.vx + vx),
+        y=s.y + 0.5 * dt * (s.vy + vy),
+        z=maximum(s.z + 0.5 * dt * (s.vz + vz), w.ground_z),
+        vx=vx,
+        vy=vy,
+        vz=vz,
+        yaw=course(vx, vy, s.yaw),
+    )
+
+
+def pose(s: State, p: Parameters) -> Pose:
+    """Level, pointing where it moves."""
+    qx, qy, qz, qw = yaw_quaternion(s.yaw)
+    return Pose(s.x, s.y, s.z, qx, qy, qz, qw, s.vx, s.vy, s.vz, 0.0 * s.x, 0.0 * s.x, 0.0 * s.x)
+
+
+def place(at: Placement, p: Parameters, w: Environment) -> State:
+    """Starts at the placement, moving along its heading."""
+    sine, cosine = sincos(at.yaw)
+    return State(at.x, at.y, at.z, at.speed * cosine, at.speed * sine, 0.0 * at.x, at.yaw)
+
+
+def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
+    """The wanted velocity is the command."""
+    return Command(d.vx, d.vy, d.vz)
+
+
+def energy(s: State, p: Parameters, w: Environment) -> float:
+    """Kinetic energy of a unit mass, J/kg."""
+    return 0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz)
+
+
+MODEL = VehicleModel(
+    kind="agent",
+    summary="Point mass with limited acceleration and speed",
+    state=State,
+    command=Command,
+    parameters=Parameters,
+    step=step,
+    pose=pose,
+    place=place,
+    guide=guide,
+    energy=energy,
+    order=1,
+    dt_max=0.1,
+)

@@ -1,0 +1,138 @@
+"""Differential-drive rover: two driven wheels with limited speed and acceleration, no slip.
+
+The defaults are an indoor robot with a wheel base of 0.15 m.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import absolute, clamp, cos, maximum, minimum, select, sin, sincos, sqrt, wrap_angle
+from paddock.compute.quaternion import course, yaw_quaternion
+from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.world.columns import Column
+from paddock.world.pose import Environment, Pose
+
+TURN_GAIN = 3.0
+"""rad/s of turn rate for each rad of heading error, when guided."""
+
+
+class State(NamedTuple):
+    """Pose on the ground, motion, and the surface speed of the two wheels."""
+
+    x: Annotated[float, Column("m", "position east of the middle of the axle")]
+    y: Annotated[float, Column("m", "position north of the middle of the axle")]
+    z: Annotated[float, Column("m", "position up: the height of the ground")]
+    yaw: Annotated[float, Column("rad", "heading")]
+    speed: Annotated[float, Column("m/s", "speed along the heading, negative backwards")]
+    turn_rate: Annotated[float, Column("rad/s", "turn rate, positive to the left")]
+    wheel_left: Annotated[float, Column("m/s", "surface speed of the left wheel")]
+    wheel_right: Annotated[float, Column("m/s", "surface speed of the right wheel")]
+
+
+class Command(NamedTuple):
+    """The motion wanted."""
+
+    speed: Annotated[float, Column("m/s", "wanted speed, negative backwards", failsafe=0.0, brake=0.0)] = 0.0
+    turn_rate: Annotated[float, Column("rad/s", "wanted turn rate, left positive", failsafe=0.0, brake=0.0)] = 0.0
+
+
+class Parameters(NamedTuple):
+    """Size and limits."""
+
+    wheel_base: Annotated[float, Column("m", "distance between the wheels", low=1e-3, high=100.0)] = 0.15
+    speed_max: Annotated[float, Column("m/s", "top speed, of each wheel too", low=1e-3, high=1e3)] = 1.0
+    turn_rate_max: Annotated[float, Column("rad/s", "largest turn rate", low=1e-3, high=1e3)] = 2.0
+    acceleration_max: Annotated[float, Column("m/s2", "largest change of speed", low=1e-3, high=1e4)] = 1.0
+    turn_acceleration_max: Annotated[float, Column("rad/s2", "largest change of turn rate", low=1e-3, high=1e4)] = 4.0
+
+
+def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
+    """Ramp to the wanted motion and follow an arc with the tick's mean speed and mean turn rate.
+
+    A wheel that would be too fast costs forward speed, never the turn. While a wheel is saturated, turning faster takes
+    speed away; the turn may therefore change no faster than `acceleration_max` lets the speed follow.
+    """
+    half_base = 0.5 * p.wheel_base
+    turn_limit = minimum(p.turn_rate_max, p.speed_max / half_base)
+    turn_wanted = clamp(u.turn_rate, -turn_limit, turn_limit)
+    turn_gain_max = minimum(p.turn_acceleration_max, p.acceleration_max / half_base)
+    turn_rate, turn_mean = ramp(s.turn_rate, turn_wanted, turn_gain_max * dt)
+
+    room_wanted = p.speed_max - half_base * absolute(turn_wanted)
+    ramped, ramped_mean = ramp(s.speed, clamp(u.speed, -room_wanted, room_wanted), p.acceleration_max * dt)
+    room = maximum(p.speed_max - half_base * absolute(turn_rate), 0.0)
+    speed = clamp(ramped, -room, room)
+    speed_mean = select(absolute(ramped) <= room, ramped_mean, 0.5 * (s.speed + speed))
+
+    half_turn = 0.5 * turn_mean * dt
+    chord = speed_mean * dt * sine_ratio(half_turn)
+    sine, cosine = sincos(s.yaw + half_turn)
+    return State(
+        x=s.x + chord * cosine,
+        y=s.y + chord * sine,
+        z=w.ground_z + 0.0 * s.z,
+        yaw=wrap_angle(s.yaw + turn_mean * dt),
+        speed=speed,
+        turn_rate=turn_rate,
+        wheel_left=speed - half_base * turn_rate,
+        wheel_right=speed + half_base * turn_rate,
+    )
+
+
+def ramp(value: float, target: float, most: float) -> tuple[float, float]:
+    """The value moved towards a target by at most `most`, and its mean over the tick, even if the ramp ends within."""
+    missing = target - value
+    change = clamp(missing, -most, most)
+    share = minimum(absolute(missing) / most, 1.0)
+    return value + change, value + change * (1.0 - 0.5 * share)
+
+
+def sine_ratio(x: float) -> float:
+    """sin(x) / x, also at 0: the chord of an arc relative to its length."""
+    small = absolute(x) < 1e-3
+    return select(small, 1.0 - x * x / 6.0 * (1.0 - x * x / 20.0), sin(x) / select(small, 1.0, x))
+
+
+def pose(s: State, p: Parameters) -> Pose:
+    """Level on the ground, moving along its heading."""
+    qx, qy, qz, qw = yaw_quaternion(s.yaw)
+    sine, cosine = sincos(s.yaw)
+    none = 0.0 * s.x
+    return Pose(s.x, s.y, s.z, qx, qy, qz, qw, s.speed * cosine, s.speed * sine, none, none, none, s.turn_rate)
+
+
+def place(at: Placement, p: Parameters, w: Environment) -> State:
+    """Starts on the ground, driving straight ahead, at most at top speed."""
+    speed = clamp(at.speed, -p.speed_max, p.speed_max)
+    return State(at.x, at.y, w.ground_z + 0.0 * at.z, at.yaw, speed, 0.0 * at.x, speed, speed)
+
+
+def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
+    """Turn towards the wanted velocity, and drive the faster the better the heading fits; stand still if it is zero."""
+    wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
+    error = wrap_angle(course(d.vx, d.vy, s.yaw) - s.yaw)
+    turn_rate = clamp(TURN_GAIN * error, -p.turn_rate_max, p.turn_rate_max)
+    return Command(speed=wanted * maximum(cos(error), 0.0), turn_rate=turn_rate)
+
+
+def energy(s: State, p: Parameters, w: Environment) -> float:
+    """Kinetic energy for a unit mass that sits on the wheels, J/kg."""
+    return 0.25 * (s.wheel_left * s.wheel_left + s.wheel_right * s.wheel_right)
+
+
+MODEL = VehicleModel(
+    kind="rover",
+    summary="Differential drive: two wheels with limited speed and acceleration",
+    state=State,
+    command=Command,
+    parameters=Parameters,
+    step=step,
+    pose=pose,
+    place=place,
+    guide=guide,
+    energy=energy,
+    order=2,  # while it speeds up in a turn; straight ramps and steady arcs are exact
+    dt_max=0.1,
+    telemetry=("wheel_left", "wheel_right"),
+)

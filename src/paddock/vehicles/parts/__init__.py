@@ -1,0 +1,1 @@
+"""Parts that several models share: scalar, branch-free functions."""

@@ -1,0 +1,206 @@
+"""A quadrotor's flight controller: from sticks or setpoints to motor thrusts, with the memory it carries on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from paddock.compute.math import absolute, clamp, exp, maximum, select, sqrt, tan
+from paddock.compute.quaternion import unrotate
+from paddock.vehicles.parts.flight_control import (
+    ACRO,
+    ALTITUDE,
+    GOTO,
+    HORIZON,
+    HORIZON_RANGE,
+    POSITION,
+    approach_speed,
+    climb_stick,
+    heading_error,
+    held,
+    limited,
+    rate_loop,
+    stick_direction,
+    tilt_error,
+)
+from paddock.vehicles.parts.mixer import Mix, mix
+from paddock.vehicles.parts.quad_columns import Command, Parameters, State
+from paddock.vehicles.parts.rates import actual_rate
+from paddock.world.pose import Environment
+
+TRIM_MAX = 6.0
+"""m/s2: largest I term of the velocity loop, enough for a strong wind."""
+
+
+class Axes(NamedTuple):
+    """The attitude as the controller needs it: upward component of the body's z axis, heading as cosine and sine."""
+
+    up: float
+    cosine: float
+    sine: float
+
+
+class Guidance(NamedTuple):
+    """What the position and velocity loops want, and the velocity error that their trim integrates."""
+
+    ax: float  # m/s2 east
+    ay: float
+    az: float
+    hold_x: float  # m, the position held
+    hold_y: float
+    hold_z: float
+    error_x: float  # m/s
+    error_y: float
+    error_z: float
+
+
+class Rates(NamedTuple):
+    """Wanted body rates, rad/s."""
+
+    x: float
+    y: float
+    z: float
+
+
+class Control(NamedTuple):
+    """Motor thrusts and the controller's memory for the next tick."""
+
+    mix: Mix
+    rate_x: float
+    rate_y: float
+    rate_z: float
+    gyro_x: float
+    gyro_y: float
+    gyro_z: float
+    integral_x: float
+    integral_y: float
+    integral_z: float
+    trim_x: float
+    trim_y: float
+    trim_z: float
+    hold_x: float
+    hold_y: float
+    hold_z: float
+
+
+def control(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Control:
+    """One pass through all loops."""
+    a = axes(s)
+    g = guidance(s, u, p, a, dt)
+    lift = maximum(g.az + w.gravity, 0.2 * w.gravity)
+    want = wanted_rates(s, u, p, a, g, lift)
+    return rate_control(s, p, collective(u, p, a, lift), want, g, u, dt)
+
+
+def axes(s: State) -> Axes:
+    """The attitude without any trigonometry."""
+    fx = 1.0 - 2.0 * (s.qy * s.qy + s.qz * s.qz)
+    fy = 2.0 * (s.qx * s.qy + s.qw * s.qz)
+    norm = 1.0 / maximum(sqrt(fx * fx + fy * fy), 1e-6)
+    return Axes(1.0 - 2.0 * (s.qx * s.qx + s.qy * s.qy), fx * norm, fy * norm)
+
+
+def guidance(s: State, u: Command, p: Parameters, a: Axes, dt: float) -> Guidance:
+    """Position and velocity loops: sticks in altitude and position mode, setpoints in velocity and goto mode."""
+    by_stick = (u.mode == ALTITUDE) | (u.mode == POSITION)
+    goto = u.mode == GOTO
+    # the velocity that the sticks or the setpoint ask for
+    forward, left = u.pitch * p.speed_max, -u.roll * p.speed_max
+    stick_vx, stick_vy = a.cosine * forward - a.sine * left, a.sine * forward + a.cosine * left
+    ask_x = select(by_stick, stick_vx, u.vx)
+    ask_y = select(by_stick, stick_vy, u.vy)
+    ask_z = select(by_stick, climb_stick(u.throttle) * p.climb_max, u.vz)
+    # the position to close in on: held under sticks, given in goto, none (the vehicle's own) in velocity mode
+    hold_x = select(by_stick, held(s.hold_x, s.x, ask_x, dt), s.x)
+    hold_y = select(by_stick, held(s.hold_y, s.y, ask_y, dt), s.y)
+    hold_z = select(by_stick, held(s.hold_z, s.z, ask_z, dt), s.z)
+    gap_x = select(goto, u.x, hold_x) - s.x
+    gap_y = select(goto, u.y, hold_y) - s.y
+    gap_z = select(goto, u.z, hold_z) - s.z
+    distance = sqrt(gap_x * gap_x + gap_y * gap_y)
+    closing = approach_speed(distance, p.position_p, 0.5 * p.acceleration_max) / maximum(distance, 1e-9)
+    vx, vy = limited(ask_x + closing * gap_x, ask_y + closing * gap_y, p.speed_max)
+    vz = clamp(ask_z + p.position_p * gap_z, -p.climb_max, p.climb_max)
+    ex, ey, ez = vx - s.vx, vy - s.vy, vz - s.vz
+    return Guidance(
+        ax=p.velocity_p * ex + s.trim_x,
+        ay=p.velocity_p * ey + s.trim_y,
+        az=p.velocity_p * ez + s.trim_z,
+        hold_x=hold_x,
+        hold_y=hold_y,
+        hold_z=hold_z,
+        error_x=ex,
+        error_y=ey,
+        error_z=ez,
+    )
+
+
+def wanted_rates(s: State, u: Command, p: Parameters, a: Axes, g: Guidance, lift: float) -> Rates:
+    """Body rates: the sticks in acro, the attitude error elsewhere, a blend of both in horizon."""
+    by_vector = u.mode >= POSITION
+    ax, ay = limited(g.ax, g.ay, lift * tan(p.angle_max))
+    size = 1.0 / sqrt(ax * ax + ay * ay + lift * lift)
+    sx, sy, sz = stick_direction(u.roll, u.pitch, p.angle_max)
+    dx = select(by_vector, ax * size, a.cosine * sx - a.sine * sy)
+    dy = select(by_vector, ay * size, a.sine * sx + a.cosine * sy)
+    dz = select(by_vector, lift * size, sz)
+    ex, ey = tilt_error(*unrotate(s.qx, s.qy, s.qz, s.qw, dx, dy, dz))
+    stick = maximum(absolute(u.roll), absolute(u.pitch))
+    blend = maximum(1.0 - stick / HORIZON_RANGE, 0.0)
+    level = select(u.mode == HORIZON, blend, select(u.mode == ACRO, 0.0, 1.0))
+    turn = p.yaw_p * heading_error(u.heading, a.cosine, a.sine)
+    return Rates(
+        level * p.angle_p * ex + (1.0 - level) * actual_rate(u.roll, p.rate_center, p.rate_max, p.rate_expo),
+        level * p.angle_p * ey + (1.0 - level) * actual_rate(u.pitch, p.rate_center, p.rate_max, p.rate_expo),
+        select(u.mode == GOTO, turn, actual_rate(u.yaw, p.rate_center, p.rate_max, p.rate_expo)),
+    )
+
+
+def collective(u: Command, p: Parameters, a: Axes, lift: float) -> float:
+    """Share of the full thrust: what the height loop wants, compensated for tilt, or the throttle stick."""
+    height = p.mass * lift / (4.0 * p.thrust_max * maximum(a.up, 0.5))
+    return select(u.mode >= ALTITUDE, height, u.throttle)
+
+
+def rate_control(s: State, p: Parameters, thrust: float, want: Rates, g: Guidance, u: Command, dt: float) -> Control:
+    """Rate loop and mixer; integrals stand still where the mixer could not give what they ask for."""
+    smooth = 1.0 - exp(-dt / p.smoothing_time)
+    low_pass = 1.0 - exp(-dt / p.filter_time)
+    rate_x, rate_y = s.rate_x + smooth * (want.x - s.rate_x), s.rate_y + smooth * (want.y - s.rate_y)
+    rate_z = s.rate_z + smooth * (want.z - s.rate_z)
+    gyro_x, gyro_y = s.gyro_x + low_pass * (s.wx - s.gyro_x), s.gyro_y + low_pass * (s.wy - s.gyro_y)
+    gyro_z = s.gyro_z + low_pass * (s.wz - s.gyro_z)
+    feed = 1.0 / p.smoothing_time
+    ax = rate_loop(rate_x, s.wx, gyro_x, s.integral_x, feed * (want.x - rate_x), p)
+    ay = rate_loop(rate_y, s.wy, gyro_y, s.integral_y, feed * (want.y - rate_y), p)
+    az = rate_loop(rate_z, s.wz, gyro_z, s.integral_z, feed * (want.z - rate_z), p)
+    full = 4.0 * p.thrust_max
+    lever = 0.7071067811865476 * p.arm
+    m = mix(
+        thrust,
+        ax * p.inertia_x / (full * lever),
+        ay * p.inertia_y / (full * lever),
+        az * p.inertia_z / (full * p.torque_ratio),
+    )
+    running = select(u.armed > 0.5, 1.0, 0.0)
+    tilt_gain = running * select(m.tilt_scale < 1.0, 0.0, p.rate_i * dt)
+    yaw_gain = running * select(m.yaw_cut == 0.0, p.rate_i * dt, 0.0)
+    trim_gain = running * select(u.mode >= ALTITUDE, p.velocity_i * dt, 0.0)
+    keep = running * select(u.mode >= ALTITUDE, 1.0, 0.0)
+    return Control(
+        mix=m,
+        rate_x=rate_x,
+        rate_y=rate_y,
+        rate_z=rate_z,
+        gyro_x=gyro_x,
+        gyro_y=gyro_y,
+        gyro_z=gyro_z,
+        integral_x=running * clamp(s.integral_x + tilt_gain * (rate_x - s.wx), -100.0, 100.0),
+        integral_y=running * clamp(s.integral_y + tilt_gain * (rate_y - s.wy), -100.0, 100.0),
+        integral_z=running * clamp(s.integral_z + yaw_gain * (rate_z - s.wz), -30.0, 30.0),
+        trim_x=keep * clamp(s.trim_x + trim_gain * clamp(g.error_x, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
+        trim_y=keep * clamp(s.trim_y + trim_gain * clamp(g.error_y, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
+        trim_z=keep * clamp(s.trim_z + trim_gain * clamp(g.error_z, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
+        hold_x=g.hold_x,
+        hold_y=g.hold_y,
+        hold_z=g.hold_z,
+    )

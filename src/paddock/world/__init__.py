@@ -1,0 +1,1 @@
+"""What is true: fleets, ids, clock, frames, transforms, snapshots, save and restore."""

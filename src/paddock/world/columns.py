@@ -1,0 +1,98 @@
+"""Named tuples as column lists: every field carries its unit, its meaning and its range.
+
+class State(NamedTuple):
+    x: Annotated[float, Column("m", "position east")] = 0.0
+
+A model's state, command and parameters, a behaviour's options and memory, a sensor's readings: all are declared like
+this, and a fleet stores each as one array of columns x capacity in the order of the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import inf, isfinite
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one column means."""
+
+    unit: str  # SI symbol; "" for pure numbers, "0/1" for switches
+    meaning: str
+    low: float = -inf
+    high: float = inf
+    failsafe: float | None = None  # of a command: the value after a timeout; None holds the last one
+    brake: float | None = None  # of a command: the value that stops the vehicle; None holds the last one
+    choices: tuple[str, ...] = ()  # names of the values 0, 1, 2, ..., which users may write instead
+    name: str = ""
+    default: float | None = None
+
+
+@cache
+def columns_of(tuple_class: type) -> tuple[Column, ...]:
+    """The columns that a named tuple class declares, in order."""
+    hints = get_type_hints(tuple_class, include_extras=True)
+    defaults = getattr(tuple_class, "_field_defaults", {})
+    columns = []
+    for name in tuple_class._fields:  # type: ignore[attr-defined]
+        found = [a for a in get_args(hints[name])[1:] if isinstance(a, Column)]
+        if not found:
+            raise PaddockError(
+                f"{tuple_class.__module__}.{tuple_class.__qualname__}.{name} has no Column with its unit"
+            )
+        given = {k: v for k, v in vars(found[0]).items() if k not in ("name", "default")}
+        columns.append(Column(**given, name=name, default=defaults.get(name)))
+    return tuple(columns)
+
+
+@cache
+def column_index(tuple_class: type) -> dict[str, int]:
+    """Field name -> row."""
+    return {name: k for k, name in enumerate(tuple_class._fields)}  # type: ignore[attr-defined]
+
+
+@cache
+def defaults_of(tuple_class: type) -> Floats:
+    """The default values as a read-only array; a field without one is NaN."""
+    values = np.array([np.nan if c.default is None else float(c.default) for c in columns_of(tuple_class)])
+    values.flags.writeable = False
+    return values
+
+
+def filled(tuple_class: type, given: Mapping[str, Any], what: str, where: str = "") -> Floats:
+    """The values of a named tuple class: its defaults, overridden by what was given; names and ranges are checked."""
+    rows = column_index(tuple_class)
+    values = defaults_of(tuple_class).copy()
+    for name, value in given.items():
+        if name not in rows:
+            raise unknown_name(what, name, rows, where)
+        values[rows[name]] = checked(columns_of(tuple_class)[rows[name]], value, what, where)
+    missing = [name for name, row in rows.items() if np.isnan(values[row])]
+    if missing:
+        raise InvalidValueError(f"{where + ': ' if where else ''}{what} {missing[0]!r} has no default: give a value")
+    return values
+
+
+def checked(column: Column, value: Any, what: str, where: str = "") -> float:
+    """The value as a float if it is finite and inside the column's range."""
+    place = f"{where}: " if where else ""
+    if isinstance(value, str) and column.choices:
+        if value not in column.choices:
+            raise unknown_name(f"{what} {column.name}", value, column.choices, where)
+        return float(column.choices.index(value))
+    if isinstance(value, bool | int | float | np.number) and isfinite(value):
+        if column.low <= value <= column.high:
+            return float(value)
+        allowed = f"{column.low:g} to {column.high:g} {column.unit}".rstrip()
+        raise InvalidValueError(f"{place}{what} {column.name!r} must lie in {allowed}, not {value:g}")
+    raise InvalidValueError(f"{place}{what} {column.name!r} must be a finite number, not {value!r}")

@@ -1,0 +1,133 @@
+"""A fleet: vehicles of one model, stored as tables of columns x capacity.
+
+Rows `[:, :n]` are the vehicles, in the order in which they joined. Capacity doubles when it runs out; removal closes
+the gap and keeps the order, so that everything that visits vehicles in order stays deterministic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.errors import PaddockError
+from paddock.world.columns import Floats, column_index, defaults_of
+from paddock.world.streams import stream_ids
+
+Ints = NDArray[np.int64]
+NEVER = -1
+"""Tick of the last command of a vehicle that has had none."""
+
+
+class Fleet:
+    """Arrays of one fleet. Tables are (columns, capacity); vectors are (capacity,)."""
+
+    def __init__(self, name: str, state: type, command: type, capacity: int = 1, single: bool = False) -> None:
+        self.name = name
+        self.state_fields = state
+        self.command_fields = command
+        self.single = single  # one vehicle that bears the fleet's own name, instead of members name[0], name[1], ...
+        self.n = 0
+        self.next_member = 0
+        self.capacity = max(1, capacity)
+        self.tables: dict[str, NDArray[Any]] = {
+            "state": np.zeros((len(column_index(state)), self.capacity)),
+            "command": np.zeros((len(column_index(command)), self.capacity)),
+            "ids": np.zeros(self.capacity, np.int64),
+            "members": np.zeros(self.capacity, np.int64),
+            "streams": np.zeros(self.capacity, np.int64),
+            "commanded": np.full(self.capacity, NEVER, np.int64),
+            "failed": np.zeros(self.capacity, np.int64),
+        }
+
+    @property
+    def state(self) -> Floats:
+        """State columns x capacity."""
+        return self.tables["state"]
+
+    @property
+    def command(self) -> Floats:
+        """Command columns x capacity."""
+        return self.tables["command"]
+
+    @property
+    def ids(self) -> Ints:
+        """Vehicle ids (n,)."""
+        return self.tables["ids"][: self.n]
+
+    @property
+    def members(self) -> Ints:
+        """Member numbers (n,): 17 for `scouts[17]`; they stay when others leave."""
+        return self.tables["members"][: self.n]
+
+    @property
+    def streams(self) -> Ints:
+        """Random streams (n,)."""
+        return self.tables["streams"][: self.n]
+
+    def add_table(self, name: str, columns: int, defaults: Floats | None = None) -> None:
+        """A further table that grows and shrinks with the fleet (behaviour memory, varying parameters)."""
+        table = np.zeros((columns, self.capacity))
+        if defaults is not None:
+            table[:] = defaults[:, None]
+        self.tables[name] = table
+
+    def add(self, ids: Ints, state: Floats) -> slice:
+        """Append vehicles with these ids and states (columns, k); returns their rows. Commands take their defaults."""
+        count = len(ids)
+        self.reserve(self.n + count)
+        rows = slice(self.n, self.n + count)
+        self.n += count
+        members = np.arange(self.next_member, self.next_member + count)
+        self.next_member += count
+        self.state[:, rows] = state
+        self.command[:, rows] = defaults_of(self.command_fields)[:, None]
+        self.tables["ids"][rows] = ids
+        self.tables["members"][rows] = members
+        self.tables["streams"][rows] = stream_ids(self.name, members)
+        self.tables["commanded"][rows] = NEVER
+        self.tables["failed"][rows] = 0
+        return rows
+
+    def reserve(self, needed: int) -> None:
+        """Double the capacity until it holds `needed` vehicles."""
+        if needed <= self.capacity:
+            return
+        capacity = self.capacity
+        while capacity < needed:
+            capacity *= 2
+        for name, table in self.tables.items():
+            grown = np.zeros((*table.shape[:-1], capacity), table.dtype)
+            grown[..., : self.n] = table[..., : self.n]
+            self.tables[name] = grown
+        self.capacity = capacity
+
+    def keep(self, rows: Ints) -> None:
+        """Keep only these rows, in their order."""
+        for table in self.tables.values():
+            table[..., : len(rows)] = table[..., rows]
+        self.n = len(rows)
+
+    def row_of(self, member: int) -> int | None:
+        """The row of a member number, if it is still there."""
+        row = int(np.searchsorted(self.members, member))
+        return row if row < self.n and self.members[row] == member else None
+
+    def vehicle_name(self, row: int) -> str:
+        """`red`, or `scouts[17]`."""
+        return self.name if self.single else f"{self.name}[{self.members[row]}]"
+
+    def save(self) -> dict[str, Any]:
+        """Everything that [:, :n] holds."""
+        tables = {name: table[..., : self.n] for name, table in self.tables.items()}
+        return {"n": self.n, "next_member": self.next_member, "tables": tables}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Exactly what was saved."""
+        if saved["tables"].keys() != self.tables.keys():
+            raise PaddockError(f"fleet {self.name!r} was saved with other tables: {sorted(saved['tables'])}")
+        self.reserve(saved["n"])
+        self.n, self.next_member = saved["n"], saved["next_member"]
+        for name, table in saved["tables"].items():
+            self.tables[name][..., : self.n] = table

@@ -1,0 +1,278 @@
+"""One moment of the world, immutable and yours to keep: `snap["red"].position`, `snap.fleet("scouts").position`.
+
+All arrays are views of the snapshot's one buffer: they cost nothing to make, cannot be written to (nor be made
+writable), and any one of them keeps the whole buffer from being used again. Copy what you keep for long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import SupportsIndex
+
+import numpy as np
+
+from paddock.errors import PaddockError, suggestion
+from paddock.world.columns import Floats
+from paddock.world.layout import FleetLayout, Ints, Layout, Names
+from paddock.world.pool import BufferPool, Bytes, frozen
+from paddock.world.rotation import euler_from_quaternion
+
+POSITION, ORIENTATION, VELOCITY, ANGULAR_VELOCITY = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
+"""Rows of a block; the order of Pose's fields."""
+
+
+class _Suggesting:
+    """Errors for attributes that do not exist say what was probably meant."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> object:
+        """Only called for an attribute that is not there."""
+        kind = type(self).__name__
+        if name.startswith("_"):
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+        if name in self._keys():
+            raise AttributeError(f"{kind} has no attribute {name!r}; write [{name!r}]")
+        public = [attribute for attribute in dir(type(self)) if not attribute.startswith("_")]
+        raise AttributeError(f"{kind} has no attribute {name!r}; {suggestion(name, public)}")
+
+    def _keys(self) -> tuple[str, ...]:
+        """What may stand in square brackets."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class VehicleSnapshot(_Suggesting):
+    """One vehicle at one moment; world ENU, body FLU."""
+
+    layout: FleetLayout
+    block: Floats  # (columns, n) of its fleet
+    row: int
+
+    @property
+    def name(self) -> str:
+        """`red`, or `scouts[17]`."""
+        return self.layout.vehicle_name(self.row)
+
+    @property
+    def id(self) -> int:
+        """Unique in the run, never used again."""
+        return int(self.layout.ids[self.row])
+
+    @property
+    def kind(self) -> str:
+        """Car, drone, rover, ..."""
+        return self.layout.kind
+
+    @property
+    def model(self) -> str:
+        """The name of its model."""
+        return self.layout.model
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What may be asked for in square brackets."""
+        return self.layout.columns
+
+    @property
+    def position(self) -> Floats:
+        """(3,) m."""
+        return self.block[POSITION, self.row]
+
+    @property
+    def orientation(self) -> Floats:
+        """(4,) quaternion x, y, z, w, body to world."""
+        return self.block[ORIENTATION, self.row]
+
+    @property
+    def velocity(self) -> Floats:
+        """(3,) m/s, world."""
+        return self.block[VELOCITY, self.row]
+
+    @property
+    def angular_velocity(self) -> Floats:
+        """(3,) rad/s, body."""
+        return self.block[ANGULAR_VELOCITY, self.row]
+
+    @property
+    def speed(self) -> float:
+        """The length of the velocity, m/s."""
+        return float(np.linalg.norm(self.velocity))
+
+    @property
+    def yaw(self) -> float:
+        """Heading, rad, counter-clockwise from east."""
+        return float(euler_from_quaternion(self.orientation)[2])
+
+    def __getitem__(self, column: str) -> float:
+        """The value of any column, in its unit."""
+        return float(self.block[self.layout.column(column), self.row])
+
+    def __repr__(self) -> str:
+        """Name, model and position."""
+        x, y, z = self.position
+        return f"<{self.name} ({self.model}) at {x:.3f}, {y:.3f}, {z:.3f} m>"
+
+    def _keys(self) -> tuple[str, ...]:
+        return self.columns
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FleetSnapshot(_Suggesting):
+    """All vehicles of a fleet at one moment, as arrays; world ENU, body FLU."""
+
+    layout: FleetLayout
+    block: Floats  # (columns, n)
+
+    @property
+    def name(self) -> str:
+        """The fleet's name."""
+        return self.layout.name
+
+    @property
+    def kind(self) -> str:
+        """Car, drone, rover, ..."""
+        return self.layout.kind
+
+    @property
+    def model(self) -> str:
+        """The name of the fleet's model."""
+        return self.layout.model
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What may be asked for in square brackets."""
+        return self.layout.columns
+
+    @property
+    def ids(self) -> Ints:
+        """(n,) unique in the run, never used again."""
+        return self.layout.ids
+
+    @property
+    def members(self) -> Ints:
+        """(n,) the k of each vehicle's name `fleet[k]`."""
+        return self.layout.members
+
+    @property
+    def names(self) -> Names:
+        """(n,) the names, each made when asked for."""
+        return Names((self.layout,))
+
+    @property
+    def position(self) -> Floats:
+        """(n, 3) m."""
+        return self.block[POSITION].T
+
+    @property
+    def orientation(self) -> Floats:
+        """(n, 4) quaternions x, y, z, w, body to world."""
+        return self.block[ORIENTATION].T
+
+    @property
+    def velocity(self) -> Floats:
+        """(n, 3) m/s, world."""
+        return self.block[VELOCITY].T
+
+    @property
+    def angular_velocity(self) -> Floats:
+        """(n, 3) rad/s, body."""
+        return self.block[ANGULAR_VELOCITY].T
+
+    def __getitem__(self, column: str) -> Floats:
+        """(n,) any column, in its unit."""
+        values: Floats = self.block[self.layout.column(column)]
+        return values
+
+    def __len__(self) -> int:
+        """How many vehicles."""
+        return self.layout.n
+
+    def __repr__(self) -> str:
+        """Name, model and count."""
+        return f"<fleet {self.name!r} of {len(self)} {self.model}>"
+
+    def _keys(self) -> tuple[str, ...]:
+        return self.columns
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Snapshot(_Suggesting):
+    """The public columns of every vehicle after one tick. len() counts vehicles, iterating gives fleets."""
+
+    tick: int
+    time: float  # s since the start of the run
+    run: int  # counts resets
+    layout: Layout
+    buffer: Bytes  # (nbytes,) read-only; what the blocks are views of
+
+    @property
+    def roster(self) -> int:
+        """Changes whenever a vehicle comes or goes."""
+        return self.layout.roster
+
+    @property
+    def fleets(self) -> tuple[str, ...]:
+        """The names of the fleets."""
+        return tuple(fleet.name for fleet in self.layout.fleets)
+
+    def fleet(self, name: str) -> FleetSnapshot:
+        """A fleet by name; a single vehicle is a fleet of one."""
+        return self._fleet(self.layout.fleet_index(name))
+
+    def names(self) -> Names:
+        """The names of all vehicles, fleet by fleet."""
+        return self.layout.names
+
+    def __getitem__(self, vehicle: str | SupportsIndex) -> VehicleSnapshot:
+        """A vehicle by its name (`red`, `scouts[17]`) or its id."""
+        fleet, row = self.layout.find(vehicle)
+        return VehicleSnapshot(self.layout.fleets[fleet], self.layout.block(self.buffer, fleet), row)
+
+    def __contains__(self, vehicle: object) -> bool:
+        """Whether there is a vehicle of this name or id."""
+        try:
+            self.layout.find(vehicle)  # type: ignore[arg-type]
+        except PaddockError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[FleetSnapshot]:
+        """The fleets in order."""
+        return map(self._fleet, range(len(self.layout.fleets)))
+
+    def __len__(self) -> int:
+        """How many vehicles."""
+        return self.layout.vehicles
+
+    def __bool__(self) -> bool:
+        """Always true: `if snap` asks whether there is a snapshot, not whether it has vehicles."""
+        return True
+
+    def __repr__(self) -> str:
+        """Tick, time and count."""
+        return f"<snapshot of tick {self.tick} ({self.time:.3f} s): {len(self)} vehicles in {len(self.fleets)} fleets>"
+
+    def _fleet(self, fleet: int) -> FleetSnapshot:
+        return FleetSnapshot(self.layout.fleets[fleet], self.layout.block(self.buffer, fleet))
+
+    def _keys(self) -> tuple[str, ...]:
+        return self.fleets
+
+
+class SnapshotWriter:
+    """Makes snapshots in pooled buffers: `begin`, fill the blocks, `finish`."""
+
+    def __init__(self, pool: BufferPool | None = None) -> None:
+        """With a pool of its own unless given one."""
+        self.pool = pool or BufferPool()
+
+    def begin(self, layout: Layout, tick: int, time: float, run: int) -> tuple[list[Floats], Callable[[], Snapshot]]:
+        """The writable blocks (columns, n) of the next snapshot, holding anything, and what makes it of them.
+
+        Drop the blocks after calling `finish`: whoever keeps one could still write into the snapshot.
+        """
+        buffer = self.pool.take(layout.nbytes)
+        blocks = [layout.block(buffer, fleet) for fleet in range(len(layout.fleets))]
+        return blocks, lambda: Snapshot(tick, time, run, layout, frozen(buffer))

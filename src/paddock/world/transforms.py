@@ -1,0 +1,289 @@
+"""Where things are relative to each other: rigid transforms and a tree of named frames over simulation time.
+
+tree = TransformTree()
+tree.set_static("lidar", "red", Transform((1.2, 0.0, 0.4)))
+tree.set_dynamic("red", "world", time=0.5, pose=Transform.from_xyyaw(3.0, 4.0, 0.1))
+tree.lookup("world", "lidar", time=0.5).apply(points)        # points seen by the lidar, in the world
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.world.rotation import quaternion_conjugate, quaternion_multiply, rotate, slerp, unit_quaternion
+
+Array = NDArray[np.float64]
+
+SAVED_LINK = frozenset({"parent", "static", "times", "poses"})
+SAVED_TREE = frozenset({"history_s", "max_extrapolation_s", "frames"})
+
+TIME_ROUNDING_S = 1e-9
+"""Differences of times are this coarse: 1.1 s is no more than 0.1 s after 1.0 s."""
+
+
+class StaleFrameError(PaddockError):
+    """A pose asked for too long after a frame's latest pose, or too long before its earliest."""
+
+
+class DisconnectedFramesError(PaddockError):
+    """Two frames that hang from different roots, so that nothing relates them."""
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Transform:
+    """The pose of a child frame in its parent, which also takes the child's points into the parent."""
+
+    position: Array
+    """The child's origin in the parent (3,), in m; read-only."""
+    quaternion: Array
+    """Turns the child's components into the parent's (4,): x, y, z, w; read-only."""
+
+    def __init__(self, position: ArrayLike = (0.0, 0.0, 0.0), quaternion: ArrayLike = (0.0, 0.0, 0.0, 1.0)) -> None:
+        """Refuses values that are not finite and quaternions not of norm 1 (within 1e-3, then normalised)."""
+        pose = _checked_poses(np.concatenate([_vector(position, 3, "position"), _vector(quaternion, 4, "quaternion")]))
+        pose.flags.writeable = False
+        object.__setattr__(self, "position", pose[:3])
+        object.__setattr__(self, "quaternion", pose[3:])
+
+    @classmethod
+    def from_xyyaw(cls, x: float, y: float, yaw: float) -> Transform:
+        """A pose in the ground plane: metres and rad, anticlockwise."""
+        return cls((x, y, 0.0), (0.0, 0.0, math.sin(0.5 * yaw), math.cos(0.5 * yaw)))
+
+    def apply(self, points: ArrayLike) -> Array:
+        """The child's points (..., 3) in the parent, in m."""
+        return np.asarray(rotate(self.quaternion, np.asarray(points, dtype=np.float64)) + self.position)
+
+    def inverse(self) -> Transform:
+        """The parent's pose in the child."""
+        back = quaternion_conjugate(self.quaternion)
+        return Transform(-rotate(back, self.position), back)
+
+    def compose(self, inner: Transform) -> Transform:
+        """This transform after the inner one: the grandchild's pose in the parent. Also written `self @ inner`."""
+        return Transform(self.apply(inner.position), quaternion_multiply(self.quaternion, inner.quaternion))
+
+    __matmul__ = compose
+
+    def __eq__(self, other: object) -> bool:
+        """Equal numbers (q and -q, though the same rotation, count as different)."""
+        return isinstance(other, Transform) and _row(self) == _row(other)
+
+    def __hash__(self) -> int:
+        """Of the numbers."""
+        return hash(tuple(_row(self)))
+
+
+@dataclass
+class _Link:
+    """One frame's place in its parent: a single pose when static, else poses in order of time."""
+
+    parent: str
+    static: bool
+    times: list[float] = field(default_factory=list)
+    poses: list[list[float]] = field(default_factory=list)
+    """Each position (3) and quaternion (4)."""
+
+
+class TransformTree:
+    """Named frames, each placed in its parent once (static) or over simulation time (dynamic)."""
+
+    def __init__(self, history_s: float = 10.0, max_extrapolation_s: float = 0.1) -> None:
+        """Keeps poses for history_s, and answers up to max_extrapolation_s outside them (simulation s)."""
+        self._history_s = _checked_duration("history_s", history_s)
+        self._max_extrapolation_s = _checked_duration("max_extrapolation_s", max_extrapolation_s)
+        self._links: dict[str, _Link] = {}
+
+    def names(self) -> tuple[str, ...]:
+        """Every frame, roots included, in alphabetical order."""
+        return tuple(sorted({*self._links, *(link.parent for link in self._links.values())}))
+
+    def set_static(self, child: str, parent: str, pose: Transform) -> None:
+        """Fix a frame in its parent for good; saying the same again is harmless, changing it is refused."""
+        link = self._link(child, parent, static=True)
+        if link.poses and link.poses[0] != _row(pose):
+            raise InvalidValueError(f"frame {child!r} is static in {parent!r} and cannot move")
+        link.poses = [_row(pose)]
+        self._links[child] = link
+
+    def set_dynamic(self, child: str, parent: str, time: float, pose: Transform) -> None:
+        """Where a frame is in its parent at a simulation time (s); the same time again replaces that pose."""
+        link = self._link(child, parent, static=False)
+        if not math.isfinite(time):
+            raise InvalidValueError(f"frame {child!r}: time {time} is not finite")
+        latest = link.times[-1] if link.times else -math.inf
+        if time < latest:
+            raise InvalidValueError(f"frame {child!r}: time {time:.3f} s is before its latest pose at {latest:.3f} s")
+        if time == latest:
+            link.times.pop()
+            link.poses.pop()
+        link.times.append(float(time))
+        link.poses.append(_row(pose))
+        self._forget_old(link)
+        self._links[child] = link
+
+    def lookup(self, target: str, source: str, time: float) -> Transform:
+        """The pose of `source` in `target` at a simulation time (s): takes points of source into target.
+
+        Only the frames below the nearest common ancestor need a pose near that time.
+        """
+        if not math.isfinite(time):
+            raise InvalidValueError(f"lookup time {time} is not finite")
+        from_source, from_target = self._ancestry(source), self._ancestry(target)
+        if from_source[-1] != from_target[-1]:
+            raise DisconnectedFramesError(
+                f"frames {source!r} and {target!r} are not connected: "
+                f"their roots are {from_source[-1]!r} and {from_target[-1]!r}"
+            )
+        common = next(name for name in from_source if name in from_target)
+        pose = self._climb(from_source, common, time)
+        return pose if common == target else self._climb(from_target, common, time).inverse() @ pose
+
+    def save(self) -> dict[str, Any]:
+        """The whole tree as plain dicts, lists, strings and floats, the same for every order of declaration."""
+        frames = {name: _saved_link(self._links[name]) for name in sorted(self._links)}
+        return {"history_s": self._history_s, "max_extrapolation_s": self._max_extrapolation_s, "frames": frames}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Become exactly the tree that was saved; on an error this tree stays as it was."""
+        _check_keys(saved, SAVED_TREE, "saved transform tree")
+        fresh = TransformTree(saved["history_s"], saved["max_extrapolation_s"])
+        for name, entry in saved["frames"].items():
+            link = _restored_link(name, entry)
+            fresh._link(name, link.parent, link.static)
+            fresh._links[name] = link
+        self.__dict__.update(fresh.__dict__)
+
+    def _link(self, child: str, parent: str, static: bool) -> _Link:
+        """The child's link, or a new one not yet in the tree; refuses whatever would break the tree."""
+        known = self._links.get(child)
+        if known is None:
+            self._refuse_cycle(child, parent)
+            return _Link(parent, static)
+        if known.parent != parent:
+            raise InvalidValueError(f"frame {child!r} is in {known.parent!r} and cannot move to parent {parent!r}")
+        if known.static != static:
+            kind = "static" if known.static else "dynamic"
+            raise InvalidValueError(f"frame {child!r} is {kind} and cannot become otherwise")
+        return known
+
+    def _refuse_cycle(self, child: str, parent: str) -> None:
+        if not child or not parent:
+            raise InvalidValueError("a frame's name cannot be empty")
+        path = self._upwards(parent)
+        if child in path:
+            loop = " in ".join(map(repr, [child, *path[: path.index(child) + 1]]))
+            raise InvalidValueError(f"frame {child!r} cannot be its own ancestor: {loop}")
+
+    def _ancestry(self, name: str) -> list[str]:
+        """The frame, its parent, and so on up to its root; refuses unknown names."""
+        if name not in self._links:
+            names = self.names()
+            if name not in names:
+                raise unknown_name("frame", name, names)
+        return self._upwards(name)
+
+    def _upwards(self, name: str) -> list[str]:
+        path = [name]
+        while path[-1] in self._links:
+            path.append(self._links[path[-1]].parent)
+        return path
+
+    def _climb(self, path: list[str], ancestor: str, time: float) -> Transform:
+        """The pose of the first frame of a path in an ancestor further along it."""
+        links = [self._pose(name, time) for name in path[: path.index(ancestor)]]
+        return reduce(lambda inner, outer: outer @ inner, links) if links else Transform()
+
+    def _pose(self, name: str, time: float) -> Transform:
+        """A frame's pose in its parent at a time: between two poses, or a little outside them at the same rate."""
+        link = self._links[name]
+        self._refuse_stale(name, link, time)
+        if len(link.poses) == 1:
+            return Transform(link.poses[0][:3], link.poses[0][3:])
+        after = min(max(bisect_right(link.times, time), 1), len(link.times) - 1)
+        start, end = np.array(link.poses[after - 1]), np.array(link.poses[after])
+        fraction = (time - link.times[after - 1]) / (link.times[after] - link.times[after - 1])
+        position = (1.0 - fraction) * start[:3] + fraction * end[:3]
+        return Transform(position, slerp(start[3:], end[3:], fraction))
+
+    def _refuse_stale(self, name: str, link: _Link, time: float) -> None:
+        if link.static:
+            return
+        allowed = self._max_extrapolation_s + TIME_ROUNDING_S
+        limit = f"poses are extrapolated by at most {self._max_extrapolation_s:g} s"
+        if (age := time - link.times[-1]) > allowed:
+            raise StaleFrameError(f"frame {name!r} at {time:.3f} s: its latest pose is {age:.3f} s old; {limit}")
+        if (early := link.times[0] - time) > allowed:
+            raise StaleFrameError(f"frame {name!r} at {time:.3f} s: its history begins {early:.3f} s later; {limit}")
+
+    def _forget_old(self, link: _Link) -> None:
+        # One pose at or before the horizon stays, so that every time within the history can be interpolated.
+        stale = bisect_right(link.times, link.times[-1] - self._history_s) - 1
+        if stale > 0:
+            del link.times[:stale]
+            del link.poses[:stale]
+
+
+def _row(pose: Transform) -> list[float]:
+    return [*pose.position.tolist(), *pose.quaternion.tolist()]
+
+
+def _array(values: ArrayLike, what: str) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValueError(f"{what}: expected an array of numbers") from None
+
+
+def _vector(values: ArrayLike, size: int, what: str) -> Array:
+    vector = _array(values, what)
+    if vector.shape != (size,):
+        raise InvalidValueError(f"{what} has shape {vector.shape}, expected ({size},)")
+    return vector
+
+
+def _checked_poses(poses: Array) -> Array:
+    """Poses (..., 7), finite and with quaternions of norm 1."""
+    if not np.isfinite(poses[..., :3]).all():
+        raise InvalidValueError("position has a component that is not finite")
+    return np.concatenate([poses[..., :3], unit_quaternion(poses[..., 3:])], axis=-1)
+
+
+def _checked_duration(what: str, seconds: float) -> float:
+    if not (math.isfinite(seconds) and seconds >= 0.0):
+        raise InvalidValueError(f"{what} is {seconds}, expected a finite number of seconds, 0 or more")
+    return float(seconds)
+
+
+def _check_keys(saved: Mapping[str, Any], expected: frozenset[str], where: str) -> None:
+    for key in saved:
+        if key not in expected:
+            raise unknown_name("key", key, expected, where)
+    if missing := sorted(expected - set(saved)):
+        raise InvalidValueError(f"{where}: missing {', '.join(missing)}")
+
+
+def _saved_link(link: _Link) -> dict[str, Any]:
+    poses = [list(pose) for pose in link.poses]
+    return {"parent": link.parent, "static": link.static, "times": list(link.times), "poses": poses}
+
+
+def _restored_link(name: str, entry: Mapping[str, Any]) -> _Link:
+    where = f"saved frame {name!r}"
+    _check_keys(entry, SAVED_LINK, where)
+    times, poses = (_array(entry[key], f"{where}: {key}") for key in ("times", "poses"))
+    rows = 1 if entry["static"] else max(times.size, 1)
+    if poses.shape != (rows, 7) or times.shape != (0 if entry["static"] else rows,):
+        raise InvalidValueError(f"{where}: {times.shape} times do not fit poses of shape {poses.shape}")
+    if not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+        raise InvalidValueError(f"{where}: times must be finite and increase")
+    return _Link(str(entry["parent"]), bool(entry["static"]), times.tolist(), _checked_poses(poses).tolist())

@@ -1,0 +1,228 @@
+"""Kernels: all kinds of arguments against the Python oracle, and the cache between processes."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from paddock.compute import cache
+from paddock.compute.cache import source_path
+from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value, cpu_source, kernel
+from paddock.compute.math import select, sin
+from paddock.compute.threads import available_threads, limit_threads, thread_count
+from paddock.errors import InvalidValueError
+
+
+class Motion(NamedTuple):
+    x: float
+    v: float
+
+
+class Limits(NamedTuple):
+    gain: float
+    bias: float
+    scale: float
+
+
+class Seen(NamedTuple):
+    where: float
+
+
+def move(s: Motion, p: Limits, dt: float) -> Motion:
+    v = s.v + dt * (p.gain * sin(s.x) + p.bias)
+    return Motion(s.x + p.scale * dt * v, v)
+
+
+def move_and_show(s: Motion, extra: int, table: Sequence[float], flag: bool, dt: float) -> tuple[Motion, Seen]:
+    x = s.x + dt * s.v + table[0]
+    return Motion(x, select(flag, s.v, -s.v)), Seen(x + extra)
+
+
+def doubled(s: Motion) -> Motion:
+    return Motion(2.0 * s.x, s.v)
+
+
+def tripled(s: Motion) -> Motion:
+    return Motion(3.0 * s.x, s.v)
+
+
+MOVE = KernelSpec("test-move", move, (Rows("state", Motion, "update"), Shared("limits", Limits), Value("dt")))
+VARYING = KernelSpec(
+    "test-varying",
+    move,
+    (Rows("state", Motion, "update"), Shared("limits", Limits, ("bias", "gain")), Value("dt")),
+)
+SHOW = KernelSpec(
+    "test-show",
+    move_and_show,
+    (
+        Rows("state", Motion, "update"),
+        Each("extra"),
+        Value("table"),
+        Each("flag"),
+        Value("dt"),
+        Rows("seen", Seen, "write"),
+    ),
+)
+
+
+def motion(n: int) -> np.ndarray:
+    return np.random.default_rng(n).normal(size=(2, n))
+
+
+@pytest.mark.parametrize("n", [1, 5, 255, 256, 257, 1000])
+def test_kernel_equals_the_oracle_at_every_size(n: int) -> None:
+    state, limits = motion(n), np.array([1.5, 0.2, 0.7])
+    expected = np.array([move(Motion(*s), Limits(*limits), 0.1) for s in state.T.tolist()]).T
+    kernel(MOVE)(n, 1, state, limits, 0.1)
+    np.testing.assert_array_equal(state, expected)
+
+
+def test_only_the_first_agents_and_several_substeps() -> None:
+    state, limits = motion(10), np.array([1.5, 0.2, 0.7])
+    expected = state.copy()
+    for k in range(6):
+        agent = Motion(*expected[:, k].tolist())
+        for _ in range(4):
+            agent = move(agent, Limits(*limits), 0.1)
+        expected[:, k] = agent
+    kernel(MOVE)(6, 4, state, limits, 0.1)
+    np.testing.assert_array_equal(state, expected)
+
+
+def test_parameters_that_vary_between_agents() -> None:
+    n = 300
+    state, limits = motion(n), np.array([np.nan, np.nan, 0.7])
+    varying = np.random.default_rng(3).normal(size=(2, n))  # rows: bias, gain
+    given = zip(state.T.tolist(), varying.T.tolist(), strict=True)
+    expected = np.array([move(Motion(*s), Limits(gain, bias, 0.7), 0.1) for s, (bias, gain) in given]).T
+    kernel(VARYING)(n, 1, state, limits, varying, 0.1)
+    np.testing.assert_array_equal(state, expected)
+
+
+def test_values_per_agent_whole_arrays_and_several_results() -> None:
+    n = 50
+    state, extra, table = motion(n), np.arange(n, dtype=np.int64), np.array([10.0, 20.0])
+    flag, seen = np.arange(n) % 2 == 0, np.zeros((1, n))
+    rows = zip(state.T.tolist(), extra.tolist(), flag.tolist(), strict=True)
+    expected = [move_and_show(Motion(*s), e, table.tolist(), f, 0.5) for s, e, f in rows]
+    kernel(SHOW)(n, 1, state, extra, table, flag, 0.5, seen)
+    np.testing.assert_array_equal(state, np.array([s for s, _ in expected]).T)
+    np.testing.assert_array_equal(seen, np.array([o for _, o in expected]).T)
+
+
+def test_float32_kernel_keeps_float32_arrays() -> None:
+    spec = KernelSpec("test-move", move, MOVE.arguments, "float32")
+    state, limits = motion(400), np.array([1.5, 0.2, 0.7])
+    single = state.astype(np.float32)
+    kernel(spec)(400, 20, single, limits.astype(np.float32), np.float32(0.01))
+    kernel(MOVE)(400, 20, state, limits, 0.01)
+    np.testing.assert_allclose(single, state, atol=2e-6)
+
+
+def test_functions_of_one_file_do_not_share_machine_code() -> None:
+    """Same name, same arguments, same file: only the function differs."""
+    results = []
+    for function in (doubled, tripled):
+        state = np.ones((2, 3))
+        kernel(KernelSpec("test-scaled", function, (Rows("state", Motion, "update"),)))(3, 1, state)
+        results.append(state[0, 0])
+    assert results == [2.0, 3.0]
+
+
+def test_kernel_is_built_once() -> None:
+    assert kernel(MOVE) is kernel(KernelSpec("test-move", move, MOVE.arguments))
+
+
+def test_source_binds_rows_before_the_loop() -> None:
+    text = cpu_source(VARYING)
+    assert text.index("limits_gain = limits_varying[1]") < text.index("prange")
+    assert "limits_tuple(limits_gain[i], limits_bias[i], limits_scale)" in text
+
+
+def test_thread_limit_is_checked_and_kept() -> None:
+    try:
+        limit_threads(1)
+        assert thread_count() == 1
+        with pytest.raises(InvalidValueError, match=f"threads must lie in 1..{available_threads()}, not 0"):
+            limit_threads(0)
+    finally:
+        limit_threads(None)
+    assert thread_count() == available_threads()
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    start, limits = motion(5000), np.array([1.5, 0.2, 0.7])
+    ends = []
+    for threads in (1, None):
+        state = start.copy()
+        limit_threads(threads)
+        kernel(MOVE)(5000, 25, state, limits, 0.1)
+        ends.append(state)
+    np.testing.assert_array_equal(*ends)
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from paddock.compute.kernel import KernelSpec, Rows, kernel
+from toy import Motion, step
+built = kernel(KernelSpec("toy", step, (Rows("state", Motion, "update"),)))
+state = np.ones((2, 4))
+built(4, 1, state)
+stats = built.compiled.stats
+print(state[0, 0], sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+TOY = """
+from typing import NamedTuple
+class Motion(NamedTuple):
+    x: float
+    v: float
+def step(s):
+    return Motion(FACTOR * s.x, s.v)
+"""
+
+
+def run_toy(folder: Path, factor: float, cache_folder: Path) -> tuple[float, int, int]:
+    """Result, kernels loaded and kernels compiled, of a fresh process whose model multiplies by the factor."""
+    (folder / "toy.py").write_text(TOY.replace("FACTOR", str(factor)))
+    paths = os.pathsep.join([str(folder), *sys.path])
+    environment = os.environ | {"PYTHONPATH": paths, "PADDOCK_CACHE": str(cache_folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, check=True)
+    result, hits, misses = done.stdout.split()
+    return float(result), int(hits), int(misses)
+
+
+def test_second_process_compiles_nothing_until_the_source_changes(tmp_path: Path) -> None:
+    kernels = tmp_path / "kernels"
+    assert run_toy(tmp_path, 2.0, kernels) == (2.0, 0, 1)
+    assert run_toy(tmp_path, 2.0, kernels) == (2.0, 1, 0)
+    assert run_toy(tmp_path, 5.0, kernels) == (5.0, 0, 1)
+    assert len(list(kernels.iterdir())) == 2
+
+
+def test_unwritable_cache_falls_back_to_a_temporary_one(tmp_path: Path) -> None:
+    blocked = tmp_path / "a_file"
+    blocked.write_text("not a folder")
+    assert run_toy(tmp_path, 2.0, blocked / "kernels") == (2.0, 0, 1)
+
+
+def test_cache_key_follows_text_identity_and_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+    one, two = tmp_path / "one.py", tmp_path / "two.py"
+    one.write_text("a = 1")
+    two.write_text("a = 2")
+    paths = {
+        source_path("k", "text", {str(one)}),
+        source_path("k", "text", {str(two)}),
+        source_path("k", "other", {str(one)}),
+        source_path("k", "text", {str(one)}, "identity"),
+    }
+    assert len(paths) == 4
+    assert source_path("k", "text", {str(one)}) in paths
+    assert all(path.read_text() in ("text", "other") for path in paths)

@@ -1,0 +1,53 @@
+"""The JSON schema describes what the loader accepts."""
+
+import json
+from typing import Any
+
+from paddock.scenario import scenario_schema
+
+SCHEMA = scenario_schema()
+PARTS: dict[str, Any] = SCHEMA["$defs"]
+
+
+def test_head() -> None:
+    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert SCHEMA["title"] == "Paddock scenario"
+    assert "$id" not in SCHEMA
+    assert SCHEMA["required"] == ["vehicles"]
+    assert list(SCHEMA["properties"]) == ["name", "description", "seed", "clock", "world", "vehicles", "every"]
+    assert json.loads(json.dumps(SCHEMA)) == SCHEMA
+
+
+def test_no_unknown_keys_and_everything_described() -> None:
+    choices = {"BehaviourChoice", "SensorChoice"}
+    assert set(PARTS) == choices | {
+        "Circle", "Clock", "Every", "Grid", "Line", "Random", "Spawn", "Sync", "VehicleEntry", "World",
+    }  # fmt: skip
+    for name, part in [("Scenario", SCHEMA), *PARTS.items()]:
+        assert part["description"], name
+        if name in choices:
+            continue
+        assert part["additionalProperties"] is False, name
+        assert all(field.get("description") for field in part["properties"].values()), name
+
+
+def test_units_limits_and_defaults() -> None:
+    clock = PARTS["Clock"]["properties"]
+    assert clock["rate"]["description"] == "Ticks per simulated second, in Hz."
+    assert (clock["rate"]["default"], clock["rate"]["minimum"], clock["rate"]["maximum"]) == (240.0, 0.001, 1e6)
+    assert "default" not in clock["dt"]
+    assert PARTS["Clock"]["not"] == {"required": ["rate", "dt"]}
+    vehicle = PARTS["VehicleEntry"]
+    assert vehicle["required"] == ["model"]
+    assert vehicle["not"] == {"required": ["driver", "behaviour"]}
+    pose = vehicle["properties"]["pose"]["anyOf"][0]
+    assert pose == {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 4}
+    wind = PARTS["World"]["properties"]["wind"]
+    assert (wind["minItems"], wind["maxItems"], wind["default"]) == (3, 3, [0.0, 0.0, 0.0])
+
+
+def test_choices_are_a_name_or_one_key() -> None:
+    text, mapping = PARTS["BehaviourChoice"]["anyOf"]
+    assert text == {"type": "string", "minLength": 1}
+    assert (mapping["type"], mapping["minProperties"], mapping["maxProperties"]) == ("object", 1, 1)
+    assert (PARTS["Spawn"]["minProperties"], PARTS["Spawn"]["maxProperties"]) == (1, 1)

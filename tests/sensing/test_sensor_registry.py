@@ -1,0 +1,51 @@
+"""Sensors by name."""
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from paddock.errors import PaddockError, UnknownNameError
+from paddock.sensing.registry import find_sensor, sensor_names
+from paddock.sensing.sensor import Sensor
+from paddock.world.columns import columns_of, filled
+from paddock.world.pose import Environment
+
+SHIPPED = ["barometer", "compass", "gnss", "imu", "rangefinder", "wheel_speed"]
+
+
+def test_the_shipped_sensors_are_found() -> None:
+    assert set(SHIPPED) <= set(sensor_names())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_column_says_its_unit_and_every_option_has_a_valid_default(name: str) -> None:
+    sensor = find_sensor(name)
+    assert sensor.name == name
+    assert sensor.summary
+    for part in (sensor.reading, sensor.options, sensor.memory):
+        assert all(column.meaning for column in columns_of(part))
+    defaults = {column.name: column.default for column in columns_of(sensor.options)}
+    filled(sensor.options, defaults, "option")
+
+
+def test_unknown_sensor_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="unknown sensor 'gns'; did you mean 'gnss'"):
+        find_sensor("gns")
+    with pytest.raises(UnknownNameError, match=r"unknown sensor 'no_such_package\.lidar'"):
+        find_sensor("no_such_package.lidar")
+
+
+def test_a_users_own_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("my_imu")
+    module.SENSOR = find_sensor("imu")
+    monkeypatch.setitem(sys.modules, "my_imu", module)
+    assert find_sensor("my_imu").name == "my_imu"
+    monkeypatch.setitem(sys.modules, "my_nothing", ModuleType("my_nothing"))
+    with pytest.raises(PaddockError, match="no SENSOR"):
+        find_sensor("my_nothing")
+
+
+def test_options_without_rate_and_delay_are_refused() -> None:
+    with pytest.raises(PaddockError, match="'rate'"):
+        Sensor("bad", reading=Environment, options=Environment, memory=Environment, measure=len)

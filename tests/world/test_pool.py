@@ -1,0 +1,134 @@
+"""Pooled buffers: nobody's memory is ever handed out twice; shared segments: nothing is left behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.world.pool import BufferPool, PoolStatistics, Segment, data_path, frozen
+
+
+def address(array: np.ndarray) -> int:
+    return array.ctypes.data
+
+
+def test_a_buffer_is_used_again_once_it_is_dropped() -> None:
+    pool = BufferPool()
+    first = pool.take(1000)
+    where = address(first)
+    second = pool.take(1000)
+    assert address(second) != where and where % 64 == address(second) % 64 == 0
+    assert first.shape == (1000,) and first.flags.writeable
+    del first
+    assert address(pool.take(1000)) == where
+    del second
+    assert pool.statistics() == PoolStatistics(allocated=2, reused=1, in_use=0, idle=2)
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda b: b[8:16],
+        lambda b: b.view(np.float64).reshape(5, 25)[:3].T,
+        frozen,
+        lambda b: frozen(b)[:80].view(np.float64)[3:4],
+        lambda b: frozen(b).data,
+        lambda b: iter(frozen(b)),
+    ],
+)
+def test_any_view_keeps_the_buffer(keep: object) -> None:
+    pool = BufferPool()
+    kept = keep(pool.take(1000))  # type: ignore[operator]
+    assert pool.statistics().in_use == 1
+    assert pool.take(1000) is not None and pool.statistics().allocated == 2
+    del kept
+    gc.collect()
+    assert pool.statistics().in_use == 0
+
+
+def test_a_frozen_buffer_cannot_be_thawed() -> None:
+    buffer = BufferPool().take(64)
+    view = frozen(buffer)
+    for array in (view, view[3:], view.view(np.float64).reshape(2, 4).T):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    buffer[:] = 7
+    assert view.tolist() == [7] * 64
+
+
+def test_idle_buffers_are_bounded() -> None:
+    pool = BufferPool(idle=2)
+    many = [pool.take(4096) for _ in range(10)]
+    assert pool.statistics().in_use == 10
+    many.clear()
+    pool.take(4096)
+    assert pool.statistics().idle == 3  # two, and the one just dropped
+    assert BufferPool(idle=0).take(10).nbytes == 10
+
+
+def test_who_keeps_very_many_keeps_plain_arrays() -> None:
+    pool = BufferPool(tracked=4)
+    many = [pool.take(4096) for _ in range(20)]
+    assert pool.statistics() == PoolStatistics(allocated=20, reused=0, in_use=20, idle=0)
+    assert len({address(b) for b in many}) == 20
+    many.clear()
+    assert pool.statistics() == PoolStatistics(allocated=20, reused=0, in_use=0, idle=4)
+
+
+def test_a_buffer_of_another_size_is_not_wasted_on_a_small_need() -> None:
+    pool = BufferPool()
+    pool.take(10_000_000)
+    pool.take(1000)
+    pool.take(20_000_000)
+    assert pool.statistics().allocated == 3
+
+
+def test_threads_never_share_a_buffer() -> None:
+    pool = BufferPool()
+
+    def work(mark: int) -> bool:
+        whole = True
+        for size in range(300):
+            buffer = pool.take(4096 + size)
+            buffer[:] = mark
+            view = frozen(buffer)
+            del buffer
+            whole = whole and bool((view == mark).all())
+        return whole
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(work, range(8)))
+    assert pool.statistics().in_use == 0 and pool.statistics().reused > 2000
+
+
+def test_a_segment_closes_cleanly_while_arrays_look_at_it() -> None:
+    segment = Segment.create(f"paddock.test{os.getpid()}", 4096)
+    words = segment.words
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 1
+    segment.remove()
+    words[3] = 9
+    assert words[3] == 9
+    if Path("/proc/self/fd").exists():
+        assert len(os.listdir("/proc/self/fd")) == before - 1
+    assert Segment.attach(f"paddock.test{os.getpid()}") is None
+
+
+def test_memory_that_is_not_there_is_refused_at_once() -> None:
+    path = f"paddock.huge{os.getpid()}"
+    with pytest.raises(PaddockError, match="no room for"):
+        Segment.create(path, 1 << 42)
+    assert Segment.attach(path) is None
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "a.b", "x" * 41, "ä"])
+def test_names_that_cannot_be_are_refused(name: str) -> None:
+    with pytest.raises(InvalidValueError, match="ring name"):
+        data_path(name, 1)
