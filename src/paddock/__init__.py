@@ -25,9 +25,12 @@ __version__ = "0.1.0"
 __all__ = ["PaddockError", "__version__", "load"]
 
 
-def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario) -> Simulation:
-    """A simulation from a scenario: a file, YAML text, a dict, a demo's name or a Scenario."""
+def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: str = "cpu") -> Simulation:
+    """A simulation from a scenario: a file, YAML text, a dict, a demo's name or a Scenario.
+
+    `device="cuda"` moves the vehicles on an NVIDIA GPU.
+    """
     from paddock.engine.simulation import Simulation
     from paddock.scenario import load_scenario
 
-    return Simulation(load_scenario(source))
+    return Simulation(load_scenario(source), device)

@@ -30,6 +30,8 @@ def path_points(given: Any, where: str = "") -> Floats:
 def _shape(name: str, options: Any, where: str) -> Floats:
     build, defaults = SHAPES[name]
     values = dict(defaults)
+    if not isinstance(options, Mapping | None):
+        raise InvalidValueError(f"{where}: the options of path {name!r} must be a mapping, not {options!r}")
     for key, value in (options or {}).items():
         if key not in values:
             raise unknown_name(f"option of path {name!r}", str(key), values, where)
@@ -45,7 +47,7 @@ def _shape(name: str, options: Any, where: str) -> Floats:
 def _listed(given: Any, place: str) -> Floats:
     if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or len(given) < 2:
         raise InvalidValueError(f"{place}a path needs at least two points [x, y] or [x, y, z], not {given!r}")
-    if any(len(point) not in (2, 3) for point in given):
+    if any(not _is_point(point) for point in given):
         raise InvalidValueError(f"{place}each point of a path is [x, y] or [x, y, z]")
     points = np.array([[*map(float, point), 0.0][:3] for point in given])
     if not np.isfinite(points).all():
@@ -53,6 +55,12 @@ def _listed(given: Any, place: str) -> Floats:
     if (np.linalg.norm(np.diff(points, axis=0), axis=1) < 1e-9).any():
         raise InvalidValueError(f"{place}two consecutive points of a path coincide")
     return points
+
+
+def _is_point(given: Any) -> bool:
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) not in (2, 3):
+        return False
+    return all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in given)
 
 
 def oval(straight: float, radius: float, x: float, y: float, z: float, heading: float, spacing: float) -> Floats:
@@ -109,7 +117,7 @@ def curvature(points: Floats, closed: bool) -> Floats:
     a, b, c = points - before, after - points, after - before
     cross = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
     lengths = np.linalg.norm(a[:, :2], axis=1) * np.linalg.norm(b[:, :2], axis=1) * np.linalg.norm(c[:, :2], axis=1)
-    bend = 2.0 * cross / np.maximum(lengths, 1e-12)
+    bend: Floats = 2.0 * cross / np.maximum(lengths, 1e-12)
     if not closed:
         bend[0] = bend[-1] = 0.0
     return bend
@@ -119,6 +127,8 @@ def speed_profile(points: Floats, closed: bool, top: float, lateral: float, acce
     """Speed (m/s) at each point: within the lateral acceleration, and reachable by accelerating and braking."""
     speed = np.minimum(top, np.sqrt(lateral / np.maximum(curvature(points, closed), 1e-9)))
     gap = np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1)
+    if not closed:
+        speed[-1] = 0.0  # it ends there
     count = len(points)
     laps = 2 if closed else 1
     for k in range(laps * count - 1):  # over the points of one path, once, when it is built

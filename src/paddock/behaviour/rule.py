@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
+from paddock.compute.math import select
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.compute.twin import bound
 from paddock.vehicles.model import Desire, VehicleModel
@@ -20,6 +21,8 @@ from paddock.world.columns import Column
 from paddock.world.pose import Pose
 
 Floats = NDArray[np.float64]
+NOBODY = -1
+"""Target row of a vehicle whose target has gone: it wishes to stay where it is."""
 
 
 class Nothing(NamedTuple):
@@ -109,4 +112,6 @@ def act(
     t = targets[:, target_row]
     target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])
     wish, remembered = desire_of(me, memory, options, urge, target, path, dt)
+    go = select(target_row == NOBODY, 0.0, 1.0)
+    wish = Desire(wish.vx * go, wish.vy * go, wish.vz * go, wish.ahead)
     return guide_of(state, command, parameters, wish), remembered

@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from paddock.compute import twin
 from paddock.compute.cache import source_path
-from paddock.compute.threads import launch_lock, thread_count, use_threads
-from paddock.compute.twin import __file__ as TWIN_FILE
+from paddock.compute.threads import launch
 from paddock.compute.twin import compiled, fingerprint, reached
 
 BLOCK = 256
 """Agents per block: their rows fit in the second-level cache while the substeps run over them."""
-
-SERIAL_BELOW = 384
-"""Fleets smaller than this run on the calling thread: waking the others costs 20 to 50 us."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,9 @@ class KernelSpec:
         """The files whose text shapes the compiled code."""
         files = {inspect.getsourcefile(f) or f.__code__.co_filename for f in reached(self.function)}
         classes = [a.fields for a in self.arguments if isinstance(a, Rows | Shared)]
-        return files | {getattr(inspect.getmodule(c), "__file__", None) or "" for c in classes} | {__file__, TWIN_FILE}
+        return (
+            files | {getattr(inspect.getmodule(c), "__file__", None) or "" for c in classes} | {__file__, twin.__file__}
+        )
 
 
 class Kernel:
@@ -88,9 +87,7 @@ class Kernel:
 
     def __call__(self, n: int, substeps: int, *arrays: Any) -> None:
         """Run the function on the first `n` agents, `substeps` times over."""
-        with launch_lock:
-            use_threads(1 if n < SERIAL_BELOW else thread_count())
-            self.compiled(n, substeps, *arrays)
+        launch(n, self.compiled, n, substeps, *arrays)
 
     @property
     def compiled(self) -> Any:
@@ -98,6 +95,14 @@ class Kernel:
         if self._compiled is None:
             self._compiled = self._compile()
         return self._compiled
+
+    def assembly(self, *arguments: Any) -> str:
+        """The machine code for these arguments, compiled afresh: what comes from the cache cannot be inspected."""
+        from numba import njit
+
+        fresh = njit(parallel=True, error_model="numpy")(self.compiled.py_func)
+        fresh(*arguments)
+        return "\n".join(fresh.inspect_asm().values())
 
     def _compile(self) -> Any:
         function = compiled(self.spec.function, self.spec.dtype)

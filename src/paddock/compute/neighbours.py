@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.cache import source_path
-from paddock.compute.kernel import SERIAL_BELOW, fields
-from paddock.compute.threads import launch_lock, thread_count, use_threads
+from paddock.compute.kernel import fields
+from paddock.compute.threads import launch
 from paddock.compute.twin import compiled, fingerprint, reached
 
 Floats = NDArray[np.float64]
@@ -61,25 +61,29 @@ class NeighbourGrid:
             self.cell = np.empty(self.capacity, np.int32)
 
     def run(self, agents: Floats, n: int, radius: float, options: Floats, result: Floats) -> None:
-        """For the first `n` agents (rows of `source` x capacity) visit all others within `radius` (m) and write the results."""
+        """For the first `n` agents (rows of `source` x capacity) visit all others within `radius` (m)."""
         if n == 0:
             return
         self.reserve(n)
-        bits = torus_bits(n)
+        rows = [fields(self.spec.source).index(name) for name in ("x", "y", "z")]
+        bits = torus_bits(n, [float(np.ptp(agents[row, :n])) / radius for row in rows])
         start = np.zeros((1 << sum(bits)) + 1, np.int32)
-        with launch_lock:
-            use_threads(1 if n < SERIAL_BELOW else thread_count())
-            self._sort(n, agents, 1.0 / radius, *bits, start, self.order, self.cell, self.sorted)
-            self._visit(n, self.sorted, radius, *bits, start, self.order, options, result)
+        launch(n, self._sort, n, agents, 1.0 / radius, *bits, start, self.order, self.cell, self.sorted)
+        launch(n, self._visit, n, self.sorted, radius, *bits, start, self.order, options, result)
 
 
-def torus_bits(n: int) -> tuple[int, int, int]:
-    """Cells along x, y, z as powers of two: about two cells an agent, at least four each way so that the 27 cells
-    around one are distinct."""
-    total = max(6, int(2 * n - 1).bit_length())
-    vertical = max(2, total // 4)
-    across = total - vertical
-    return (across + 1) // 2, max(2, across // 2), vertical
+def torus_bits(n: int, extents: list[float]) -> tuple[int, int, int]:
+    """Cells along x, y, z as powers of two, for agents that spread over these extents (in cells).
+
+    Enough for the extent where the table stays within about four cells an agent, and at least four each way, so that
+    the 27 cells around one are distinct. The choice changes how much is tested in vain, never the result.
+    """
+    # a vehicle whose position is no number sees nobody, but must not stop the others
+    bits = [max(2, int((extent if extent < 1e9 else 1e9) + 2.0).bit_length()) for extent in extents]
+    most = max(6, (4 * n - 1).bit_length())
+    while sum(bits) > most:
+        bits[bits.index(max(bits))] -= 1
+    return bits[0], bits[1], bits[2]
 
 
 @lru_cache(maxsize=64)
@@ -164,9 +168,12 @@ def visit_all(n, sorted_agents, radius, bits_x, bits_y, bits_z, start, order, op
             plane = ((cz + az) & mask_z) << bits_y
             for ay in range(-1, 2):
                 line = (plane | ((cy + ay) & mask_y)) << bits_x
-                for ax in range(-1, 2):
-                    c = line | ((cx + ax) & mask_x)
-                    for j in range(start[c], start[c + 1]):
+                # three cells along x are one run of the sorted table, unless they wrap around the torus
+                left = (cx - 1) & mask_x
+                runs, width = (1, 3) if left + 2 <= mask_x else (3, 1)
+                for run in range(runs):
+                    c = line | ((left + run) & mask_x)
+                    for j in range(start[c], start[c + width]):
                         dx, dy, dz = row_x[j] - x, row_y[j] - y, row_z[j] - z
                         d2 = dx * dx + dy * dy + dz * dz
                         if d2 < reach and j != i:

@@ -189,7 +189,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
 def _before_numba() -> None:
     # idle OpenMP threads would otherwise spin through the Python part of every tick
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    import llvmlite.binding
+    import llvmlite.binding  # type: ignore[import-untyped]
 
     # a kernel over dozens of rows needs more overlap checks than the compiler makes by default before it gives up
     # vectorising; they cost nothing beside the loop

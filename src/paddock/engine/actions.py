@@ -33,8 +33,17 @@ class Remove:
     target: str | int
 
 
-Action = Control | Spawn | Remove
-KINDS: dict[str, type[Any]] = {"control": Control, "spawn": Spawn, "remove": Remove}
+@dataclass(frozen=True)
+class Report:
+    """An event that came about outside the simulation, such as a wall-clock deadline that was missed."""
+
+    kind: str
+    subject: str
+    detail: str = ""
+
+
+Action = Control | Spawn | Remove | Report
+KINDS: dict[str, type[Any]] = {"control": Control, "spawn": Spawn, "remove": Remove, "report": Report}
 
 
 @dataclass(frozen=True, order=True)

@@ -13,7 +13,6 @@ from time import monotonic
 from typing import Any
 
 from paddock.engine.actions import Control
-from paddock.engine.events import EventLog
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.errors import PaddockError
@@ -98,28 +97,29 @@ class BarrierStage:
         self,
         sync: Sync,
         mailbox: Mailbox,
-        events: EventLog,
+        report: Callable[[str, str, str], None],
         snapshot: Callable[[], Snapshot],
         check: Callable[[Control], Control],
     ) -> None:
         self.sync = sync
         self.mailbox = mailbox
-        self.events = events
+        self.report = report  # (kind, subject, detail) -> an event that enters the log
         self.snapshot = snapshot
         self.check = check
         self.sources: list[ControlSource] = []
         self.policy_inputs: Callable[[str, str], dict[str, Any]] = lambda vehicle, policy: {}
         self.go_on: Callable[[], bool] = lambda: True
-        self._paused_by: str | None = None
+        self._claiming = threading.Lock()
 
     def claim(self, name: str, vehicles: tuple[str, ...]) -> ControlSource:
         """Declare a source; a vehicle has at most one."""
-        for source in self.sources:
-            taken = set(source.vehicles) & set(vehicles)
-            if taken and not source.released:
-                raise PaddockError(f"{sorted(taken)[0]!r} is already claimed by {source.name!r}")
         claimed = ControlSource(name, vehicles, self.check)
-        self.sources.append(claimed)
+        with self._claiming:
+            for source in self.sources:
+                taken = set(source.vehicles) & set(vehicles)
+                if taken and not source.released:
+                    raise PaddockError(f"{sorted(taken)[0]!r} is already claimed by {source.name!r}")
+            self.sources = [*self.sources, claimed]
         return claimed
 
     def due(self, tick: int) -> int:
@@ -128,11 +128,12 @@ class BarrierStage:
 
     def run(self, tick: int) -> None:
         """Ask everyone at once, then collect the answers in the order of the claims."""
-        self.sources = [source for source in self.sources if not source.released]
+        with self._claiming:
+            sources = self.sources = [source for source in self.sources if not source.released]
         deadline = monotonic() + self.sync.timeout
-        for source in self.sources:
+        for source in sources:
             source.ask(ControlRequest(tick, deadline, source.vehicles, self.snapshot()))
-        for source in self.sources:
+        for source in sources:
             reply = source.answer(deadline, self.go_on)
             if reply is None and not source.released:
                 reply = self._late(source, tick)
@@ -141,10 +142,11 @@ class BarrierStage:
 
     def _late(self, source: ControlSource, tick: int) -> list[Control] | None:
         policy = self.sync.on_timeout
-        self.events.report(tick, "barrier_timeout", source.name, f"no reply within {self.sync.timeout:g} s: {policy}")
+        self.report("barrier_timeout", source.name, f"no reply within {self.sync.timeout:g} s: {policy}")
         if policy == "pause":  # time stands still until the source answers or is released
             source.ask(ControlRequest(tick, float("inf"), source.vehicles, self.snapshot()))
             return source.answer(None, self.go_on)
         if policy == "hold":
             return None
-        return [Control(vehicle, self.policy_inputs(vehicle, policy)) for vehicle in source.vehicles]
+        wanted = {vehicle: self.policy_inputs(vehicle, policy) for vehicle in source.vehicles}
+        return [Control(vehicle, inputs) for vehicle, inputs in wanted.items() if inputs]

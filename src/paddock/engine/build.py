@@ -41,7 +41,9 @@ def environment_values(scenario: Scenario) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
-def build_program(world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> FleetProgram:
+def build_program(
+    world: World, scenario: Scenario, entry: VehicleEntry, place: Place, device: str = "cpu"
+) -> FleetProgram:
     """A fleet with its model, behaviour and sensors, but without vehicles yet."""
     model = _at(place("model"), find_model, entry.model)
     _check_tick(world, model, place("model"))
@@ -50,7 +52,7 @@ def build_program(world: World, scenario: Scenario, entry: VehicleEntry, place: 
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
     varying = tuple(name for name in column_index(model.parameters) if name in entry.spread)
     _check_names(model, entry.spread, "spread", place)
-    program = FleetProgram(fleet, model, parameters, varying)
+    program = FleetProgram(fleet, model, parameters, varying, device)
     if varying:
         fleet.add_table(VARYING, len(varying))
     program.entry = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
@@ -178,6 +180,6 @@ def _placed(
     model = program.model
     values = dict(zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)) | dict(varied)
     count = len(poses)
-    at = Placement(*(np.ascontiguousarray(poses[:, k]) for k in range(4)), np.full(count, speed))
-    state = vectorised(model.place)(at, model.parameters(**values), Environment(*environment.tolist()))
+    columns: Any = [*np.ascontiguousarray(poses.T), np.full(count, speed)]
+    state = vectorised(model.place)(Placement(*columns), model.parameters(**values), Environment(*environment.tolist()))
     return np.stack([np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)) for value in state])

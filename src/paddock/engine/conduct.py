@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paddock.behaviour.paths import path_points
-from paddock.behaviour.rule import Rule, Urge
+from paddock.behaviour.rule import NOBODY, Rule, Urge
 from paddock.compute.kernel import kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError
@@ -60,7 +60,7 @@ class Conduct:
             self.fleet.tables[MEMORY][: len(slots), : self.fleet.n] = slots
 
     def run(self, world: World, poses: PoseBlocks, parameters: tuple[Floats, ...], dt: float) -> str | None:
-        """Decide for every vehicle; `parameters` are the model's. Returns the name of a target that has gone, if any."""
+        """Decide for every vehicle; `parameters` are the model's. Returns the name of a target that has gone."""
         fleet = self.fleet
         if fleet.n == 0:
             return None
@@ -94,10 +94,9 @@ class Conduct:
         try:
             fleet, rows = world.find(self.target)
         except UnknownNameError:
-            rows = np.zeros(0, np.int64)
-            fleet = self.fleet
-        if len(rows) == 0:  # nobody left to look at: look at oneself, which means to stay
-            return poses(self.fleet.name), np.arange(n), self.target
+            fleet, rows = self.fleet, np.zeros(0, np.int64)
+        if len(rows) == 0:
+            return np.zeros((POSE_ROWS, 1)), np.full(n, NOBODY), self.target
         return poses(fleet.name), rows[np.arange(n) % len(rows)], None
 
     def _target(self, given: Mapping[str, Any], where: Callable[[str], str]) -> str | None:

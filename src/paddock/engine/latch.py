@@ -31,7 +31,10 @@ def check_control(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], 
 
 def _checked(column: Column, value: Any, count: int, target: str | int) -> Any:
     if isinstance(value, np.ndarray | list | tuple):
-        array = np.array(value, dtype=np.float64)  # a copy: the caller may go on writing into its own
+        try:
+            array = np.array(value, dtype=np.float64)  # a copy: the caller may go on writing into its own
+        except (TypeError, ValueError):
+            raise InvalidValueError(f"input {column.name!r} of {target!r} must be an array of numbers") from None
         if array.shape != (count,):
             raise InvalidValueError(
                 f"input {column.name!r} of {target!r} must have shape ({count},), not {array.shape}"

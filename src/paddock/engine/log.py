@@ -1,4 +1,4 @@
-"""The log of applied actions: with the scenario, it is all that a run depends on."""
+"""The log of actions: with the scenario, it is all that a run depends on."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ BYTES_KEPT = 256 * 2**20
 
 
 class ActionLog:
-    """Every action that took effect, with the tick at which it did."""
+    """Every action that was taken up (refused ones too, for they leave an event), with the tick at which it was."""
 
     def __init__(self) -> None:
         self.entries: list[Posted] = []
         self.kept_bytes = 0
         self.lost = 0  # entries that were not kept
+        self.restored_at: int | None = None  # tick of a restored state, with which the log no longer begins at tick 0
         self.listeners: list[Callable[[Posted], None]] = []
 
     def append(self, posted: Posted) -> None:
@@ -36,10 +37,17 @@ class ActionLog:
 
     def clear(self) -> None:
         """A new run begins."""
-        self.entries, self.kept_bytes, self.lost = [], 0, 0
+        self.entries, self.kept_bytes, self.lost, self.restored_at = [], 0, 0, None
+
+    def restart(self, tick: int) -> None:
+        """The run goes on from a restored state: what was noted so far belongs to another past."""
+        self.clear()
+        self.restored_at = tick
 
     def complete(self) -> list[Posted]:
-        """All entries; refused when some were not kept."""
+        """All entries since tick 0; refused when some were not kept."""
+        if self.restored_at is not None:
+            raise PaddockError(f"the log begins with the state restored at tick {self.restored_at}, not with tick 0")
         if self.lost:
             raise PaddockError(
                 f"the log has lost {self.lost} actions beyond {BYTES_KEPT >> 20} MiB; record the run instead"

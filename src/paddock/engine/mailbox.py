@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from paddock.engine.actions import Action, Posted
@@ -51,9 +52,10 @@ class Mailbox:
         self.sequence = 0
 
     def save(self, now: int) -> dict[str, Any]:
-        """What still waits."""
+        """What still waits, numbered anew: only the order counts, not how much was posted before."""
         self.collect(now)
-        return {"sequence": self.sequence, "queue": [posted.to_tree() for posted in sorted(self._queue)]}
+        queue = [replace(posted, sequence=k).to_tree() for k, posted in enumerate(sorted(self._queue), start=1)]
+        return {"sequence": len(queue), "queue": queue}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Exactly what was saved."""

@@ -63,7 +63,7 @@ class Pipeline:
         self.before = before
         self.motion = motion
         self.after = after
-        self.times = {stage.name: StageTime() for stage in (*before, motion, *after)}
+        self.times = {name: StageTime() for name in (*(s.name for s in before), motion.name, *(s.name for s in after))}
 
     def advance(self, ticks: int) -> None:
         """Exactly that many ticks."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from paddock.compute.kernel import kernel
 from paddock.engine.conduct import Conduct
+from paddock.engine.motion import MOTIONS
 from paddock.errors import unknown_name
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import VehicleModel
@@ -24,7 +25,9 @@ VARYING = "varying"
 class FleetProgram:
     """A fleet together with everything that acts on it."""
 
-    def __init__(self, fleet: Fleet, model: VehicleModel, parameters: Floats, varying: tuple[str, ...]) -> None:
+    def __init__(
+        self, fleet: Fleet, model: VehicleModel, parameters: Floats, varying: tuple[str, ...], device: str = "cpu"
+    ) -> None:
         self.fleet = fleet
         self.model = model
         self.parameter_values = parameters
@@ -35,7 +38,7 @@ class FleetProgram:
         self.timeout_ticks: int | None = None
         self.failsafe = command_values(model, "failsafe")
         self.brake = command_values(model, "brake")
-        self._step = kernel(model.step_spec(varying))
+        self._motion = MOTIONS[device](model.step_spec(varying))
         self._pose = kernel(model.pose_spec(varying))
         self._telemetry = [column_index(model.state)[name] for name in model.telemetry]
         self._own_block = np.zeros((len(POSE_COLUMNS), 0))
@@ -50,9 +53,8 @@ class FleetProgram:
 
     def move(self, ticks: int, environment: Floats, dt: float) -> None:
         """Advance every vehicle by that many ticks."""
-        fleet = self.fleet
-        if fleet.n:
-            self._step(fleet.n, ticks, fleet.state, fleet.command, *self.parameters, environment, dt)
+        if self.fleet.n:
+            self._motion.move(self.fleet, ticks, self.parameters, environment, dt)
 
     def write_block(self, block: Floats) -> None:
         """Fill a snapshot's block (columns, n): pose, then telemetry."""

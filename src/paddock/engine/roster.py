@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,17 +20,18 @@ from paddock.world.world import World
 class Roster:
     """The programs of all fleets, in the order of their names."""
 
-    def __init__(self, scenario: Scenario, world: World, events: EventLog) -> None:
+    def __init__(self, scenario: Scenario, world: World, events: EventLog, device: str) -> None:
         self.scenario = scenario
         self.world = world
         self.events = events
+        self.device = device
         self.programs: dict[str, FleetProgram] = {}
 
     def populate(self) -> None:
         """All vehicles of the scenario. Ids are given out in the order of names, so declaration order is immaterial."""
         declared = [(k, entry) for k, entry in enumerate(self.scenario.vehicles)]
         for k, entry in sorted(declared, key=lambda item: (item[1].id is None, item[1].name)):
-            self._add(entry, lambda *path, k=k: _place(self.scenario, ("vehicles", k, *path)))
+            self._add(entry, partial(_place, self.scenario, k))
         self._check_targets()
 
     def spawn(self, fields: Mapping[str, Any]) -> str:
@@ -38,7 +41,7 @@ class Roster:
         scenario, entry = _single_entry(fields)
         if "name" not in fields:
             entry = entry.model_copy(update={"name": self._free_name(entry.model)})
-        self._add(entry, lambda *path: _place(scenario, ("vehicles", 0, *path)))
+        self._add(entry, partial(_place, scenario, 0), check_target=True)
         self._changed("spawned", entry.name, f"{entry.count} x {entry.model}")
         return entry.name
 
@@ -55,23 +58,30 @@ class Roster:
 
     def rebuild(self, entries: Mapping[str, str]) -> None:
         """Have exactly the fleets of a saved state (name -> entry as JSON), empty and ready to be restored."""
-        self.world.fleets, known = {}, dict(self.programs)
+        programs = [self._as_saved(name, _plain_json(text)) for name, text in entries.items()]
+        self.world.fleets = {}
         self.programs.clear()
-        for name, text in entries.items():
-            scenario = load_scenario({"vehicles": [_plain_json(text)]})
-            same = known.get(name)
-            if same is not None and same.entry == _plain_json(text):
-                self._register(same)
-            else:
-                self._register(self._built(scenario.vehicles[0], scenario))
+        for program in programs:
+            self._register(program)
+
+    def _as_saved(self, name: str, entry: dict[str, Any]) -> FleetProgram:
+        """The program of an entry: the present one if it was built from the same."""
+        same = self.programs.get(name)
+        if same is not None and same.entry == entry:
+            return same
+        scenario = load_scenario({"vehicles": [entry]})
+        return self._built(scenario.vehicles[0], scenario)
 
     def _built(self, entry: VehicleEntry, scenario: Scenario) -> FleetProgram:
-        return build_program(self.world, self.scenario, entry, lambda *path: _place(scenario, ("vehicles", 0, *path)))
+        place = partial(_place, scenario, 0)
+        return build_program(self.world, self.scenario, entry, place, self.device)
 
-    def _add(self, entry: VehicleEntry, place: Any) -> None:
+    def _add(self, entry: VehicleEntry, place: Any, check_target: bool = False) -> None:
         if entry.name in self.world.fleets:
             raise PaddockError(f"{place('name')}: there is already a fleet or vehicle called {entry.name!r}")
-        program = build_program(self.world, self.scenario, entry, place)
+        program = build_program(self.world, self.scenario, entry, place, self.device)
+        if check_target:
+            self._check_target(entry, program, place)
         admit(self.world, program, entry, place)
         self._register(program)
 
@@ -95,7 +105,7 @@ class Roster:
             )
         scenario, entry = _single_entry({**{k: program.entry[k] for k in ("model",)}, **given, "name": name})
         entry = entry.model_copy(update={"spread": program.entry.get("spread", {})})
-        admit(self.world, program, entry, lambda *path: _place(scenario, ("vehicles", 0, *path)))
+        admit(self.world, program, entry, partial(_place, scenario, 0))
         self._changed("spawned", name, f"{entry.count} more")
         return name
 
@@ -112,13 +122,16 @@ class Roster:
     def _check_targets(self) -> None:
         """A behaviour's target must exist when the run begins."""
         for k, entry in enumerate(self.scenario.vehicles):
-            conduct = self.programs[entry.name].conduct
-            if conduct is not None and conduct.target is not None:
-                place = _place(self.scenario, ("vehicles", k, entry.controller_key, conduct.rule.name, "target"))
-                try:
-                    self.world.find(conduct.target)
-                except PaddockError as error:
-                    raise type(error)(f"{place}: {error}") from None
+            self._check_target(entry, self.programs[entry.name], partial(_place, self.scenario, k))
+
+    def _check_target(self, entry: VehicleEntry, program: FleetProgram, place: Any) -> None:
+        conduct = program.conduct
+        if conduct is not None and conduct.target is not None:
+            try:
+                self.world.find(conduct.target)
+            except PaddockError as error:
+                where = place(entry.controller_key, conduct.rule.name, "target")
+                raise type(error)(f"{where}: {error}") from None
 
 
 def _single_entry(fields: Mapping[str, Any]) -> tuple[Scenario, VehicleEntry]:
@@ -126,12 +139,11 @@ def _single_entry(fields: Mapping[str, Any]) -> tuple[Scenario, VehicleEntry]:
     return scenario, scenario.vehicles[0]
 
 
-def _place(scenario: Scenario, path: tuple[Any, ...]) -> str:
-    return scenario.at(*path)
+def _place(scenario: Scenario, entry: int, *path: str | int) -> str:
+    """Where a value of an entry was written."""
+    return scenario.at("vehicles", entry, *path)
 
 
 def _plain_json(text: str) -> dict[str, Any]:
-    import json
-
     tree: dict[str, Any] = json.loads(text)
     return tree

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from paddock.engine.actions import Action, Control, Posted, Remove, Spawn
+from paddock.engine.actions import Action, Control, Posted, Remove, Report, Spawn
 from paddock.engine.barrier import BarrierStage, ControlSource
 from paddock.engine.build import environment_values
 from paddock.engine.events import EventLog
@@ -18,6 +18,7 @@ from paddock.engine.inspect import inspected, sensor_readings
 from paddock.engine.latch import apply_control, check_control, policy_inputs
 from paddock.engine.log import ActionLog
 from paddock.engine.mailbox import AT_ONCE, Mailbox
+from paddock.engine.motion import MOTIONS
 from paddock.engine.pacing import Pacer
 from paddock.engine.pipeline import Pipeline
 from paddock.engine.roster import Roster
@@ -26,8 +27,8 @@ from paddock.engine.stages.latch import LatchStage
 from paddock.engine.stages.move import MoveStage
 from paddock.engine.stages.publish import PublishStage, Watcher
 from paddock.engine.stages.sense import SenseStage
-from paddock.engine.state import load_state, saved_state
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.engine.state import hashed_state, load_state, saved_state
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.scenario import Scenario, Sync
 from paddock.world.archive import digest, pack
 from paddock.world.snapshot import Snapshot
@@ -38,35 +39,35 @@ from paddock.world.world import World
 class Simulation:
     """Owns the truth. One thread ticks it; any thread may `post`, `pause`, `resume` or change the `pace`."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, device: str = "cpu") -> None:
+        if device not in MOTIONS:
+            raise unknown_name("device", device, MOTIONS)
         self.scenario = scenario
         self.events = EventLog()
         self.log = ActionLog()
         self.mailbox = Mailbox()
         self.world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
-        self.roster = Roster(scenario, self.world, self.events)
+        self.roster = Roster(scenario, self.world, self.events, device)
         programs = self.roster.programs
         self.publisher = PublishStage(self.world, programs, scenario.every.snapshot)
         self.barrier = BarrierStage(
-            scenario.clock.sync or Sync(), self.mailbox, self.events, self.snapshot, self._checked
+            scenario.clock.sync or Sync(), self.mailbox, self._report, self.snapshot, self._checked
         )
-        self.barrier.policy_inputs = lambda vehicle, policy: policy_inputs(*self._found(vehicle), policy)
+        self.barrier.policy_inputs = self._policy_inputs
         self.barrier.go_on = lambda: not self.pacer.stopping
-        self.latch = LatchStage(self.mailbox, programs, self._apply, self.events)
+        self.latch = LatchStage(self.mailbox, programs, self._take_up, self.events)
         poses = self.publisher.poses
+        self.behave = BehaveStage(self.world, programs, poses, self.events, scenario.every.behaviour)
         self.pipeline = Pipeline(
             self.world.clock,
-            before=(
-                self.barrier,
-                self.latch,
-                BehaveStage(self.world, programs, poses, self.events, scenario.every.behaviour),
-            ),
+            before=(self.barrier, self.latch, self.behave),
             motion=MoveStage(self.world, programs),
             after=(SenseStage(self.world, programs, poses), self.publisher),
         )
         self.pacer = Pacer(self.world.clock, self.pipeline.advance, scenario.clock.pace)
         self._driver = threading.Lock()
         self._driver_name = ""
+        self._rebuilding = threading.RLock()  # held while fleets come and go, and while a vehicle is looked up
         self.roster.populate()
 
     # time ------------------------------------------------------------------------------------------------------------
@@ -95,13 +96,14 @@ class Simulation:
         if isinstance(ticks, bool) or not isinstance(ticks, int | np.integer) or ticks < 0:
             raise InvalidValueError(f"step takes a whole number of ticks >= 0, not {ticks!r}")
         with self._driving("step()"):
+            self.pacer.stopping = False  # an earlier stop() is no reason not to wait at the barrier
             self.pipeline.advance(int(ticks))
 
     def run(
         self, until: float | None = None, pace: float | None = None, heartbeat: Callable[[], None] | None = None
     ) -> None:
         """Run to a simulation time (s; None: until `stop`), at a pace; `heartbeat` is called ten times a second."""
-        if until is not None and not np.isfinite(until):
+        if until is not None and not (isinstance(until, int | float | np.number) and np.isfinite(until)):
             raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
         if pace is not None:
             self.pace = pace
@@ -138,7 +140,8 @@ class Simulation:
         """Leave an action in the mailbox, for the next tick or for `at_tick`. Any thread may call this."""
         if isinstance(action, Control):
             action = self._checked(action)
-        self.mailbox.post(action, AT_ONCE if at_tick is None else int(at_tick), source)
+        tick = AT_ONCE if at_tick is None else _whole("at_tick takes a whole number of ticks >= 0", at_tick)
+        self.mailbox.post(action, tick, source)
 
     def spawn(self, **fields: Any) -> str:
         """Add vehicles: the fields of a scenario's `vehicles` entry, or `fleet="scouts"` with `count` and `spawn`.
@@ -170,11 +173,12 @@ class Simulation:
 
     def watch(self, watcher: Watcher, every: int | None = None) -> None:
         """Call `watcher(snapshot)` every so many ticks (`every.snapshot` of the scenario by default)."""
-        if self.publisher.period is None and every is None:
-            raise PaddockError("say how often to watch: watch(..., every=ticks), or every: {snapshot: ticks}")
+        period = self.publisher.period
         if every is not None:
-            self.publisher.period = int(every)
-        self.publisher.watchers.append(watcher)
+            period = _whole("every takes a whole number of ticks >= 1", every, 1)
+        if period is None:
+            raise PaddockError("say how often to watch: watch(..., every=ticks), or every: {snapshot: ticks}")
+        self.publisher.watchers.append((period, watcher))
 
     def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
         """What a vehicle's (or a whole fleet's) sensors last delivered: sensor -> reading -> value or (n,) array."""
@@ -195,7 +199,7 @@ class Simulation:
 
     def state_hash(self) -> str:
         """Hex digest of the complete state at this tick."""
-        return digest(saved_state(self))
+        return digest(hashed_state(self))
 
     def save(self) -> bytes:
         """The complete state: `restore` and go on, and everything is as if nothing had happened."""
@@ -203,18 +207,22 @@ class Simulation:
 
     def restore(self, blob: bytes) -> None:
         """Go back (or forth) to a saved state of this scenario."""
-        with self._driving("restore()"):
+        with self._driving("restore()"), self._rebuilding:
             load_state(self, blob)
+            self.log.restart(self.tick)
             self.publisher.forget()
             self.latch.forget()
 
     def reset(self, seed: int | None = None) -> None:
         """Start the scenario again from tick 0, with another seed if one is given."""
-        with self._driving("reset()"):
+        if seed is not None:
+            seed = _whole("a seed is a whole number in 0 to 2**64 - 1", seed, 0, 2**64 - 1)
+        with self._driving("reset()"), self._rebuilding:
             self.world.fleets = {}
             self.roster.programs.clear()
-            self.world.clock.tick, self.world.next_id = 0, 1
-            self.world.seed = self.scenario.seed if seed is None else int(seed)
+            self.world.clock.tick, self.world.next_id, self.world.used_ids = 0, 1, []
+            self.world.seed = self.scenario.seed if seed is None else seed
+            self.behave.lost = set()
             self.world.run += 1
             self.world.roster += 1
             self.world.environment[:] = environment_values(self.scenario)
@@ -240,24 +248,49 @@ class Simulation:
     # inside ----------------------------------------------------------------------------------------------------------
 
     def _found(self, target: str | int) -> Any:
-        fleet, rows = self.world.find(target)
-        return self.roster.programs[fleet.name], rows
+        with self._rebuilding:
+            fleet, rows = self.world.find(target)
+            return self.roster.programs[fleet.name], rows
 
     def _checked(self, control: Control) -> Control:
         program, rows = self._found(control.target)
         return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
+
+    def _policy_inputs(self, vehicle: str, policy: str) -> dict[str, Any]:
+        """What a policy sets; nothing for a vehicle that has left."""
+        try:
+            program, rows = self._found(vehicle)
+        except UnknownNameError:
+            return {}
+        return policy_inputs(program, rows, policy)
+
+    def _report(self, kind: str, subject: str, detail: str) -> None:
+        """An event that a replay could not come to by itself: it enters the log."""
+        self._apply(Posted(self.tick, 0, Report(kind, subject, detail), ""))
+
+    def _take_up(self, posted: Posted) -> None:
+        """Apply what was posted; it was valid then, but the world may have changed since."""
+        try:
+            self._apply(posted)
+        except PaddockError as error:
+            self.events.report(self.tick, "refused", posted.source, str(error))
+            self.log.append(replace(posted, tick=self.tick))
 
     def _apply(self, posted: Posted) -> None:
         """Let an action take effect at this tick, and note it in the log."""
         match posted.action:
             case Control(target, inputs):
                 program, rows = self._found(target)
-                if apply_control(program, rows, inputs, self.tick):
+                if apply_control(program, rows, check_control(program, rows, inputs, target), self.tick):
                     self.events.report(self.tick, "recovered", str(target), "commands are back")
             case Spawn(entry):
-                self.roster.spawn(entry)
+                with self._rebuilding:
+                    self.roster.spawn(entry)
             case Remove(target):
-                self.roster.remove(target)
+                with self._rebuilding:
+                    self.roster.remove(target)
+            case Report(kind, subject, detail):
+                self.events.report(self.tick, kind, subject, detail)
         self.log.append(replace(posted, tick=self.tick))
         self.latch.forget()
         if not isinstance(posted.action, Control):
@@ -276,7 +309,14 @@ class Simulation:
 
 
 def _is_one(fleet: Any, target: str | int) -> bool:
-    return fleet.single or target != fleet.name
+    return bool(fleet.single or target != fleet.name)
+
+
+def _whole(rule: str, value: Any, low: int = 0, high: int | None = None) -> int:
+    """The value as an int if it is a whole number in range."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low or (high or value) < value:
+        raise InvalidValueError(f"{rule}, not {value!r}")
+    return int(value)
 
 
 def replayed(scenario: Scenario, log: Sequence[Posted], ticks: int, seed: int | None = None) -> Simulation:

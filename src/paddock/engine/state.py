@@ -24,11 +24,19 @@ def saved_state(simulation: Simulation) -> dict[str, Any]:
         "world": simulation.world.save(),
         "mailbox": simulation.mailbox.save(simulation.tick),
         "events": simulation.events.save(),
+        "lost_targets": sorted(simulation.behave.lost),
         "sensors": {
             name: {kind: sensor.save() for kind, sensor in program.sensors.items()}
             for name, program in programs.items()
         },
     }
+
+
+def hashed_state(simulation: Simulation) -> dict[str, Any]:
+    """The state without the counts of resets and roster changes: a run is the same whichever of a session it is."""
+    tree = saved_state(simulation)
+    tree["world"] = {name: value for name, value in tree["world"].items() if name not in ("run", "roster")}
+    return tree
 
 
 def load_state(simulation: Simulation, blob: bytes) -> None:
@@ -42,6 +50,7 @@ def load_state(simulation: Simulation, blob: bytes) -> None:
     simulation.world.restore(tree["world"])
     simulation.mailbox.restore(tree["mailbox"])
     simulation.events.restore(tree["events"])
+    simulation.behave.lost = set(tree["lost_targets"])
     for name, sensors in tree["sensors"].items():
         for kind, saved in sensors.items():
             simulation.roster.programs[name].sensors[kind].restore(saved)

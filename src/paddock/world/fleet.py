@@ -6,6 +6,7 @@ the gap and keeps the order, so that everything that visits vehicles in order st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ class Fleet:
         self.n = 0
         self.next_member = 0
         self.capacity = max(1, capacity)
+        self.bring_back: Callable[[], None] | None = None  # set while a GPU holds a newer state than these tables
+        self.command_changed = True  # since whoever mirrors the commands last cleared this
         self.tables: dict[str, NDArray[Any]] = {
             "state": np.zeros((len(column_index(state)), self.capacity)),
             "command": np.zeros((len(column_index(command)), self.capacity)),
@@ -44,11 +47,15 @@ class Fleet:
     @property
     def state(self) -> Floats:
         """State columns x capacity."""
+        if self.bring_back is not None:
+            bring_back, self.bring_back = self.bring_back, None
+            bring_back()
         return self.tables["state"]
 
     @property
     def command(self) -> Floats:
         """Command columns x capacity."""
+        self.command_changed = True  # whoever asks may write
         return self.tables["command"]
 
     @property
@@ -94,7 +101,7 @@ class Fleet:
         """Double the capacity until it holds `needed` vehicles."""
         if needed <= self.capacity:
             return
-        capacity = self.capacity
+        capacity, _ = self.capacity, (self.state, self.command)
         while capacity < needed:
             capacity *= 2
         for name, table in self.tables.items():
@@ -105,6 +112,7 @@ class Fleet:
 
     def keep(self, rows: Ints) -> None:
         """Keep only these rows, in their order."""
+        _ = (self.state, self.command)
         for table in self.tables.values():
             table[..., : len(rows)] = table[..., rows]
         self.n = len(rows)
@@ -120,6 +128,7 @@ class Fleet:
 
     def save(self) -> dict[str, Any]:
         """Everything that [:, :n] holds."""
+        _ = self.state
         tables = {name: table[..., : self.n] for name, table in self.tables.items()}
         return {"n": self.n, "next_member": self.next_member, "tables": tables}
 
@@ -127,6 +136,7 @@ class Fleet:
         """Exactly what was saved."""
         if saved["tables"].keys() != self.tables.keys():
             raise PaddockError(f"fleet {self.name!r} was saved with other tables: {sorted(saved['tables'])}")
+        _ = (self.state, self.command)
         self.reserve(saved["n"])
         self.n, self.next_member = saved["n"], saved["next_member"]
         for name, table in saved["tables"].items():

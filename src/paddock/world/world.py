@@ -25,6 +25,7 @@ class World:
         self.run = 0  # +1 per reset
         self.roster = 0  # +1 when vehicles come or go
         self.next_id = 1
+        self.used_ids: list[tuple[int, int]] = []  # ranges [first, end) given out in this run, ascending
         self.fleets: dict[str, Fleet] = {}
         self.transforms = TransformTree()
 
@@ -39,30 +40,29 @@ class World:
         start = self.next_id if first is None else first
         if start + count - 1 > LARGEST_ID:
             raise PaddockError(f"vehicle ids end at {LARGEST_ID}: {count} more from {start} do not fit")
-        ids = np.arange(start, start + count, dtype=np.int64)
-        if first is not None:
-            taken = np.concatenate([fleet.ids for fleet in self.fleets.values()] or [ids[:0]])
-            clash = np.intersect1d(ids, taken)
-            if len(clash):
-                raise PaddockError(f"vehicle id {clash[0]} is already in use")
-        self.next_id = max(self.next_id, start + count)
-        return ids
+        end = start + count
+        for low, high in self.used_ids:
+            if start < high and low < end:
+                raise PaddockError(f"vehicle id {max(start, low)} has already been used in this run")
+        self.used_ids = _joined([*self.used_ids, (start, end)])
+        self.next_id = max(self.next_id, end)
+        return np.arange(start, end, dtype=np.int64)
 
     def find(self, target: str | int) -> tuple[Fleet, Ints]:
         """The fleet and rows that a name (`red`, `scouts`, `scouts[17]`) or an id stands for."""
-        if isinstance(target, int | np.integer) and not isinstance(target, bool):
+        if not isinstance(target, str):
             return self._find_id(int(target))
         fleet = self.fleets.get(target)
         if fleet is not None:
             return fleet, np.arange(fleet.n)
-        name, bracket, rest = str(target).partition("[")
+        name, bracket, rest = target.partition("[")
         fleet = self.fleets.get(name)
-        if bracket and fleet is not None and rest.endswith("]") and rest[:-1].isdigit():
+        if bracket and fleet is not None and rest.endswith("]") and rest[:-1].isdecimal():
             row = fleet.row_of(int(rest[:-1]))
             if row is not None:
                 return fleet, np.array([row])
             raise UnknownNameError(f"fleet {name!r} has no member {rest[:-1]}")
-        raise unknown_name("vehicle", str(target), self.fleets)
+        raise unknown_name("vehicle", target, self.fleets)
 
     def _find_id(self, number: int) -> tuple[Fleet, Ints]:
         for fleet in self.fleets.values():
@@ -84,6 +84,7 @@ class World:
             "run": self.run,
             "roster": self.roster,
             "next_id": self.next_id,
+            "used_ids": [list(span) for span in self.used_ids],
             "environment": self.environment,
             "transforms": self.transforms.save(),
             "fleets": {name: fleet.save() for name, fleet in self.fleets.items()},
@@ -93,7 +94,19 @@ class World:
         """Exactly what was saved; the fleets must exist already."""
         self.clock.tick = saved["tick"]
         self.seed, self.run, self.roster, self.next_id = (saved[k] for k in ("seed", "run", "roster", "next_id"))
+        self.used_ids = [(low, high) for low, high in saved["used_ids"]]
         self.environment[:] = saved["environment"]
         self.transforms.restore(saved["transforms"])
         for name, tree in saved["fleets"].items():
             self.fleets[name].restore(tree)
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same numbers in as few ranges as possible, ascending."""
+    joined: list[tuple[int, int]] = []
+    for low, high in sorted(spans):
+        if joined and low <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
+        else:
+            joined.append((low, high))
+    return joined

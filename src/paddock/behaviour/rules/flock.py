@@ -43,7 +43,7 @@ class Agent(NamedTuple):
 class Gathered(NamedTuple):
     """Sums over the neighbours."""
 
-    count: float = 0.0
+    number: float = 0.0
     x: float = 0.0
     y: float = 0.0
     z: float = 0.0
@@ -55,12 +55,19 @@ class Gathered(NamedTuple):
     push_z: float = 0.0
 
 
+def pushed(d2: float, room: float) -> float:
+    """Push per metre away from a neighbour at squared distance d2: 1 at contact, falling linearly to 0 at `room`."""
+    if d2 >= room * room:  # most neighbours: spare them the root and the division
+        return 0.0
+    apart = maximum(sqrt(d2), 1e-6)
+    return (1.0 - apart / room) / apart
+
+
 def visit(g: Gathered, me: Agent, other: Agent, dx: float, dy: float, dz: float, d2: float, o: Options) -> Gathered:
-    """One more neighbour; the push away from it falls linearly to zero at `distance`."""
-    apart = sqrt(d2)
-    push = maximum(1.0 - apart / maximum(o.distance, 1e-9), 0.0) / maximum(apart, 1e-6)
+    """One more neighbour."""
+    push = pushed(d2, o.distance)
     return Gathered(
-        g.count + 1.0,
+        g.number + 1.0,
         g.x + dx,
         g.y + dy,
         g.z + dz,
@@ -75,8 +82,8 @@ def visit(g: Gathered, me: Agent, other: Agent, dx: float, dy: float, dz: float,
 
 def finish(g: Gathered, me: Agent, o: Options) -> Urge:
     """The neighbours' urges together, as a change of velocity."""
-    share = 1.0 / maximum(g.count, 1.0)
-    match = select(g.count > 0.5, o.alignment, 0.0)
+    share = 1.0 / maximum(g.number, 1.0)
+    match = select(g.number > 0.5, o.alignment, 0.0)
     return Urge(
         o.cohesion * g.x * share + match * (g.vx * share - me.vx) + o.separation * g.push_x,
         o.cohesion * g.y * share + match * (g.vy * share - me.vy) + o.separation * g.push_y,

@@ -61,9 +61,9 @@ def slots(count: int, o: Options) -> Floats:
         return np.stack([zero, (k - 0.5 * (count - 1)) * o.spacing, zero])
     if shape == "column":
         return np.stack([-k * o.spacing, zero, zero])
-    if shape == "v":  # behind the leader, alternately left and right
-        rank = k // 2 + 1
-        return np.stack([-rank * o.spacing, np.where(k % 2, -1.0, 1.0) * rank * o.spacing, zero])
+    if shape == "v":  # behind the leader, alternately left and right, on arms at 45 degrees
+        along = (k // 2 + 1) * o.spacing * np.sqrt(0.5)
+        return np.stack([-along, np.where(k % 2, -1.0, 1.0) * along, zero])
     if shape == "wedge":  # rows of 1, 2, 3, ...
         row = ((np.sqrt(8.0 * k + 1.0) - 1.0) // 2).astype(int)
         across = k - row * (row + 1) // 2 - 0.5 * row
@@ -76,7 +76,7 @@ def slots(count: int, o: Options) -> Floats:
         up = 1.0 - (2.0 * k + 1.0) / count
         radius = o.spacing * np.sqrt(count / (4.0 * np.pi))
         across, angle = np.sqrt(1.0 - up * up), k * np.pi * (3.0 - np.sqrt(5.0))
-        return radius * np.stack([across * np.cos(angle), across * np.sin(angle), up])
+        return np.stack([radius * across * np.cos(angle), radius * across * np.sin(angle), radius * up])
     side = int(np.ceil(np.sqrt(count)))
     rows = -(-count // side)
     return np.stack([(0.5 * (rows - 1) - k // side) * o.spacing, (k % side - 0.5 * (side - 1)) * o.spacing, zero])

@@ -18,7 +18,7 @@ class Options(NamedTuple):
     y: Annotated[float, Column("m", "goal, north")]
     z: Annotated[float, Column("m", "goal, up")] = 0.0
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
-    slow_within: Annotated[float, Column("m", "slows down within this distance", 0.0, 1e6)] = 5.0
+    slow_within: Annotated[float, Column("m", "slows down within this distance", 0.0, 1e6)] = 10.0
     tolerance: Annotated[float, Column("m", "has arrived within this distance", 0.0, 1e6)] = 0.1
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import Floats, Nothing, Rule, Urge
-from paddock.compute.math import clamp, maximum, select, sqrt
+from paddock.behaviour.rule import Floats, Rule, Urge
+from paddock.compute.math import absolute, clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
 from paddock.world.pose import Pose
@@ -24,9 +24,21 @@ class Options(NamedTuple):
     has_target: Annotated[float, Column("0/1", "set when a target is named", 0.0, 1.0)] = 0.0
 
 
-def desire(
-    me: Pose, m: Nothing, o: Options, urge: Urge, target: Pose, path: Floats, dt: float
-) -> tuple[Desire, Nothing]:
+class Memory(NamedTuple):
+    """What it takes to stay on the circle: a vehicle that lags behind its wish would fly a wider one."""
+
+    trim: Annotated[float, Column("m/s", "speed away from the centre, learned from the errors so far")] = 0.0
+
+
+STEEPEST = 0.8
+"""Sine of the steepest approach: the wish keeps its length, or a fast approach would widen the circle."""
+TRIM_RATE = 0.2
+"""1/s: growth of the trim, relative to the correction. Slow beside the lags of all models."""
+TRIM_WITHIN = 0.25
+"""Share of the radius within which an error is a lag to be learned, not an approach."""
+
+
+def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
     """Along the tangent, corrected towards the circle, carried along with the target."""
     with_target = o.has_target > 0.5
     cx, cy = select(with_target, target.x + o.x, o.x), select(with_target, target.y + o.y, o.y)
@@ -35,11 +47,16 @@ def desire(
     distance = maximum(sqrt(dx * dx + dy * dy), 1e-9)
     ux, uy = select(distance > 1e-6, dx / distance, 1.0), select(distance > 1e-6, dy / distance, 0.0)
     turn = select(o.direction > 0.5, -1.0, 1.0)
-    inward = clamp(o.gain * (o.radius - distance), -o.speed, o.speed)
+    error = o.radius - distance
+    learning = select(absolute(error) < TRIM_WITHIN * o.radius, TRIM_RATE * o.gain * dt, 0.0)
+    trim = clamp(m.trim + learning * error, -0.5 * o.speed, 0.5 * o.speed)
+    steep = STEEPEST * o.speed
+    outward = clamp(o.gain * error + trim, -steep, steep)
     carry_x, carry_y = select(with_target, target.vx, 0.0), select(with_target, target.vy, 0.0)
-    vx = carry_x - turn * uy * o.speed + ux * inward
-    vy = carry_y + turn * ux * o.speed + uy * inward
-    return Desire(vx, vy, clamp(o.gain * (cz - me.z), -o.speed, o.speed), 0.5 * o.radius), m
+    along = turn * sqrt(maximum(o.speed * o.speed - outward * outward, 0.0))
+    vx = carry_x - uy * along + ux * outward
+    vy = carry_y + ux * along + uy * outward
+    return Desire(vx, vy, clamp(o.gain * (cz - me.z), -o.speed, o.speed), 0.5 * o.radius), Memory(trim)
 
 
-RULE = Rule("Circle around a place or another vehicle", Options, desire)
+RULE = Rule("Circle around a place or another vehicle", Options, desire, Memory)

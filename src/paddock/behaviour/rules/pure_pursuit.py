@@ -102,17 +102,28 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
     x, y, z = aim_ahead(path, k, t, reach, 1 << 30 if closed else segments - 1)
     dx, dy, dz = x - me.x, y - me.y, z - me.z
     aim = maximum(sqrt(dx * dx + dy * dy + dz * dz), 1e-9)
-    here = path[k % count, 3] + t * (path[(k + 1) % count, 3] - path[k % count, 3])
+    # between two points the acceleration is constant, as the speed profile assumes
+    before, after = path[k % count, 3] ** 2, path[(k + 1) % count, 3] ** 2
+    here = sqrt(maximum(before + t * (after - before), 0.0))
     arrived = (k >= segments - 1) & (t >= 1.0)
     pace = select(arrived & (o.closed < 0.5), 0.0, here) / aim
     wrapped = select(k >= segments, 1.0, 0.0)
     return Desire(dx * pace, dy * pace, dz * pace, aim), Memory(float(k % count), m.laps + wrapped)
 
 
+def with_braking_point(line: Floats, distance: float) -> Floats:
+    """The open path with one more point that far (m) before its end, if its last segment is longer than that."""
+    last = line[-1] - line[-2]
+    share = distance / float(np.linalg.norm(last))
+    return line if share >= 1.0 or share <= 0.0 else np.insert(line, -1, line[-1] - share * last, axis=0)
+
+
 def prepare_path(points: Floats, o: Options) -> Floats:
     """The line to drive, and the speed that its bends allow at each point."""
     closed = o.closed > 0.5
     line = shifted(points, o.offset, closed)
+    if not closed:
+        line = with_braking_point(line, o.speed * o.speed / (2.0 * o.brake))
     return np.column_stack([line, speed_profile(line, closed, o.speed, o.lateral, o.accelerate, o.brake)])
 
 

@@ -19,7 +19,7 @@ class Options(NamedTuple):
 
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
     tolerance: Annotated[float, Column("m", "a waypoint is reached within this distance", 0.0, 1e6)] = 1.0
-    slow_within: Annotated[float, Column("m", "slows down within this distance of the last one", 0.0, 1e6)] = 5.0
+    slow_within: Annotated[float, Column("m", "slows down within this distance of the last one", 0.0, 1e6)] = 10.0
 
 
 class Memory(NamedTuple):

@@ -22,7 +22,7 @@ class BehaveStage:
         self.poses = poses
         self.events = events
         self.period = period
-        self._lost: set[str] = set()
+        self.lost: set[str] = set()  # fleets whose target has gone, so that it is reported once
 
     def due(self, tick: int) -> int:
         """The next multiple of the period, if anyone has a behaviour."""
@@ -39,7 +39,7 @@ class BehaveStage:
 
     def _note(self, tick: int, fleet: str, lost: str | None) -> None:
         if lost is None:
-            self._lost.discard(fleet)
-        elif fleet not in self._lost:
-            self._lost.add(fleet)
+            self.lost.discard(fleet)
+        elif fleet not in self.lost:
+            self.lost.add(fleet)
             self.events.report(tick, "target_lost", fleet, f"{lost!r} is no longer there")

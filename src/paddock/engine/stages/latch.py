@@ -10,7 +10,6 @@ from paddock.engine.latch import fail_silent, next_timeout
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
-from paddock.errors import PaddockError
 
 
 class LatchStage:
@@ -42,10 +41,7 @@ class LatchStage:
     def run(self, tick: int) -> None:
         """Actions first: a command that arrives in time prevents the failsafe."""
         for posted in self.mailbox.due(tick):
-            try:
-                self.apply(posted)
-            except PaddockError as error:  # it was valid when posted; the world has changed since
-                self.events.report(tick, "refused", posted.source, str(error))
+            self.apply(posted)
         for program in self.programs.values():
             if program.timeout_ticks is not None:
                 for row in fail_silent(program, tick):

@@ -15,7 +15,7 @@ Watcher = Callable[[Snapshot], object]
 
 
 class PublishStage:
-    """Makes a snapshot every `period` ticks while a period is set, and hands it to the watchers."""
+    """Makes snapshots every `period` ticks (if one is set) and whenever a watcher's own period asks for one."""
 
     name = "publish"
 
@@ -23,20 +23,24 @@ class PublishStage:
         self.world = world
         self.programs = programs
         self.period = period
-        self.watchers: list[Watcher] = []
+        self.watchers: list[tuple[int, Watcher]] = []
         self.writer = SnapshotWriter()
         self._layout: Layout | None = None
         self._latest: Snapshot | None = None
 
     def due(self, tick: int) -> int:
-        """The next multiple of the period."""
-        return NEVER_DUE if self.period is None else every(tick, self.period)
+        """The next multiple of any period."""
+        periods = [period for period, _ in self.watchers]
+        if self.period is not None:
+            periods.append(self.period)
+        return min((every(tick, period) for period in periods), default=NEVER_DUE)
 
     def run(self, tick: int) -> None:
         """Make this tick's snapshot and show it around."""
         snapshot = self.snapshot()
-        for watcher in self.watchers:
-            watcher(snapshot)
+        for period, watcher in self.watchers:
+            if tick % period == 0:
+                watcher(snapshot)
 
     def snapshot(self) -> Snapshot:
         """The snapshot of the present tick; made at most once per tick."""

@@ -19,7 +19,7 @@ from paddock.world.pose import Environment, Pose
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """One tick: flight controller, motors and battery, rigid body and ground."""
-    c = control(s, u, p, w, dt)
+    c, g, trim = control(s, u, p, w, dt)
     n = motors(s, p, c.mix, u.armed, dt)
     b = body(s, p, w, n, dt)
     return State(
@@ -49,12 +49,12 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         rate_x=c.rate_x,
         rate_y=c.rate_y,
         rate_z=c.rate_z,
-        trim_x=c.trim_x,
-        trim_y=c.trim_y,
-        trim_z=c.trim_z,
-        hold_x=c.hold_x,
-        hold_y=c.hold_y,
-        hold_z=c.hold_z,
+        trim_x=trim.x,
+        trim_y=trim.y,
+        trim_z=trim.z,
+        hold_x=g.hold_x,
+        hold_y=g.hold_y,
+        hold_z=g.hold_z,
         charge=n.charge,
         voltage=n.voltage,
     )

@@ -11,7 +11,7 @@ FULL_CELL = 4.2
 def open_circuit(charge: float) -> float:
     """Voltage of one cell at rest, V, for a charge of 1 (full) to 0 (empty); below 0 it collapses.
 
-    4.20 V full, 3.88 at 60 %, 3.74 at 20 %, 3.27 empty: the plateau and the knee of a LiPo discharge curve.
+    4.20 V full, 3.89 at 60 %, 3.72 at 20 %, 3.27 empty: the plateau and the knee of a LiPo discharge curve.
     """
     s = clamp(charge, 0.0, 1.0)
     knee = 1.0 + 20.0 * s

@@ -28,13 +28,20 @@ class RateGains(Protocol):
     """The gains of a rate loop, among a vehicle's parameters."""
 
     @property
-    def rate_p(self) -> float: ...  # 1/s
+    def rate_p(self) -> float:
+        """P, 1/s."""
+
     @property
-    def rate_d(self) -> float: ...
+    def rate_d(self) -> float:
+        """D, no unit."""
+
     @property
-    def rate_f(self) -> float: ...
+    def rate_f(self) -> float:
+        """Feed-forward, no unit."""
+
     @property
-    def filter_time(self) -> float: ...  # s, low-pass of the D term
+    def filter_time(self) -> float:
+        """Low-pass of the D term, s."""
 
 
 def climb_stick(throttle: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from paddock.compute.math import clamp, exp, maximum, minimum, select, sqrt
+from paddock.compute.math import exp, maximum, minimum, select, sqrt
 from paddock.compute.quaternion import rotate
 from paddock.vehicles.parts.battery import FULL_CELL, loaded_voltage, open_circuit
 from paddock.vehicles.parts.mixer import Mix
@@ -56,13 +56,15 @@ def motors(s: State, p: Parameters, m: Mix, armed: float, dt: float) -> Motors:
     power = p.power_ratio * p.thrust_max * cubes
     voltage = loaded_voltage(e, p.cells * p.cell_resistance, power)
     top = select(armed > 0.5, voltage / (p.cells * FULL_CELL), 0.0)
+    # armed motors never stop: that is how they stay in step, and it keeps the root away from its steep end
+    idle = p.motor_idle * p.motor_idle
     share = 1.0 - exp(-dt / p.motor_lag)
     current = power / maximum(voltage, 0.1)
     return Motors(
-        s.motor_1 + share * (minimum(sqrt(m.motor_1), top) - s.motor_1),
-        s.motor_2 + share * (minimum(sqrt(m.motor_2), top) - s.motor_2),
-        s.motor_3 + share * (minimum(sqrt(m.motor_3), top) - s.motor_3),
-        s.motor_4 + share * (minimum(sqrt(m.motor_4), top) - s.motor_4),
+        s.motor_1 + share * (minimum(sqrt(maximum(m.motor_1, idle)), top) - s.motor_1),
+        s.motor_2 + share * (minimum(sqrt(maximum(m.motor_2, idle)), top) - s.motor_2),
+        s.motor_3 + share * (minimum(sqrt(maximum(m.motor_3, idle)), top) - s.motor_3),
+        s.motor_4 + share * (minimum(sqrt(maximum(m.motor_4, idle)), top) - s.motor_4),
         maximum(s.charge - current * dt / (3.6 * p.capacity), -0.02),
         voltage,
     )
@@ -73,9 +75,10 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     f1, f2 = p.thrust_max * n.motor_1 * n.motor_1, p.thrust_max * n.motor_2 * n.motor_2
     f3, f4 = p.thrust_max * n.motor_3 * n.motor_3, p.thrust_max * n.motor_4 * n.motor_4
     lever = 0.7071067811865476 * p.arm
+    # each rate uses those already advanced: with the old ones a tumbling body would gain energy
     wx = s.wx + dt * (lever * (f2 + f3 - f1 - f4) + (p.inertia_y - p.inertia_z) * s.wy * s.wz) / p.inertia_x
-    wy = s.wy + dt * (lever * (f2 + f4 - f1 - f3) + (p.inertia_z - p.inertia_x) * s.wz * s.wx) / p.inertia_y
-    wz = s.wz + dt * (p.torque_ratio * (f3 + f4 - f1 - f2) + (p.inertia_x - p.inertia_y) * s.wx * s.wy) / p.inertia_z
+    wy = s.wy + dt * (lever * (f2 + f4 - f1 - f3) + (p.inertia_z - p.inertia_x) * s.wz * wx) / p.inertia_y
+    wz = s.wz + dt * (p.torque_ratio * (f3 + f4 - f1 - f2) + (p.inertia_x - p.inertia_y) * wx * wy) / p.inertia_z
     qx, qy, qz, qw = turned(s, wx, wy, wz, dt)
     near = p.prop_radius / (4.0 * maximum(s.z - w.ground_z, 0.5 * p.prop_radius))
     lift = (f1 + f2 + f3 + f4) / (p.mass * (1.0 - minimum(p.ground_effect * near * near, 0.5)))

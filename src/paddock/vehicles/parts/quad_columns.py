@@ -80,6 +80,7 @@ class Parameters(NamedTuple):
     arm: Annotated[float, Column("m", "centre to motor", 1e-3, 10.0)] = 0.11
     drag: Annotated[float, Column("N s2/m2", "drag force over speed squared", 0.0, 100.0)] = 0.012
     motor_lag: Annotated[float, Column("s", "time constant of the motors", 1e-3, 1.0)] = 0.03
+    motor_idle: Annotated[float, Column("", "slowest speed of an armed motor, share of its maximum", 0.0, 0.5)] = 0.05
     torque_ratio: Annotated[float, Column("m", "motor torque over thrust", 1e-4, 1.0)] = 0.016
     prop_radius: Annotated[float, Column("m", "radius of a propeller", 1e-3, 5.0)] = 0.064
     ground_effect: Annotated[float, Column("", "strength of the ground effect, 1 as for a free rotor", 0.0, 2.0)] = 0.0

@@ -61,8 +61,16 @@ class Rates(NamedTuple):
     z: float
 
 
+class Trim(NamedTuple):
+    """I terms of the velocity loop, m/s2."""
+
+    x: float
+    y: float
+    z: float
+
+
 class Control(NamedTuple):
-    """Motor thrusts and the controller's memory for the next tick."""
+    """Motor thrusts and the rate loop's memory for the next tick."""
 
     mix: Mix
     rate_x: float
@@ -74,21 +82,15 @@ class Control(NamedTuple):
     integral_x: float
     integral_y: float
     integral_z: float
-    trim_x: float
-    trim_y: float
-    trim_z: float
-    hold_x: float
-    hold_y: float
-    hold_z: float
 
 
-def control(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Control:
+def control(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> tuple[Control, Guidance, Trim]:
     """One pass through all loops."""
     a = axes(s)
     g = guidance(s, u, p, a, dt)
     lift = maximum(g.az + w.gravity, 0.2 * w.gravity)
     want = wanted_rates(s, u, p, a, g, lift)
-    return rate_control(s, p, collective(u, p, a, lift), want, g, u, dt)
+    return rate_control(s, u, p, collective(u, p, a, lift), want, dt), g, trimmed(s, u, p, w, g, lift, dt)
 
 
 def axes(s: State) -> Axes:
@@ -161,7 +163,22 @@ def collective(u: Command, p: Parameters, a: Axes, lift: float) -> float:
     return select(u.mode >= ALTITUDE, height, u.throttle)
 
 
-def rate_control(s: State, p: Parameters, thrust: float, want: Rates, g: Guidance, u: Command, dt: float) -> Control:
+def trimmed(s: State, u: Command, p: Parameters, w: Environment, g: Guidance, lift: float, dt: float) -> Trim:
+    """Integrate the velocity error: not on the ground, and not outward while the tilt limit stands in the way."""
+    reach = lift * tan(p.angle_max)
+    outward = (g.ax * g.ax + g.ay * g.ay > reach * reach) & (g.ax * g.error_x + g.ay * g.error_y > 0.0)
+    active = (u.mode >= ALTITUDE) & (u.armed > 0.5) & (s.z > w.ground_z)
+    keep = select(active, 1.0, 0.0)
+    rise = p.velocity_i * dt
+    side = select(outward, 0.0, rise)
+    return Trim(
+        keep * clamp(s.trim_x + side * clamp(g.error_x, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
+        keep * clamp(s.trim_y + side * clamp(g.error_y, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
+        keep * clamp(s.trim_z + rise * clamp(g.error_z, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
+    )
+
+
+def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Rates, dt: float) -> Control:
     """Rate loop and mixer; integrals stand still where the mixer could not give what they ask for."""
     smooth = 1.0 - exp(-dt / p.smoothing_time)
     low_pass = 1.0 - exp(-dt / p.filter_time)
@@ -184,8 +201,6 @@ def rate_control(s: State, p: Parameters, thrust: float, want: Rates, g: Guidanc
     running = select(u.armed > 0.5, 1.0, 0.0)
     tilt_gain = running * select(m.tilt_scale < 1.0, 0.0, p.rate_i * dt)
     yaw_gain = running * select(m.yaw_cut == 0.0, p.rate_i * dt, 0.0)
-    trim_gain = running * select(u.mode >= ALTITUDE, p.velocity_i * dt, 0.0)
-    keep = running * select(u.mode >= ALTITUDE, 1.0, 0.0)
     return Control(
         mix=m,
         rate_x=rate_x,
@@ -197,10 +212,4 @@ def rate_control(s: State, p: Parameters, thrust: float, want: Rates, g: Guidanc
         integral_x=running * clamp(s.integral_x + tilt_gain * (rate_x - s.wx), -100.0, 100.0),
         integral_y=running * clamp(s.integral_y + tilt_gain * (rate_y - s.wy), -100.0, 100.0),
         integral_z=running * clamp(s.integral_z + yaw_gain * (rate_z - s.wz), -30.0, 30.0),
-        trim_x=keep * clamp(s.trim_x + trim_gain * clamp(g.error_x, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
-        trim_y=keep * clamp(s.trim_y + trim_gain * clamp(g.error_y, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
-        trim_z=keep * clamp(s.trim_z + trim_gain * clamp(g.error_z, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
-        hold_x=g.hold_x,
-        hold_y=g.hold_y,
-        hold_z=g.hold_z,
     )

@@ -1,0 +1,68 @@
+"""One measured figure and the target it is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Result:
+    """A line of the benchmark's output."""
+
+    bench: str
+    case: str
+    value: float
+    unit: str
+    target: str | None = None  # ">= 10" or "<= 0.4"; None: reported, not judged
+    ok: bool | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form that `--json` prints."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A benchmark: `run(quick)` yields results. `quick` takes smaller cases, for a first look and for the tests."""
+
+    summary: str
+    run: Callable[[bool], Iterable[Result]]
+    by_default: bool = True  # part of a plain `paddock bench`
+
+
+def measured(bench: str, case: str, value: float, unit: str, target: str | None = None) -> Result:
+    """A result, judged against its target."""
+    return Result(bench, case, float(value), unit, target, None if target is None else meets(value, target))
+
+
+def meets(value: float, target: str) -> bool:
+    """Whether a value satisfies `>= x` or `<= x`."""
+    sign, limit = target.split()
+    return value >= float(limit) if sign == ">=" else value <= float(limit)
+
+
+def best_time(work: Callable[[], object], seconds: float = 1.0, least: int = 3) -> float:
+    """The shortest time (s) of one call, over about so many seconds of calls: the machine's noise only adds."""
+    best, calls, end = float("inf"), 0, perf_counter() + seconds
+    while calls < least or perf_counter() < end:
+        started = perf_counter()
+        work()
+        best = min(best, perf_counter() - started)
+        calls += 1
+    return best
+
+
+def best_times(works: dict[str, Callable[[], object]], seconds: float = 2.0) -> dict[str, float]:
+    """The shortest time of each piece of work, taken in turns so that a noisy moment hits all of them."""
+    best = dict.fromkeys(works, float("inf"))
+    end, rounds = perf_counter() + seconds, 0
+    while rounds < 3 or perf_counter() < end:
+        for name, work in works.items():
+            started = perf_counter()
+            work()
+            best[name] = min(best[name], perf_counter() - started)
+        rounds += 1
+    return best

@@ -1,0 +1,62 @@
+"""The same kernels on an NVIDIA GPU: agreement with the CPU, and agent-steps per second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from paddock.bench.fleets import BareFleet, bare_fleet
+from paddock.bench.result import Bench, Result, best_time, measured
+from paddock.compute.device import cuda_module, find_gpu
+from paddock.compute.kernel import kernel
+from paddock.vehicles.registry import model_names
+
+
+def run(quick: bool) -> Iterator[Result]:
+    """Nothing without a GPU; says so when asked for by name."""
+    gpu = find_gpu()
+    if not gpu.available:
+        yield measured("cuda", f"no GPU: {gpu.reason}", 0, "")
+        return
+    for name in model_names():
+        yield _agreement(bare_fleet(name, 100 if quick else 1000), 20 if quick or gpu.simulated else 1000)
+    if not gpu.simulated:
+        for n in (100_000, 1_000_000) if quick else (100_000, 1_000_000, 10_000_000):
+            for dtype in ("float64", "float32"):
+                yield from _speed(bare_fleet("quad", n), dtype, n == 10_000_000)
+
+
+def _agreement(fleet: BareFleet, steps: int) -> Result:
+    """The largest deviation from the CPU, relative to max(1, |x|)."""
+    from paddock.compute.cuda import cuda_kernel, to_device
+
+    spec = fleet.model.step_spec()
+    device = [to_device(a) for a in fleet.arguments[:4]]
+    cuda_kernel(spec)(fleet.n, steps, *device, fleet.dt)
+    kernel(spec)(fleet.n, steps, *fleet.arguments)
+    deviation = np.abs(device[0].copy_to_host() - fleet.state) / np.maximum(1.0, np.abs(fleet.state))
+    case = f"{fleet.model.name}: deviation from the CPU after {steps} steps"
+    return measured("cuda", case, float(deviation.max()), "relative", "<= 1e-9")
+
+
+def _speed(fleet: BareFleet, dtype: str, judged: bool) -> Iterator[Result]:
+    from paddock.compute.cuda import cuda_kernel, to_device
+
+    step = cuda_kernel(fleet.model.step_spec(dtype=dtype))
+    device = [to_device(a, dtype) for a in fleet.arguments[:4]]
+    for substeps in (1, 10):
+        seconds = best_time(partial(_launch, step, fleet.n, substeps, device, fleet.dt), 0.5)
+        target = ">= 10" if judged and dtype == "float32" and substeps == 10 else None
+        case = f"quad: {fleet.n} agents, {dtype}, {substeps} substeps a launch"
+        yield measured("cuda", case, fleet.n * substeps / seconds / 1e9, "billion agent-steps/s", target)
+
+
+def _launch(step: Any, n: int, substeps: int, device: list[Any], dt: float) -> None:
+    step(n, substeps, *device, dt)
+    cuda_module().synchronize()
+
+
+BENCH = Bench("kernels on an NVIDIA GPU", run)

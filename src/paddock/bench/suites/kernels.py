@@ -1,0 +1,76 @@
+"""How fast the models' kernels are, against NumPy running the very same source on whole arrays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from paddock.bench.fleets import BareFleet, bare_fleet
+from paddock.bench.result import Bench, Result, best_times, measured
+from paddock.compute.kernel import kernel
+from paddock.compute.threads import limit_threads
+from paddock.compute.twin import vectorised
+from paddock.vehicles.registry import model_names
+from paddock.world.pose import Environment
+
+TARGETS = {"quad": ">= 10", "car.bicycle": ">= 4", "car.kinematic": ">= 4"}
+"""Kernel on one thread over NumPy."""
+
+ARITHMETIC = r"\bv?(?:add|sub|mul|div|sqrt|min|max|fn?m(?:add|sub)\w*|blendv?|cmp\w*)p[sd]\b.*%[yz]mm"
+SCALAR = r"\bv?(?:add|sub|mul|div|sqrt|min|max|fn?m(?:add|sub)\w*)s[sd]\b"
+
+
+def run(quick: bool) -> Iterator[Result]:
+    """All models, 100,000 agents, strict float64, one thread."""
+    n = 10_000 if quick else 100_000
+    limit_threads(1)
+    try:
+        for name in model_names():
+            yield from _one(bare_fleet(name, n), 0.5 if quick else 4.0)
+            if name == "quad" or not quick:
+                yield _packed(bare_fleet(name, 512))
+    finally:
+        limit_threads(None)
+
+
+def _one(fleet: BareFleet, seconds: float) -> Iterator[Result]:
+    compiled = kernel(fleet.model.step_spec())
+    ours, theirs = fleet.state.copy(), fleet.state.copy()
+    step = vectorised(fleet.model.step, native=True)
+    parameters = fleet.model.parameters(*fleet.parameters.tolist())
+    environment = Environment(*fleet.environment.tolist())
+    commands = fleet.model.command(*fleet.command)
+
+    def in_numpy() -> None:
+        state = step(fleet.model.state(*theirs), commands, parameters, environment, fleet.dt)
+        for row, values in zip(theirs, state, strict=True):
+            row[:] = values
+
+    def in_kernel() -> None:
+        compiled(fleet.n, 1, ours, *fleet.arguments[1:])
+
+    def in_substeps() -> None:
+        compiled(fleet.n, 8, ours, *fleet.arguments[1:])
+
+    in_kernel()
+    with np.errstate(all="ignore"):
+        times = best_times({"numpy": in_numpy, "kernel": in_kernel, "substeps": in_substeps}, seconds)
+    name = fleet.model.name
+    yield measured("kernels", f"{name}: kernel over NumPy", times["numpy"] / times["kernel"], "x", TARGETS.get(name))
+    yield measured("kernels", f"{name}: agent-steps", fleet.n / times["kernel"] / 1e6, "M/s")
+    yield measured("kernels", f"{name}: agent-steps, 8 substeps", 8 * fleet.n / times["substeps"] / 1e6, "M/s")
+
+
+def _packed(fleet: BareFleet) -> Result:
+    """Count arithmetic instructions on whole vector registers in the machine code."""
+    compiled = kernel(fleet.model.step_spec())
+    text = compiled.assembly(fleet.n, 1, *fleet.arguments)
+    packed, scalar = len(re.findall(ARITHMETIC, text)), len(re.findall(SCALAR, text))
+    share = 100.0 * packed / max(packed + scalar, 1)
+    case = f"{fleet.model.name}: packed arithmetic ({share:.0f} % of all)"
+    return measured("kernels", case, packed, "instructions", ">= 50")
+
+
+BENCH = Bench("model kernels against NumPy, and their vector instructions", run)

@@ -1,0 +1,79 @@
+"""Against other simulators, measured in the same run: crazyflow and CommonRoad's vehicle models."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import paddock.bench.peers as peer_programs
+from paddock.bench.result import Bench, Result, best_time, measured
+from paddock.errors import MissingFeatureError
+
+PYTHON = Path(".bench-peers/bin/python")
+"""The peers' Python, made by `make bench-peers`."""
+
+TARGETS = {10_000: ">= 10", 100_000: ">= 10"}
+
+
+def run(quick: bool) -> Iterator[Result]:
+    """Both sides get new setpoints every five ticks of 2 ms, through their public interfaces."""
+    if not PYTHON.exists():
+        raise MissingFeatureError("the peers are not installed: run `make bench-peers` in the repository")
+    seconds = 1.0 if quick else 4.0
+    for drones in (1, 100) if quick else (1, 100, 10_000, 100_000):
+        theirs = _peer("run_crazyflow.py", str(drones), str(seconds))
+        ours = _quads(drones, seconds)
+        yield measured("peers", f"{drones} drones: crazyflow (float32, CPU)", theirs / 1e6, "M drone-steps/s")
+        yield measured("peers", f"{drones} drones: paddock (float64)", ours / 1e6, "M drone-steps/s")
+        yield measured("peers", f"{drones} drones: ratio", ours / theirs, "x", None if quick else TARGETS.get(drones))
+    theirs = _peer("run_commonroad.py", str(seconds))
+    yield measured("peers", "one car: CommonRoad single track, a loop of 1000 steps", theirs / 1e6, "M steps/s")
+    for cars, ticks in ((1, 1), (1, 1000), (10_000, 1)):
+        ours = _cars(cars, ticks, seconds)
+        case = f"{cars} car{'s' * (cars > 1)}: paddock car.bicycle, step({ticks})"
+        yield measured("peers", case, ours / 1e6, "M car-steps/s")
+        yield measured("peers", f"{case}, ratio", ours / theirs, "x")
+
+
+def _peer(program: str, *arguments: str) -> float:
+    path = Path(next(iter(peer_programs.__path__))) / program
+    result = subprocess.run([str(PYTHON), str(path), *arguments], capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise MissingFeatureError(f"{program} failed: {result.stderr.strip().splitlines()[-1]}")
+    return float(json.loads(result.stdout.strip().splitlines()[-1])["steps_per_second"])
+
+
+def _quads(count: int, seconds: float) -> float:
+    """Vehicle-steps per second of quadrotors that are sent to positions."""
+    from paddock import load
+
+    spawn = {"grid": {"spacing": 1, "z": 0.5}}
+    fleet = {"name": "swarm", "count": count, "model": "quad", "preset": "crazyflie", "spawn": spawn}
+    with load({"clock": {"rate": 500}, "vehicles": [fleet | {"commands": {"mode": "goto", "z": 0.5}}]}) as sim:
+        at = sim.snapshot().fleet("swarm").position
+        x, y, z = (np.ascontiguousarray(at[:, k]) for k in range(3))
+
+        def work() -> None:
+            sim.command("swarm", x=x, y=y, z=z)
+            sim.step(5)
+
+        work()
+        return 5 * count / best_time(work, seconds)
+
+
+def _cars(count: int, ticks: int, seconds: float) -> float:
+    """Vehicle-steps per second of cars, so many ticks a call of the public `step`."""
+    from paddock import load
+
+    spawn = {"grid": {"spacing": 10}}
+    fleet = {"name": "cars", "count": count, "model": "car.bicycle", "spawn": spawn, "speed": 15.0}
+    with load({"clock": {"rate": 1000}, "vehicles": [fleet | {"commands": {"steer": 0.01, "throttle": 0.1}}]}) as sim:
+        sim.step(10)
+        return count * ticks / best_time(lambda: sim.step(ticks), seconds)
+
+
+BENCH = Bench("against crazyflow and CommonRoad", run, by_default=False)

@@ -1,0 +1,100 @@
+"""`paddock bench`: how fast the simulator is here."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from paddock.cli.options import Flag
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paddock.bench.result import Result
+
+KEYS = ("bench", "case", "value", "unit", "target", "ok")
+
+
+def bench(
+    *names: str,
+    json: Flag = False,
+    check: Flag = False,
+    quick: Flag = False,
+    list_: Annotated[Flag, Parameter(name="--list")] = False,
+) -> int:
+    """Measure the simulator's speed.
+
+    Parameters
+    ----------
+    names
+        Which benchmarks; all by default, see --list.
+    json
+        Print a JSON list of results and nothing else.
+    check
+        Exit with 1 if a target is missed.
+    quick
+        Smaller and shorter, for a first impression.
+    list_
+        List the benchmarks.
+    """
+    from paddock.bench.runner import benchmark_names, find_bench
+
+    if list_:
+        known = benchmark_names()
+        width = max(map(len, known), default=0)
+        print("\n".join(f"{name:{width}}  {find_bench(name).summary}" for name in known))
+        return 0
+    results = measure(names, quick)
+    print_json(results) if json else print_table(results)
+    return report_missed(results) if check else 0
+
+
+def measure(names: Sequence[str], quick: bool) -> list[Result]:
+    """Run the benchmarks, and tell somebody who sits at the terminal how far they are."""
+    from rich.console import Console
+
+    from paddock.bench.runner import run_benchmarks
+
+    if not sys.stderr.isatty():
+        return run_benchmarks(names, quick)
+    with Console(stderr=True).status("measuring ...") as status:
+        return run_benchmarks(names, quick, lambda result: status.update(f"measured {result.bench}: {result.case}"))
+
+
+def print_json(results: Sequence[Result]) -> None:
+    """A list of objects with exactly the keys of a result."""
+    import json
+
+    print(json.dumps([{key: getattr(result, key) for key in KEYS} for result in results], indent=2))
+
+
+def print_table(results: Sequence[Result]) -> None:
+    """A line per result."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold")
+    for column in ("benchmark", "case"):
+        table.add_column(column)
+    for column in ("value", "target"):
+        table.add_column(column, justify="right")
+    for column in ("unit", ""):
+        table.add_column(column)
+    for result in results:
+        mark = {True: "[green]ok[/]", False: "[red]missed[/]", None: ""}[result.ok]
+        table.add_row(result.bench, result.case, f"{result.value:,.4g}", result.target or "", result.unit, mark)
+    Console().print(table)
+
+
+def report_missed(results: Sequence[Result]) -> int:
+    """Name the missed targets on stderr; 1 if there are any."""
+    missed = [result for result in results if result.ok is False]
+    for result in missed:
+        print(
+            f"paddock: target missed: {result.bench} {result.case}: {result.value:.4g} {result.unit}, "
+            f"target {result.target}",
+            file=sys.stderr,
+        )
+    return 1 if missed else 0

@@ -1,0 +1,150 @@
+"""A top-down map of vehicles in braille dots: eight to a character, the colour that of the fleet."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from functools import cache
+from math import floor, log10
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.style import Style
+from rich.text import Text
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+COLOURS = ((88, 196, 255), (255, 176, 59), (124, 224, 122), (255, 111, 145), (190, 146, 255), (255, 230, 109),
+           (72, 219, 190), (255, 140, 90), (160, 180, 255), (222, 222, 222))  # fmt: skip
+LEVELS = (0.28, 0.5, 0.75, 1.0)
+"""Brightness of a trail, then of ever denser crowds."""
+ARROWS = "→↗↑↖←↙↓↘"
+FEW = 64
+"""Up to so many vehicles are drawn as arrows."""
+TRAILED = 200
+"""Up to so many vehicles leave a trail."""
+TRAIL = 300
+"""Pictures that a trail lasts."""
+DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
+BLANK = 0x2800
+SPACE = ord(" ")
+
+
+@cache
+def colour(fleet: int, level: int = len(LEVELS) - 1) -> Style:
+    """The style of a fleet at a brightness."""
+    red, green, blue = (int(part * LEVELS[level]) for part in COLOURS[fleet % len(COLOURS)])
+    return Style(color=f"#{red:02x}{green:02x}{blue:02x}")
+
+
+class Braille:
+    """Keeps the frame of the map and the trails from one picture to the next."""
+
+    def __init__(self) -> None:
+        self.centre = np.zeros(2)
+        self.metres = 0.0  # per dot; 0 before the first picture
+        self._size = (0, 0)
+        self._trails: deque[list[Floats]] = deque(maxlen=TRAIL)
+        self.guides: list[tuple[int, Floats]] = []  # fleet, points (k, 2+) of the path that it follows
+
+    def clear(self) -> None:
+        """Time has jumped."""
+        self._trails.clear()
+        self.metres = 0.0
+
+    def draw(self, fleets: Sequence[tuple[Floats, Floats]], width: int, height: int) -> list[Text]:
+        """The map as `height` lines of `width` characters; per fleet positions (n, 2+) in m and velocities (n, 2+)."""
+        places = [np.array(position[:, :2]) for position, _ in fleets]
+        count = sum(map(len, places))
+        self._frame([*places, *(points[:, :2] for _, points in self.guides)], width, height)
+        cells = np.zeros((height, width), np.int64)  # braille bits
+        style = np.zeros((height, width), np.int64)  # fleet * levels + level
+        faint = [(f, self._dots(points)) for f, points in self.guides]
+        if count <= TRAILED:
+            faint += enumerate(self._trail_dots(places))
+        for f, dots in faint:
+            _mark(cells, dots)
+            style[dots[0] // 4, dots[1] // 2] = f * len(LEVELS)
+        self._crowd(places, cells, style)
+        letters = np.where(cells > 0, cells + BLANK, SPACE)
+        if count <= FEW:
+            self._arrows(fleets, letters, style)
+        return [_line(letters[row], style[row]) for row in range(height)]
+
+    def scale_bar(self, width: int) -> tuple[int, float]:
+        """Characters and metres of a round length that takes at most `width` characters."""
+        most = max(self.metres, 1e-9) * 2 * width
+        decade = 10.0 ** floor(log10(most))
+        length = next(step * decade for step in (5.0, 2.0, 1.0) if step * decade <= most)
+        return max(1, round(length / max(self.metres, 1e-9) / 2)), length
+
+    def _frame(self, places: Sequence[Floats], width: int, height: int) -> None:
+        """Show everybody; follow those who leave the frame, and come closer when it is far too wide."""
+        if not sum(map(len, places)):
+            self.metres, self._size = self.metres or 1.0, (width, height)
+            return
+        every = np.concatenate(places)
+        every = every[np.isfinite(every).all(axis=1)] if not np.isfinite(every).all() else every
+        low, high = every.min(axis=0), every.max(axis=0)
+        half = 0.5 * self.metres * np.array([2 * width - 2, 4 * height - 4])
+        outside = ((low < self.centre - half) | (high > self.centre + half)).any()
+        needed = max(*((high - low) / np.array([2 * width - 4, 4 * height - 4])), 0.25)
+        if not self.metres or outside or needed < 0.5 * self.metres or self._size != (width, height):
+            self.centre, self.metres, self._size = 0.5 * (low + high), 1.15 * needed, (width, height)
+
+    def _dots(self, place: Floats) -> tuple[Ints, Ints]:
+        """Rows and columns of the dots at places; none for those outside the frame."""
+        width, height = self._size
+        with np.errstate(invalid="ignore"):
+            column = np.floor((place[:, 0] - self.centre[0]) / self.metres + width)
+            row = np.floor((self.centre[1] - place[:, 1]) / self.metres + 2 * height)
+        seen = (column >= 0) & (column < 2 * width) & (row >= 0) & (row < 4 * height)
+        return row[seen].astype(np.int64), column[seen].astype(np.int64)
+
+    def _trail_dots(self, places: list[Floats]) -> list[tuple[Ints, Ints]]:
+        if self._trails and len(self._trails[-1]) != len(places):
+            self._trails.clear()
+        self._trails.append(places)
+        return [self._dots(np.concatenate([moment[f] for moment in self._trails])) for f in range(len(places))]
+
+    def _crowd(self, places: Sequence[Floats], cells: Ints, style: Ints) -> None:
+        """Where everybody is: the fleet with most members in a cell gives its colour, their number its brightness."""
+        most = np.zeros(cells.shape, np.int64)
+        owner = np.zeros(cells.shape, np.int64)
+        for f, place in enumerate(places):
+            row, column = self._dots(place)
+            _mark(cells, (row, column))
+            flat = row // 4 * cells.shape[1] + column // 2
+            number = np.bincount(flat, minlength=cells.size).reshape(cells.shape)
+            owner, most = np.where(number > most, f, owner), np.maximum(number, most)
+        top = len(LEVELS) - 1
+        relative = np.log1p(most) / np.log1p(max(int(most.max(initial=0)), 1))
+        level = np.where(most.max(initial=0) > 3, 1 + np.minimum(top * relative, top - 1).astype(np.int64), top)
+        np.copyto(style, owner * len(LEVELS) + level, where=most > 0)
+
+    def _arrows(self, fleets: Sequence[tuple[Floats, Floats]], letters: Ints, style: Ints) -> None:
+        for f, (position, velocity) in enumerate(fleets):
+            for place, motion in zip(position[:, :2], velocity, strict=True):
+                row, column = self._dots(place[None])
+                if len(row):
+                    eighth = round(np.arctan2(motion[1], motion[0]) / (np.pi / 4)) % 8
+                    letters[row[0] // 4, column[0] // 2] = ord(ARROWS[eighth])
+                    style[row[0] // 4, column[0] // 2] = (f + 1) * len(LEVELS) - 1
+
+
+def _mark(cells: Ints, dots: tuple[Ints, Ints]) -> None:
+    """Set the bits of dots."""
+    row, column = dots
+    np.bitwise_or.at(cells, (row // 4, column // 2), DOTS[row % 4, column % 2])
+
+
+def _line(letters: Ints, style: Ints) -> Text:
+    """One line, a span for each run of one style."""
+    line = Text("".join(map(chr, letters.tolist())), no_wrap=True)
+    style = np.where(letters == SPACE, -1, style)
+    starts = np.flatnonzero(np.diff(style, prepend=-2))
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(letters)], strict=True):
+        if style[start] >= 0:
+            line.stylize(colour(*divmod(int(style[start]), len(LEVELS))), start, end)
+    return line

@@ -1,0 +1,185 @@
+"""What `paddock doctor` looks at, one function per thing."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import re
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+PORTS = {
+    8000: ("tcp", "web page"),
+    41451: ("tcp", "stream"),
+    7001: ("tcp", "vehicle data stream"),
+    5556: ("tcp", "ZeroMQ requests"),
+    5557: ("tcp", "ZeroMQ publications"),
+    14550: ("udp", "MAVLink"),
+}
+NOT_FEATURES = ("all", "dev")
+SHARED_MEMORY = Path("/dev/shm")
+SMALL_SHARED_MEMORY = 256e6  # bytes: a ring of snapshots of 100,000 vehicles takes about half of it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    group: str
+    name: str
+    mark: str  # ok, warn (something is missing or could be better), broken (the simulator does not work)
+    value: str
+    advice: str = ""
+
+
+def examine() -> list[Finding]:
+    """Look at everything."""
+    return [*machine(), *core(), *accelerator(), *storage(), *extras(), *ports()]
+
+
+def machine() -> Iterator[Finding]:
+    """Python, system, processor."""
+    from paddock import __version__
+    from paddock.compute.threads import available_threads
+
+    yield Finding("machine", "paddock", "ok", __version__)
+    yield Finding("machine", "python", "ok", f"{platform.python_implementation()} {platform.python_version()}")
+    yield Finding("machine", "system", "ok", f"{platform.system()} {platform.release()} {platform.machine()}")
+    yield Finding("machine", "processor", "ok", processor())
+    threads = available_threads()
+    yield Finding("machine", "cores", "ok", f"{os.cpu_count()} in all, {threads} for the kernels")
+
+
+def processor() -> str:
+    """The model of the CPU."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.processor() or platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found.group(1).strip() if found else platform.machine()
+
+
+def core() -> Iterator[Finding]:
+    """Whether vehicles move: everything else is a luxury."""
+    try:
+        numba = importlib.import_module("numba")
+        yield Finding("core", "numba", "ok", numba.__version__)
+        yield vector_width()
+        started = time.perf_counter()
+        _short_run()
+        took = time.perf_counter() - started
+        layer = numba.threading_layer()
+    except Exception as error:  # whatever it is, the doctor reports it instead of dying of it
+        advice = "reinstall Paddock: pip install --force-reinstall paddock"
+        yield Finding("core", "simulation", "broken", f"{type(error).__name__}: {error}", advice)
+        return
+    yield Finding("core", "threading layer", "ok", layer)
+    yield Finding("core", "simulation", "ok", f"a vehicle moves; kernels ready in {took:.2f} s")
+
+
+def _short_run() -> None:
+    import paddock
+
+    vehicle = {"model": "point", "speed": 1.0, "commands": {"vx": 1.0}}
+    with paddock.load({"clock": {"rate": 100}, "vehicles": [vehicle]}) as sim:
+        sim.step(100)
+        moved = float(sim.snapshot().fleet("point_0").position[0, 0])
+    if abs(moved - 1.0) > 1e-9:
+        raise RuntimeError(f"a vehicle at 1 m/s moved {moved} m in one second")
+
+
+def vector_width() -> Finding:
+    """How many numbers the CPU computes at once, by what the compiler knows about it."""
+    features = importlib.import_module("llvmlite.binding").get_host_cpu_features()
+    for feature, name, bits in (("avx512f", "AVX-512", 512), ("avx2", "AVX2", 256), ("neon", "NEON", 128)):
+        if features.get(feature):
+            return Finding("core", "vector width", "ok", f"{name}, {bits // 64} float64 at once")
+    return Finding("core", "vector width", "warn", "128 bit or less: expect about half the usual speed")
+
+
+def accelerator() -> Iterator[Finding]:
+    """The accelerator, which is optional."""
+    from paddock.compute.device import find_gpu
+
+    gpu = find_gpu()
+    yield Finding("core", "gpu", "ok" if gpu.available else "warn", gpu.name if gpu.available else "none", gpu.reason)
+
+
+def storage() -> Iterator[Finding]:
+    """Where compiled kernels are kept, and room for snapshots that other processes read."""
+    from paddock.compute.cache import cache_root
+
+    root = cache_root()
+    size = sum(file.stat().st_size for file in root.rglob("*") if file.is_file()) / 1e6
+    lasting = not root.is_relative_to(tempfile.gettempdir()) or "PADDOCK_CACHE" in os.environ
+    advice = "" if lasting else "the usual folder cannot be written: set PADDOCK_CACHE, or every start compiles anew"
+    yield Finding("storage", "kernel cache", "ok" if lasting else "warn", f"{root}, {size:.0f} MB", advice)
+    if SHARED_MEMORY.is_dir():
+        usage = shutil.disk_usage(SHARED_MEMORY)
+        enough = usage.free >= SMALL_SHARED_MEMORY
+        advice = "" if enough else "little room for snapshots of large fleets; in a container use --shm-size=1g"
+        value = f"{usage.free / 1e6:,.0f} MB free of {usage.total / 1e6:,.0f} MB"
+        yield Finding("storage", "shared memory", "ok" if enough else "warn", value, advice)
+
+
+def extras() -> Iterator[Finding]:
+    """Optional features, and how to get those that are not installed."""
+    try:
+        needed = metadata.requires("paddock") or []
+    except metadata.PackageNotFoundError:
+        advice = "pip install paddock"
+        yield Finding("extras", "package", "warn", "Paddock runs from its sources: extras unknown", advice)
+        return
+    features: dict[str, list[str]] = {}
+    for requirement in needed:
+        found = re.match(r"([A-Za-z0-9._-]+).*extra\s*==\s*['\"]([\w-]+)['\"]", requirement)
+        if found and found[2] not in NOT_FEATURES:
+            features.setdefault(found[2], []).append(found[1])
+    for feature, packages in features.items():
+        missing = [package for package in packages if not _installed(package)]
+        if missing:
+            yield Finding(
+                "extras", feature, "warn", f"without {', '.join(missing)}", f"pip install 'paddock[{feature}]'"
+            )
+        else:
+            versions = ", ".join(f"{package} {metadata.version(package)}" for package in packages)
+            yield Finding("extras", feature, "ok", versions)
+
+
+def _installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def ports() -> Iterator[Finding]:
+    """Whether the ports that are served by default are free."""
+    for port, (protocol, purpose) in PORTS.items():
+        free = port_is_free(port, protocol)
+        advice = "" if free else "another program listens there; choose another port in the scenario"
+        value = f"{purpose}, {'free' if free else 'taken'}"
+        yield Finding("ports", f"{port}/{protocol}", "ok" if free else "warn", value, advice)
+
+
+def port_is_free(port: int, protocol: str) -> bool:
+    """Whether this process could listen there."""
+    kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
+    with socket.socket(socket.AF_INET, kind) as probe:
+        if protocol == "tcp" and sys.platform != "win32":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that just ended do not count
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

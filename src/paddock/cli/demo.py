@@ -1,0 +1,48 @@
+"""`paddock demo`: the scenarios that come with Paddock."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from paddock.cli.options import Flag, RunOptions
+
+DEFAULT = "swarm"
+
+
+def demo(
+    name: str = DEFAULT,
+    /,
+    *,
+    list_: Annotated[Flag, Parameter(name="--list")] = False,
+    options: RunOptions | None = None,
+) -> int:
+    """Run a demo that comes with Paddock.
+
+    Parameters
+    ----------
+    name
+        Which demo; see --list.
+    list_
+        List the demos.
+    """
+    from paddock.scenario import demo_path, load_scenario
+
+    if list_:
+        return print_demos()
+    scenario = load_scenario(demo_path(name))
+    from paddock.cli.session import conduct
+
+    return conduct(scenario, options or RunOptions())
+
+
+def print_demos() -> int:
+    """Names and descriptions."""
+    from paddock.scenario import demo_names, demo_path, load_scenario
+
+    names = demo_names()
+    width = max(map(len, names), default=0)
+    for name in names:
+        print(f"{name:{width}}  {load_scenario(demo_path(name)).description}")
+    return 0

@@ -1,0 +1,13 @@
+"""`paddock schema`: the JSON schema of a scenario."""
+
+from __future__ import annotations
+
+import json
+
+
+def schema() -> int:
+    """Print the JSON schema of scenarios, for editors that complete and check YAML."""
+    from paddock.scenario import scenario_schema
+
+    print(json.dumps(scenario_schema(), indent=2))
+    return 0

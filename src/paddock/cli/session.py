@@ -1,0 +1,131 @@
+"""One run from the command line: with the live view, with plain lines, or with nothing but its result."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from paddock.cli.options import RunOptions
+from paddock.cli.summary import Tally, summary_lines
+
+if TYPE_CHECKING:
+    from paddock.engine.simulation import Simulation
+    from paddock.scenario import Scenario
+
+LINE_EVERY = 1.0
+"""s of wall time between the lines that stand for the view where there is no terminal."""
+
+
+def conduct(scenario: Scenario, options: RunOptions) -> int:
+    """Run a scenario as the options say, tell what it amounted to, and return the exit code."""
+    options.check()
+    if options.seed is not None:
+        scenario = scenario.model_copy(update={"seed": options.seed})
+    with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
+        sim, tally = _started(scenario, options)
+    with sim, _signals(sim) as caught:
+        _runner(options)(sim, tally, options.seconds, lambda: bool(caught))
+        numbers = tally.summary()
+    print(json.dumps(numbers, indent=2) if options.json else "\n".join(summary_lines(numbers)))
+    return 128 + caught[0] if caught else 0
+
+
+def _started(scenario: Scenario, options: RunOptions) -> tuple[Simulation, Tally]:
+    """The simulation after its first tick."""
+    from paddock.compute.threads import limit_threads
+    from paddock.engine.simulation import Simulation
+
+    limit_threads(options.threads)
+    sim = Simulation(scenario)
+    if options.pace is not None or options.quiet:
+        sim.pace = options.pace or 0.0
+    tally = Tally(sim)
+    if options.seconds is None or sim.world.clock.tick_at(options.seconds) > 0:
+        sim.step(1)
+        tally.warmed_up()
+    return sim, tally
+
+
+Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool]], None]
+"""(simulation, tally, simulated time to stop at, whether somebody interrupts) -> None."""
+
+
+def _runner(options: RunOptions) -> Runner:
+    if options.quiet:
+        return _run_silently
+    if not sys.stdout.isatty():
+        return _run_with_lines
+    from paddock.cli.view import run_live
+
+    return run_live
+
+
+def _run_silently(sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool]) -> None:
+    """Nothing on stdout; a progress bar on stderr if somebody sits there."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(sim.scenario.name, total=until)
+
+        def beat() -> None:
+            progress.update(task, completed=sim.time)
+            if interrupted():
+                sim.stop()
+
+        sim.run(until, heartbeat=beat)
+
+
+def _run_with_lines(sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool]) -> None:
+    """A line now and then, for logs and pipes."""
+    due = [time.perf_counter()]
+    vehicles = sum(fleet.n for fleet in sim.world.fleets.values())
+    print(f"{sim.scenario.name}: {vehicles:,} vehicles. {sim.scenario.description}", flush=True)
+
+    def beat() -> None:
+        if interrupted():
+            sim.stop()
+        if time.perf_counter() >= due[0]:
+            due[0] += LINE_EVERY
+            factor = (sim.tick - tally.first) * sim.world.clock.dt / max(tally.wall, 1e-9)
+            print(f"t {sim.time:10.3f} s  tick {sim.tick:>10,}  {factor:8.2f} x real time", flush=True)
+
+    sim.run(until, heartbeat=beat)
+
+
+@contextmanager
+def _waiting(message: str) -> Iterator[None]:
+    """Say what is going on, to somebody who sits at the terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(message):
+        yield
+
+
+@contextmanager
+def _signals(sim: Simulation) -> Iterator[list[int]]:
+    """A first signal ends the run after a whole tick, so that its state can be reported; a second one at once."""
+    caught: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if caught:
+            raise KeyboardInterrupt
+        caught.append(number)
+        sim.stop()
+
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before: dict[signal.Signals, Any] = {getattr(signal, n): signal.signal(getattr(signal, n), stop) for n in names}
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

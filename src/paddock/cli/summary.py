@@ -1,0 +1,128 @@
+"""What a run amounted to: numbers for machines, a few lines for people."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paddock.engine.events import Event
+    from paddock.engine.simulation import Simulation
+
+_IMPORTED = time.perf_counter()
+
+
+def process_age() -> float:
+    """Seconds since this process started; where the system does not say, since the command line was imported."""
+    try:
+        with open("/proc/self/stat", encoding="ascii") as file:
+            started = int(file.read().rpartition(")")[2].split()[19]) / _clock_ticks()
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - started
+    except (OSError, ValueError, IndexError, AttributeError):
+        return time.perf_counter() - _IMPORTED
+    return age if 0.0 < age < 1e6 else time.perf_counter() - _IMPORTED
+
+
+def _clock_ticks() -> int:
+    import os
+
+    return os.sysconf("SC_CLK_TCK")
+
+
+def peak_memory_mb() -> float:
+    """The most memory this process has held at once, MB; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak) / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
+
+
+class Tally:
+    """Counts events and takes the time of a run.
+
+    The first tick is taken apart, for it loads or compiles the kernels: wall time, real-time factor and stages are
+    those of the rest.
+    """
+
+    def __init__(self, sim: Simulation) -> None:
+        self.sim = sim
+        self.first_tick_seconds: float | None = None
+        self.events: Counter[str] = Counter()
+        self.started, self.first = time.perf_counter(), sim.tick
+        sim.events.listeners.append(self._count)
+
+    def _count(self, event: Event) -> None:
+        self.events[event.kind] += 1
+
+    def warmed_up(self) -> None:
+        """The first tick is done."""
+        self.first_tick_seconds = process_age()
+        self._start()
+
+    def again(self) -> None:
+        """The simulation was reset."""
+        self.events.clear()
+        self._start()
+
+    def _start(self) -> None:
+        self.sim.pipeline.reset_times()
+        self.started, self.first = time.perf_counter(), self.sim.tick
+
+    @property
+    def wall(self) -> float:
+        """Seconds since the first tick, or since the reset."""
+        return time.perf_counter() - self.started
+
+    def summary(self) -> dict[str, Any]:
+        """All numbers of the run, ready for JSON."""
+        sim, wall = self.sim, self.wall
+        return {
+            "scenario": sim.scenario.name,
+            "seed": sim.world.seed,
+            "ticks": sim.tick,
+            "sim_seconds": sim.time,
+            "wall_seconds": round(wall, 6),
+            "real_time_factor": round((sim.tick - self.first) * sim.world.clock.dt / wall, 4),
+            "vehicles": sum(fleet.n for fleet in sim.world.fleets.values()),
+            "stages": self._stages(),
+            "events": dict(sorted(self.events.items())),
+            "state_hash": sim.state_hash(),
+            "first_tick_seconds": None if self.first_tick_seconds is None else round(self.first_tick_seconds, 3),
+            "peak_memory_mb": round(peak_memory_mb(), 1),
+        }
+
+    def _stages(self) -> dict[str, dict[str, float]]:
+        return {
+            name: {
+                "calls": time.calls,
+                "ms_total": round(time.nanoseconds / 1e6, 3),
+                "ms_per_call": round(time.nanoseconds / 1e6 / max(time.calls, 1), 6),
+            }
+            for name, time in self.sim.pipeline.times.items()
+        }
+
+
+def summary_lines(numbers: dict[str, Any]) -> list[str]:
+    """The same for people."""
+    events = ", ".join(f"{count} {kind}" for kind, count in numbers["events"].items()) or "none"
+    first = numbers["first_tick_seconds"]
+    stages = [
+        f"  {name:<8} {stage['ms_per_call']:9.3f} ms a call, {stage['calls']:,} calls, "
+        f"{stage['ms_total'] / 10 / max(numbers['wall_seconds'], 1e-9):.0f} % of the time"
+        for name, stage in numbers["stages"].items()
+        if stage["calls"]
+    ]
+    return [
+        f"{numbers['scenario']}: {numbers['vehicles']:,} vehicles, {numbers['sim_seconds']:.3f} s simulated "
+        f"({numbers['ticks']:,} ticks) in {numbers['wall_seconds']:.2f} s, "
+        f"{numbers['real_time_factor']:.2f} x real time",
+        *stages,
+        f"  events: {events}",
+        f"  first tick {'never' if first is None else f'{first:.2f} s'} after the start, "
+        f"peak memory {numbers['peak_memory_mb']:.0f} MB",
+        f"  seed {numbers['seed']}, state hash {numbers['state_hash']}",
+    ]
