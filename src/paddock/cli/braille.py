@@ -21,9 +21,9 @@ LEVELS = (0.28, 0.5, 0.75, 1.0)
 """Brightness of a trail, then of ever denser crowds."""
 ARROWS = "→↗↑↖←↙↓↘"
 FEW = 64
-"""Up to so many vehicles are drawn as arrows."""
-TRAILED = 200
-"""Up to so many vehicles leave a trail."""
+"""Members of fleets up to this size are drawn as arrows with trails; those of larger ones are dots in a crowd."""
+TRAILED = 256
+"""There are no trails if more vehicles than this would leave one."""
 TRAIL = 300
 """Pictures that a trail lasts."""
 DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
@@ -45,7 +45,7 @@ class Braille:
         self.centre = np.zeros(2)
         self.metres = 0.0  # per dot; 0 before the first picture
         self._size = (0, 0)
-        self._trails: deque[list[Floats]] = deque(maxlen=TRAIL)
+        self._trails: deque[dict[int, Floats]] = deque(maxlen=TRAIL)
         self.guides: list[tuple[int, Floats]] = []  # fleet, points (k, 2+) of the path that it follows
 
     def clear(self) -> None:
@@ -56,20 +56,20 @@ class Braille:
     def draw(self, fleets: Sequence[tuple[Floats, Floats]], width: int, height: int) -> list[Text]:
         """The map as `height` lines of `width` characters; per fleet positions (n, 2+) in m and velocities (n, 2+)."""
         places = [np.array(position[:, :2]) for position, _ in fleets]
-        count = sum(map(len, places))
+        few = [f for f, place in enumerate(places) if len(place) <= FEW]
         self._frame([*places, *(points[:, :2] for _, points in self.guides)], width, height)
         cells = np.zeros((height, width), np.int64)  # braille bits
         style = np.zeros((height, width), np.int64)  # fleet * levels + level
         faint = [(f, self._dots(points)) for f, points in self.guides]
-        if count <= TRAILED:
-            faint += enumerate(self._trail_dots(places))
+        if sum(len(places[f]) for f in few) <= TRAILED:
+            faint += self._trail_dots({f: places[f] for f in few})
         for f, dots in faint:
             _mark(cells, dots)
             style[dots[0] // 4, dots[1] // 2] = f * len(LEVELS)
         self._crowd(places, cells, style)
         letters = np.where(cells > 0, cells + BLANK, SPACE)
-        if count <= FEW:
-            self._arrows(fleets, letters, style)
+        for f in few:
+            self._arrows(f, *fleets[f], letters, style)
         return [_line(letters[row], style[row]) for row in range(height)]
 
     def scale_bar(self, width: int) -> tuple[int, float]:
@@ -90,7 +90,7 @@ class Braille:
         half = 0.5 * self.metres * np.array([2 * width - 2, 4 * height - 4])
         outside = ((low < self.centre - half) | (high > self.centre + half)).any()
         needed = max(*((high - low) / np.array([2 * width - 4, 4 * height - 4])), 0.25)
-        if not self.metres or outside or needed < 0.5 * self.metres or self._size != (width, height):
+        if not self.metres or outside or needed < 0.65 * self.metres or self._size != (width, height):
             self.centre, self.metres, self._size = 0.5 * (low + high), 1.15 * needed, (width, height)
 
     def _dots(self, place: Floats) -> tuple[Ints, Ints]:
@@ -102,11 +102,12 @@ class Braille:
         seen = (column >= 0) & (column < 2 * width) & (row >= 0) & (row < 4 * height)
         return row[seen].astype(np.int64), column[seen].astype(np.int64)
 
-    def _trail_dots(self, places: list[Floats]) -> list[tuple[Ints, Ints]]:
-        if self._trails and len(self._trails[-1]) != len(places):
+    def _trail_dots(self, places: dict[int, Floats]) -> list[tuple[int, tuple[Ints, Ints]]]:
+        """Fleet and dots, now and lately."""
+        if self._trails and self._trails[-1].keys() != places.keys():
             self._trails.clear()
         self._trails.append(places)
-        return [self._dots(np.concatenate([moment[f] for moment in self._trails])) for f in range(len(places))]
+        return [(f, self._dots(np.concatenate([moment[f] for moment in self._trails]))) for f in places]
 
     def _crowd(self, places: Sequence[Floats], cells: Ints, style: Ints) -> None:
         """Where everybody is: the fleet with most members in a cell gives its colour, their number its brightness."""
@@ -123,14 +124,14 @@ class Braille:
         level = np.where(most.max(initial=0) > 3, 1 + np.minimum(top * relative, top - 1).astype(np.int64), top)
         np.copyto(style, owner * len(LEVELS) + level, where=most > 0)
 
-    def _arrows(self, fleets: Sequence[tuple[Floats, Floats]], letters: Ints, style: Ints) -> None:
-        for f, (position, velocity) in enumerate(fleets):
-            for place, motion in zip(position[:, :2], velocity, strict=True):
-                row, column = self._dots(place[None])
-                if len(row):
-                    eighth = round(np.arctan2(motion[1], motion[0]) / (np.pi / 4)) % 8
-                    letters[row[0] // 4, column[0] // 2] = ord(ARROWS[eighth])
-                    style[row[0] // 4, column[0] // 2] = (f + 1) * len(LEVELS) - 1
+    def _arrows(self, fleet: int, position: Floats, velocity: Floats, letters: Ints, style: Ints) -> None:
+        for place, motion in zip(position, velocity, strict=True):
+            row, column = self._dots(place[None])
+            if len(row):
+                heading = float(np.nan_to_num(np.arctan2(motion[1], motion[0])))
+                eighth = round(heading / (np.pi / 4)) % 8
+                letters[row[0] // 4, column[0] // 2] = ord(ARROWS[eighth])
+                style[row[0] // 4, column[0] // 2] = (fleet + 1) * len(LEVELS) - 1
 
 
 def _mark(cells: Ints, dots: tuple[Ints, Ints]) -> None:

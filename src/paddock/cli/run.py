@@ -17,7 +17,7 @@ FLAGS = {
     "vehicles[0].preset": "--preset",
     "vehicles[0].speed": "--speed",
     "vehicles[0].behaviour": "--behaviour",
-    "vehicles[0].commands": "--command",
+    "vehicles[0].commands.": "--command ",
     "vehicles[0].pose[2]": "--height",
     "clock.rate": "--rate",
 }
@@ -59,9 +59,8 @@ def run(
         Ticks per simulated second, in Hz.
     """
     flat = {"preset": preset, "speed": speed, "height": height, "behaviour": behaviour, "rate": rate}
-    given = {flag: value for flag, value in flat.items() if value is not None} | (
-        {"command": command} if command else {}
-    )
+    given: dict[str, Any] = {flag: value for flag, value in flat.items() if value is not None}
+    given |= {"command": command} if command else {}
     if (scenario is None) == (model is None):
         what = "not both" if model else "e.g. paddock run race.yaml, or paddock run --model quad --height 10"
         raise PaddockError(f"give a scenario file or --model: {what}")

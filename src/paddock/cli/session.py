@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.scenario import Scenario
 
+WARM_UP = 0.25
+"""s of simulated time in which stages run for the first time and their kernels are loaded or compiled."""
 LINE_EVERY = 1.0
 """s of wall time between the lines that stand for the view where there is no terminal."""
 
@@ -37,7 +39,7 @@ def conduct(scenario: Scenario, options: RunOptions) -> int:
 
 
 def _started(scenario: Scenario, options: RunOptions) -> tuple[Simulation, Tally]:
-    """The simulation after its first tick."""
+    """The simulation when it has got going: after its first tick, and all stages have run."""
     from paddock.compute.threads import limit_threads
     from paddock.engine.simulation import Simulation
 
@@ -46,9 +48,13 @@ def _started(scenario: Scenario, options: RunOptions) -> tuple[Simulation, Tally
     if options.pace is not None or options.quiet:
         sim.pace = options.pace or 0.0
     tally = Tally(sim)
-    if options.seconds is None or sim.world.clock.tick_at(options.seconds) > 0:
+    clock = sim.world.clock
+    end = clock.ticks(WARM_UP) if options.seconds is None else min(clock.ticks(WARM_UP), clock.tick_at(options.seconds))
+    if end > 0:
         sim.step(1)
-        tally.warmed_up()
+        tally.first_tick()
+        sim.step(end - 1)
+        tally.begin()
     return sim, tally
 
 

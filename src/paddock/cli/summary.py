@@ -44,7 +44,7 @@ def peak_memory_mb() -> float:
 class Tally:
     """Counts events and takes the time of a run.
 
-    The first tick is taken apart, for it loads or compiles the kernels: wall time, real-time factor and stages are
+    The beginning is taken apart, for then kernels are loaded or compiled: wall time, real-time factor and stages are
     those of the rest.
     """
 
@@ -58,23 +58,23 @@ class Tally:
     def _count(self, event: Event) -> None:
         self.events[event.kind] += 1
 
-    def warmed_up(self) -> None:
+    def first_tick(self) -> None:
         """The first tick is done."""
         self.first_tick_seconds = process_age()
-        self._start()
 
     def again(self) -> None:
         """The simulation was reset."""
         self.events.clear()
-        self._start()
+        self.begin()
 
-    def _start(self) -> None:
+    def begin(self) -> None:
+        """Take the time from here on."""
         self.sim.pipeline.reset_times()
         self.started, self.first = time.perf_counter(), self.sim.tick
 
     @property
     def wall(self) -> float:
-        """Seconds since the first tick, or since the reset."""
+        """Seconds since the time is taken."""
         return time.perf_counter() - self.started
 
     def summary(self) -> dict[str, Any]:

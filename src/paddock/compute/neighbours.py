@@ -23,6 +23,9 @@ from paddock.compute.twin import compiled, fingerprint, reached
 
 Floats = NDArray[np.float64]
 
+BLOCK = 256
+"""Agents that a thread takes at a time."""
+
 
 @dataclass(frozen=True)
 class NeighbourSpec:
@@ -90,11 +93,11 @@ def torus_bits(n: int, extents: list[float]) -> tuple[int, int, int]:
 def compiled_neighbours(spec: NeighbourSpec) -> tuple[Any, Any]:
     """The sorting and the visiting kernel of a spec."""
     visit, finish = compiled(spec.visit), compiled(spec.finish)
-    from numba import njit, prange
+    from numba import njit, prange, uint64
 
     names: dict[str, Any] = {
         "__name__": __name__,
-        **{"np": np, "prange": prange, "visit": visit, "finish": finish},
+        **{"np": np, "prange": prange, "uint64": uint64, "visit": visit, "finish": finish},
         **{"Agent": spec.agent, "Gathered": spec.gathered, "Options": spec.options},
     }
     text = neighbour_source(spec)
@@ -116,12 +119,13 @@ def neighbour_source(spec: NeighbourSpec) -> str:
         coordinates=", ".join(f"agents[{row}]" for row in rows[:3]),
         copies="\n".join(f"        sorted_agents[{k}, i] = agents[{row}, j]" for k, row in enumerate(rows)),
         rows="\n".join(f"    row_{f} = sorted_agents[{k}]" for k, f in enumerate(agent)),
-        me=", ".join(f"row_{f}[i]" for f in agent),
+        me=", ".join(f"row_{f}[me_at]" for f in agent),
         other=", ".join(f"row_{f}[j]" for f in agent),
         start_values=", ".join(defaults),
+        block=BLOCK,
         options=", ".join(f"options[{k}]" for k in range(len(fields(spec.options)))),
         outs="\n".join(f"    out_{f} = result[{k}]" for k, f in enumerate(fields(spec.result))),
-        store="\n".join(f"        out_{f}[k] = outcome.{f}" for f in fields(spec.result)),
+        store="\n".join(f"                out_{f}[k] = outcome.{f}" for f in fields(spec.result)),
     )
 
 
@@ -157,28 +161,59 @@ def visit_all(n, sorted_agents, radius, bits_x, bits_y, bits_z, start, order, op
     opts = Options({options})
 {rows}
 {outs}
-    for i in prange(n):
-        me = Agent({me})
-        x, y, z = row_x[i], row_y[i], row_z[i]
-        cx = np.int64(np.floor(x * inverse))
-        cy = np.int64(np.floor(y * inverse))
-        cz = np.int64(np.floor(z * inverse))
-        gathered = Gathered({start_values})
-        for az in range(-1, 2):
-            plane = ((cz + az) & mask_z) << bits_y
-            for ay in range(-1, 2):
-                line = (plane | ((cy + ay) & mask_y)) << bits_x
-                # three cells along x are one run of the sorted table, unless they wrap around the torus
-                left = (cx - 1) & mask_x
-                runs, width = (1, 3) if left + 2 <= mask_x else (3, 1)
-                for run in range(runs):
-                    c = line | ((left + run) & mask_x)
-                    for j in range(start[c], start[c + width]):
-                        dx, dy, dz = row_x[j] - x, row_y[j] - y, row_z[j] - z
-                        d2 = dx * dx + dy * dy + dz * dz
-                        if d2 < reach and j != i:
-                            gathered = visit(gathered, me, Agent({other}), dx, dy, dz, d2, opts)
-        outcome = finish(gathered, me, opts)
-        k = order[i]
+    for block in prange((n + {block} - 1) // {block}):
+        i, last = uint64(block * {block}), uint64(min(n, (block + 1) * {block}))
+        room = 512
+        index, near = np.empty(room, np.uint32), np.empty(room, np.uint32)
+        there_x, there_y, there_z, apart = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
+        while i < last:
+            # agents of one cell have the same candidates: collect them once
+            cx = np.int64(np.floor(row_x[i] * inverse)) & mask_x
+            cy = np.int64(np.floor(row_y[i] * inverse))
+            cz = np.int64(np.floor(row_z[i] * inverse))
+            own = (((cz & mask_z) << bits_y | (cy & mask_y)) << bits_x) | cx
+            stop = min(uint64(start[own + 1]), last)
+            found = uint64(0)
+            for az in range(-1, 2):
+                plane = ((cz + az) & mask_z) << bits_y
+                for ay in range(-1, 2):
+                    line = (plane | ((cy + ay) & mask_y)) << bits_x
+                    for ax in range(-1, 2):
+                        c = line | ((cx + ax) & mask_x)
+                        begin, end = uint64(start[c]), uint64(start[c + 1])
+                        if found + end - begin > room:
+                            room = np.int64(2 * (found + end - begin))
+                            longer, old = np.empty(room, np.uint32), index
+                            longer[: old.size] = old
+                            index, near = longer, np.empty(room, np.uint32)
+                            there_x, there_y, there_z = np.empty(room), np.empty(room), np.empty(room)
+                            apart = np.empty(room)
+                        for j in range(begin, end):
+                            index[found] = j
+                            found += uint64(1)
+            for m in range(found):
+                j = index[m]
+                there_x[m], there_y[m], there_z[m] = row_x[j], row_y[j], row_z[j]
+            for me_at in range(i, stop):
+                me = Agent({me})
+                x, y, z = row_x[me_at], row_y[me_at], row_z[me_at]
+                for m in range(found):
+                    dx, dy, dz = there_x[m] - x, there_y[m] - y, there_z[m] - z
+                    apart[m] = dx * dx + dy * dy + dz * dz
+                # whether a candidate is near enough is a coin toss that no processor predicts: note those that are
+                # without a branch, then visit them
+                count = uint64(0)
+                for m in range(found):
+                    near[count] = m
+                    count += uint64((apart[m] < reach) & (index[m] != me_at))
+                gathered = Gathered({start_values})
+                for q in range(count):
+                    m = uint64(near[q])
+                    j = uint64(index[m])
+                    dx, dy, dz = there_x[m] - x, there_y[m] - y, there_z[m] - z
+                    gathered = visit(gathered, me, Agent({other}), dx, dy, dz, apart[m], opts)
+                outcome = finish(gathered, me, opts)
+                k = order[me_at]
 {store}
+            i = stop
 """

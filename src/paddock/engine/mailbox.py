@@ -28,7 +28,7 @@ class Mailbox:
 
     def collect(self, now: int) -> None:
         """Number what has come in; what is overdue belongs to the tick that is about to begin."""
-        while self._incoming:
+        for _ in range(len(self._incoming)):  # what comes in meanwhile has to wait, or a busy sender could stop time
             tick, action, source = self._incoming.popleft()
             self.sequence += 1
             heapq.heappush(self._queue, Posted(max(tick, now), self.sequence, action, source))

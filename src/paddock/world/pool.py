@@ -32,6 +32,9 @@ Words = NDArray[np.uint64]
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector register."""
 
+GRAIN = 1024
+"""Bytes: the sizes of buffers are multiples of this."""
+
 
 @dataclass(frozen=True)
 class PoolStatistics:
@@ -62,7 +65,8 @@ class BufferPool:
         """A writable buffer (nbytes,) aligned to 64 bytes, holding anything; yours while any view of it lives."""
         with self._lock:
             unused = [k for k in range(len(self._owners)) if _references(self._owners, k) == _UNUSED]
-            fitting = [k for k in unused if 0 <= self._owners[k].nbytes - nbytes <= nbytes + (1 << 16)]
+            spare = {k: self._owners[k].nbytes - ALIGNMENT - nbytes for k in unused}
+            fitting = [k for k in unused if 0 <= spare[k] <= nbytes + (1 << 16)]
             owner = self._owners[fitting[-1]] if fitting else self._allocate(nbytes)
             self._reused += bool(fitting)
             self._drop([k for k in unused if k not in fitting[-1:]][: -self._limit_idle or None])
@@ -78,7 +82,8 @@ class BufferPool:
 
     def _allocate(self, nbytes: int) -> Bytes:
         self._allocated += 1
-        owner = np.empty(nbytes + ALIGNMENT, np.uint8)
+        # a little more than asked for, so that a world that grows by one vehicle still finds it fitting
+        owner = np.empty(-(-nbytes // GRAIN) * GRAIN + ALIGNMENT, np.uint8)
         self._owners.append(owner)
         return owner
 

@@ -15,9 +15,9 @@ from paddock.world.pose import Pose
 class Options(NamedTuple):
     """The three urges, the speeds and the home range."""
 
-    radius: Annotated[float, Column("m", "sees neighbours within this distance", 0.01, 1e4)] = 10.0
+    radius: Annotated[float, Column("m", "sees neighbours within this distance", 0.01, 1e4)] = 8.0
     distance: Annotated[float, Column("m", "wants at least this much room", 0.0, 1e4)] = 4.0
-    separation: Annotated[float, Column("m/s", "urge to make room, at contact", 0.0, 1e3)] = 6.0
+    separation: Annotated[float, Column("m/s", "urge to make room, at 0.6 of the distance", 0.0, 1e3)] = 2.0
     cohesion: Annotated[float, Column("1/s", "urge towards the neighbours' centre, per metre", 0.0, 1e2)] = 0.15
     alignment: Annotated[float, Column("", "share of the velocity difference to adopt", 0.0, 10.0)] = 0.6
     speed: Annotated[float, Column("m/s", "cruising speed", 0.01, 1e3)] = 6.0
@@ -55,17 +55,11 @@ class Gathered(NamedTuple):
     push_z: float = 0.0
 
 
-def pushed(d2: float, room: float) -> float:
-    """Push per metre away from a neighbour at squared distance d2: 1 at contact, falling linearly to 0 at `room`."""
-    if d2 >= room * room:  # most neighbours: spare them the root and the division
-        return 0.0
-    apart = maximum(sqrt(d2), 1e-6)
-    return (1.0 - apart / room) / apart
-
-
 def visit(g: Gathered, me: Agent, other: Agent, dx: float, dy: float, dz: float, d2: float, o: Options) -> Gathered:
-    """One more neighbour."""
-    push = pushed(d2, o.distance)
+    """One more neighbour; the push away from it is room / distance - distance / room, nothing beyond the room."""
+    room2 = o.distance * o.distance
+    inverse = 1.0 / maximum(o.distance, 1e-9)
+    push = maximum(room2 / maximum(d2, 1e-3 * room2 + 1e-12) - 1.0, 0.0) * inverse
     return Gathered(
         g.number + 1.0,
         g.x + dx,

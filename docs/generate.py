@@ -1,0 +1,270 @@
+"""Writes the tables of the documentation from the code: `python docs/generate.py`.
+
+A page says `<!-- generated: NAME -->` where a table belongs and `<!-- end -->` behind it; all else is written by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from math import isinf
+from pathlib import Path
+from typing import Any
+
+from paddock.behaviour.registry import find_rule, rule_names
+from paddock.behaviour.rule import Rule
+from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
+from paddock.scenario.schema import scenario_schema
+from paddock.sensing.registry import find_sensor, sensor_names
+from paddock.vehicles.model import VehicleModel
+from paddock.vehicles.registry import find_model, model_names
+from paddock.world.columns import Column, columns_of
+
+ROOT = Path(__file__).parent.parent
+PAGES = ("README.md", "docs/scenario.md", "docs/models.md", "docs/behaviours.md", "docs/sensors.md")
+REGION = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
+
+
+def number(value: float | None) -> str:
+    """A short number; nothing for none."""
+    return "" if value is None else f"{value:.10g}"
+
+
+def span(column: Column) -> str:
+    """The range of a column."""
+    if column.choices:
+        return ", ".join(f"`{choice}`" for choice in column.choices)
+    return "" if isinf(column.low) and isinf(column.high) else f"{number(column.low)} to {number(column.high)}"
+
+
+def value_of(column: Column, value: float | None) -> str:
+    """A value as a user would write it."""
+    return f"`{column.choices[int(value)]}`" if column.choices and value is not None else number(value)
+
+
+# scenario ------------------------------------------------------------------------------------------------------------
+
+
+def scenario_tables() -> str:
+    """Every section of a scenario, from its JSON schema."""
+    schema = scenario_schema()
+    return "\n".join(sections("Top level", schema, schema["$defs"]))
+
+
+def sections(path: str, section: dict[str, Any], parts: dict[str, Any]) -> Iterable[str]:
+    """A section's table, then those of the sections inside it."""
+    fields = section["properties"]
+    rows = [[f"`{name}`", f["description"], kind(f), default(name, f, section)] for name, f in fields.items()]
+    told = section["description"].partition(" Read it with")[0]
+    title = path if " " in path else f"`{path}`"
+    yield f"## {title}\n\n{told}\n\n" + table(["field", "meaning", "value", "default"], rows)
+    for name, field in fields.items():
+        inner = parts.get(reference(field), {})
+        if "properties" in inner:
+            prefix = "" if " " in path else path + "."
+            yield from sections(f"{prefix}{name}{'[]' if field.get('type') == 'array' else ''}", inner, parts)
+
+
+def reference(field: dict[str, Any]) -> str:
+    """The name of the section that a field holds; empty for a plain value."""
+    found = re.search(r"#/\$defs/(\w+)", str(field))
+    return found[1] if found else ""
+
+
+def kind(field: dict[str, Any]) -> str:
+    """What may stand in a field."""
+    if "anyOf" in field:
+        return " or ".join(kind(option) for option in field["anyOf"])
+    if "enum" in field:
+        return ", ".join(f"`{choice}`" for choice in field["enum"])
+    if name := reference(field):
+        what = {"BehaviourChoice": "behaviour", "SensorChoice": "sensor"}.get(name, "section")
+        return f"list of {what}s" if field.get("type") == "array" else what
+    named = {"null": "`null`", "integer": "whole number", "string": "text", "object": "names with values"}
+    if field["type"] == "array":
+        return lists(field)
+    return named.get(field["type"], field["type"]) + limits(field)
+
+
+def lists(field: dict[str, Any]) -> str:
+    """A list of numbers, or of lists."""
+    if field.get("items", {}).get("type") == "array":
+        return lists(field["items"]).replace("list of", "list of lists of")
+    low, high = field.get("minItems"), field.get("maxItems")
+    return f"list of {low}" + (f" or {high}" if high != low else "") + " numbers"
+
+
+def limits(field: dict[str, Any]) -> str:
+    """The range of a number."""
+    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    found = [f"{sign} {whole(field[key])}" for key, sign in signs.items() if key in field]
+    if "exclusiveMinimum" in field and "minimum" in field:
+        found = [text for text in found if not text.startswith("> ")]
+    return " " + ", ".join(found) if found else ""
+
+
+def whole(value: float) -> str:
+    """A limit; the largest as a power of two."""
+    return f"2^{value.bit_length() - 1}" if isinstance(value, int) and value > 2**53 else number(value)
+
+
+def default(name: str, field: dict[str, Any], section: dict[str, Any]) -> str:
+    """The default of a field, as YAML."""
+    if name in section.get("required", ()):
+        return "required"
+    value = field.get("default", "")
+    if isinstance(value, dict) or (value == "" and field.get("type") != "string"):
+        return ""
+    if isinstance(value, list):
+        return "`[" + ", ".join(map(number, value)) + "]`"
+    text = {None: "null"}.get(value, number(value) if isinstance(value, float) else value)
+    return f"`{text}`" if text != "" else ""
+
+
+# models --------------------------------------------------------------------------------------------------------------
+
+
+def model_overview() -> str:
+    """One line for each model."""
+    rows = []
+    for name in model_names():
+        presets = ", ".join(f"`{preset}`" for preset in preset_names(name))
+        rows.append([f"`{name}`", find_model(name).summary, presets])
+    return table(["model", "what it is", "presets (the first is the default)"], rows)
+
+
+def model_tables() -> str:
+    """Every column of every model."""
+    return "\n".join(model_section(find_model(name)) for name in model_names())
+
+
+def model_section(model: VehicleModel) -> str:
+    """One model: command, parameters with presets, state."""
+    commands = [
+        [f"`{c.name}`", c.unit, c.meaning, span(c), *(value_of(c, v) for v in (c.default, c.failsafe, c.brake))]
+        for c in columns_of(model.command)
+    ]
+    states = [
+        [f"`{c.name}`", c.unit, c.meaning, "yes" if c.name in model.telemetry else ""] for c in columns_of(model.state)
+    ]
+    return "\n".join(
+        [
+            f"## `{model.name}`\n",
+            f"{model.summary}. Needs ticks of at most {number(model.dt_max)} s ({number(1 / model.dt_max)} Hz).\n",
+            "**Command** (an empty failsafe or brake holds the last value)\n",
+            table(["input", "unit", "meaning", "range", "default", "failsafe", "brake"], commands),
+            "**Parameters** by preset\n",
+            *(f"- `{p}`: {preset_description(model.name, p)}" for p in preset_names(model.name)),
+            "",
+            parameter_table(model),
+            "**State**\n",
+            table(["column", "unit", "meaning", "in snapshots"], states),
+        ]
+    )
+
+
+def parameter_table(model: VehicleModel) -> str:
+    """The parameters of a model, with their values in each preset."""
+    presets = preset_names(model.name)
+    values = {preset: load_preset(model.name, preset) for preset in presets}
+    rows = [
+        [f"`{c.name}`", c.unit, c.meaning, span(c), *(number(values[p].get(c.name, c.default)) for p in presets)]
+        for c in columns_of(model.parameters)
+    ]
+    return table(["parameter", "unit", "meaning", "range", *(f"`{preset}`" for preset in presets)], rows)
+
+
+# behaviours and sensors ----------------------------------------------------------------------------------------------
+
+
+def behaviour_overview() -> str:
+    """One line for each behaviour."""
+    return table(["behaviour", "what it does"], [[f"`{name}`", find_rule(name).summary] for name in rule_names()])
+
+
+def behaviour_tables() -> str:
+    """Every option of every behaviour."""
+    return "\n".join(behaviour_section(find_rule(name)) for name in rule_names())
+
+
+def behaviour_section(rule: Rule) -> str:
+    """One behaviour."""
+    columns = columns_of(rule.options)
+    rows = [option_row(column) for column in columns if column.name != "has_target"]
+    if any(column.name == "has_target" for column in columns):
+        rows.insert(0, ["`target`", "", "name of a vehicle or a fleet", "", "none"])
+    if rule.needs_target:
+        rows.insert(0, ["`target`", "", "name of a vehicle or a fleet", "", "required"])
+    if rule.prepare_path is not None:
+        rows.insert(0, ["`path`", "m", "a list of points or a shape", "", "required"])
+    return f"## `{rule.name}`\n\n{rule.summary}.\n\n" + option_table(rows)
+
+
+def option_row(column: Column) -> list[str]:
+    """One option."""
+    initial = "required" if column.default is None else value_of(column, column.default)
+    return [f"`{column.name}`", column.unit, column.meaning, span(column), initial]
+
+
+def option_table(rows: Iterable[Sequence[str]]) -> str:
+    """The options of something."""
+    return table(["option", "unit", "meaning", "range", "default"], rows)
+
+
+def sensor_overview() -> str:
+    """One line for each sensor."""
+    return table(["sensor", "what it measures"], [[f"`{name}`", find_sensor(name).summary] for name in sensor_names()])
+
+
+def sensor_tables() -> str:
+    """Every reading and option of every sensor."""
+    parts = []
+    for name in sensor_names():
+        sensor = find_sensor(name)
+        readings = table(
+            ["reading", "unit", "meaning"],
+            [[f"`{column.name}`", column.unit, column.meaning] for column in columns_of(sensor.reading)],
+        )
+        options = option_table(map(option_row, columns_of(sensor.options)))
+        parts.append(f"## `{name}`\n\n{sensor.summary}.\n\n{readings}\n{options}")
+    return "\n".join(parts)
+
+
+def demo_overview() -> str:
+    """One line for each demo."""
+    rows = [[f"`paddock demo {name}`", load_scenario(demo_path(name)).description] for name in demo_names()]
+    return table(["demo", "what it shows"], rows)
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "scenario": scenario_tables,
+    "models": model_tables,
+    "model-overview": model_overview,
+    "behaviours": behaviour_tables,
+    "behaviour-overview": behaviour_overview,
+    "sensors": sensor_tables,
+    "sensor-overview": sensor_overview,
+    "demo-overview": demo_overview,
+}
+
+
+def refreshed(text: str) -> str:
+    """A page with its tables written anew."""
+    return REGION.sub(lambda match: f"{match[1]}{PARTS[match['name']]()}{match[3]}", text)
+
+
+def main() -> None:
+    """Write all pages."""
+    for page in PAGES:
+        path = ROOT / page
+        path.write_text(refreshed(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""A first drive: put two cars into a world, press the throttle, and look where they went."""
+
+import paddock
+
+scenario = {
+    "name": "first_drive",
+    "clock": {"rate": 1000},  # ticks per simulated second
+    "vehicles": [
+        {"name": "red", "model": "car.bicycle", "preset": "sports", "pose": [0, 0, 0]},  # x, y in m, yaw in rad
+        {"name": "blue", "model": "car.bicycle", "preset": "sedan", "pose": [0, 5, 0]},
+    ],
+}
+
+with paddock.load(scenario) as sim:
+    sim.command("red", throttle=0.8)
+    sim.command("blue", throttle=0.8)
+    for _ in range(4):
+        sim.step(1000)  # exactly one second
+        snap = sim.snapshot()
+        for car in (snap["red"], snap["blue"]):
+            print(f"{snap.time:.0f} s: {car.name:4} at x = {car.position[0]:4.1f} m with {car.speed:4.1f} m/s")
+
+    sim.command("red", steer=0.3, throttle=0.2)  # steer left; inputs that are not named stay as they are
+    sim.command("blue", throttle=0, brake=1)
+    sim.step(2000)
+
+    snap = sim.snapshot()
+    print(f"red has turned to {snap['red'].yaw:+.2f} rad, blue stands at x = {snap['blue'].position[0]:.1f} m")
+    print("what you may ask a car for:", ", ".join(snap["red"].columns[13:]))
+    print("what you may tell a car:", ", ".join(sim.inspect("red")["command"]))

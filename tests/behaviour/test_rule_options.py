@@ -1,0 +1,66 @@
+"""Options of behaviours: errors name the place in the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import paddock
+from paddock.behaviour.registry import find_rule, rule_names
+
+HEAD = """\
+vehicles:
+  - {name: lead, model: point}
+  - name: it
+    model: quad
+    pose: [0, 0, 9, 0]
+"""
+
+
+def test_all_rules_are_there() -> None:
+    shipped = {"flock", "follow", "formation", "goto", "hold", "orbit", "patrol", "pure_pursuit", "pursue", "waypoints"}
+    assert shipped <= set(rule_names())
+    for name in shipped:
+        rule = find_rule(name)
+        assert rule.name == name and rule.summary
+
+
+@pytest.mark.parametrize(
+    ("written", "column", "message"),
+    [
+        ("behaviour: {flock: {radus: 9}}", 31, "unknown flock option 'radus'; did you mean 'radius'?"),
+        ("behaviour: {flock: {radius: -9}}", 32, "flock option 'radius' must lie in 0.01 to 10000 m, not -9"),
+        ("behaviour: {flock: {radius: big}}", 32, "flock option 'radius' must be a finite number, not 'big'"),
+        ("behaviour: flok", 16, "unknown behaviour 'flok'; did you mean 'flock'?"),
+        ("driver: {goto: {x: 1}}", 13, "goto option 'y' has no default: give a value"),
+        ("driver: {follow: {distance: 1}}", 13, "behaviour 'follow' needs a target: the name of a vehicle"),
+        ("driver: {follow: {target: laed}}", 30, "unknown vehicle 'laed'; did you mean 'lead'?"),
+        ("driver: {follow: {target: 7}}", 30, "target must be the name of a vehicle, not 7"),
+        ("driver: {hold: {target: lead}}", 28, "behaviour 'hold' takes no target"),
+        ("driver: {hold: {path: [[0, 0], [1, 1]]}}", 26, "behaviour 'hold' takes no path"),
+        ("driver: {patrol: {speed: 3}}", 13, "behaviour 'patrol' needs a path: a list of points or a shape"),
+        ("driver: {patrol: {path: [[0, 0]]}}", 28, "a path needs at least two points [x, y] or [x, y, z], not [[0, 0]]"),
+        ("driver: {patrol: {path: {ovel: {}}}}", 28, "unknown path shape 'ovel'; did you mean 'oval'?"),
+        (
+            "driver: {formation: {shape: lime}}",
+            33,
+            "unknown formation option shape 'lime'; did you mean 'line'?",
+        ),
+        ("driver: {orbit: {direction: up}}", 33, "unknown orbit option direction 'up'; valid: left, right"),
+    ],
+)
+def test_errors_say_where(tmp_path: Path, written: str, column: int, message: str) -> None:
+    file = tmp_path / "race.yaml"
+    file.write_text(f"{HEAD}    {written}\n")
+    with pytest.raises(paddock.PaddockError) as caught:
+        paddock.load(file)
+    place, _, text = str(caught.value).partition(": ")
+    assert text == message
+    assert place.endswith(f"race.yaml:6:{column}")
+
+
+def test_choices_are_written_by_name() -> None:
+    scenario = {"vehicles": [{"name": "it", "model": "point", "behaviour": {"formation": {"shape": "sphere"}}}]}
+    options = paddock.load(scenario).roster.programs["it"].conduct.options
+    assert options[0] == 4.0

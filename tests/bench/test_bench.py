@@ -1,0 +1,78 @@
+"""The benchmark's form and judgement; its speed is not tested here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paddock.bench.fleets import bare_fleet
+from paddock.bench.result import Result, best_times, measured, meets
+from paddock.bench.runner import benchmark_names, find_bench, run_benchmarks
+from paddock.bench.suites import swarm
+from paddock.bench.suites.kernels import ARITHMETIC, SCALAR
+from paddock.compute.kernel import kernel
+from paddock.errors import UnknownNameError
+from paddock.vehicles.registry import model_names
+
+
+def test_targets_are_judged() -> None:
+    assert meets(10.0, ">= 10")
+    assert not meets(9.99, ">= 10")
+    assert meets(0.4, "<= 0.4")
+    assert not meets(0.41, "<= 0.4")
+    assert measured("b", "c", 3, "x", ">= 4").ok is False
+    assert measured("b", "c", 3, "x").ok is None
+
+
+def test_the_json_form() -> None:
+    keys = {"bench", "case", "value", "unit", "target", "ok"}
+    assert Result("b", "c", 1.0, "x", ">= 1", True).to_dict().keys() == keys
+
+
+def test_names_and_suggestions() -> None:
+    assert benchmark_names() == ["cuda", "kernels", "peers", "single", "startup", "swarm"]
+    assert all(find_bench(name).summary for name in benchmark_names())
+    with pytest.raises(UnknownNameError, match="did you mean 'swarm'"):
+        run_benchmarks(["swram"])
+
+
+def test_best_times_takes_the_shortest_of_each() -> None:
+    calls = {"a": 0, "b": 0}
+
+    def work(name: str) -> None:
+        calls[name] += 1
+
+    times = best_times({"a": lambda: work("a"), "b": lambda: work("b")}, 0.0)
+    assert calls == {"a": 3, "b": 3}
+    assert all(0 <= seconds < float("inf") for seconds in times.values())
+
+
+def test_the_single_vehicle_benchmark_reports_its_cases() -> None:
+    heard: list[Result] = []
+    results = run_benchmarks(["single"], quick=True, tell=heard.append)
+    assert results == heard
+    assert {r.unit for r in results} == {"calls/s", "ticks/s"}
+    assert all(r.value > 0 for r in results)
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_bare_fleets_fly_as_benchmarks_need_them(name: str) -> None:
+    fleet = bare_fleet(name, 50)
+    before = fleet.state.copy()
+    kernel(fleet.model.step_spec())(fleet.n, 50, *fleet.arguments)
+    assert np.isfinite(fleet.state).all()
+    assert (fleet.state[0] != before[0]).mean() > 0.9  # they move: nothing is measured on parked vehicles
+
+
+def test_vector_instructions_are_told_from_scalar_ones() -> None:
+    import re
+
+    text = "\tvmulpd\t%ymm1, %ymm2, %ymm3\n\tvaddsd\t%xmm1, %xmm2, %xmm3\n\tvdivpd\t(%rax), %zmm2, %zmm3\n"
+    assert len(re.findall(ARITHMETIC, text)) == 2
+    assert len(re.findall(SCALAR, text)) == 1
+
+
+def test_the_swarm_is_what_the_figure_says() -> None:
+    scenario = swarm.swarm(1000)
+    assert scenario["clock"]["rate"] == 240
+    assert scenario["every"] == {"behaviour": 8, "snapshot": 8}

@@ -1,0 +1,104 @@
+"""What a run prints, and that the same seed prints the same."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paddock.cli.main import exit_code
+
+Result = subprocess.CompletedProcess[str]
+
+KEYS = [
+    "scenario", "seed", "ticks", "sim_seconds", "wall_seconds", "real_time_factor", "vehicles", "stages", "events",
+    "state_hash", "first_tick_seconds", "peak_memory_mb",
+]  # fmt: skip
+
+
+def ran(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert exit_code(["run", *arguments, "--seconds", "1", "--json"]) == 0
+    numbers: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return numbers
+
+
+def test_the_process_prints_json_only(paddock: Callable[..., Result], small: Path) -> None:
+    result = paddock("run", str(small), "--headless", "--seconds", "1", "--json")
+    assert result.returncode == 0 and result.stderr == ""
+    numbers = json.loads(result.stdout)
+    assert list(numbers) == KEYS
+    assert (numbers["scenario"], numbers["seed"], numbers["ticks"]) == ("small", 3, 100)
+    assert (numbers["sim_seconds"], numbers["vehicles"], numbers["events"]) == (1.0, 6, {})
+    assert 0 < numbers["first_tick_seconds"] < 60 and numbers["peak_memory_mb"] > 20
+    assert list(numbers["stages"]["move"]) == ["calls", "ms_total", "ms_per_call"]
+    assert numbers["real_time_factor"] > 1
+
+
+def test_the_seed_decides(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, again = ran(capsys, str(small)), ran(capsys, str(small), "--threads", "1")
+    other, same = ran(capsys, str(small), "--seed", "4"), ran(capsys, str(small), "--seed", "3")
+    assert first["state_hash"] == again["state_hash"] == same["state_hash"]
+    assert other["seed"] == 4 and other["state_hash"] != first["state_hash"]
+
+
+def test_a_single_vehicle_by_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--model", "point", "--speed", "2", "--height", "3", "--command", "vx=2", "--rate", "50")
+    numbers = ran(capsys, *arguments)
+    assert (numbers["scenario"], numbers["ticks"], numbers["vehicles"]) == ("point", 50, 1)
+
+
+def test_a_pace_is_kept(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = ran(capsys, str(small), "--pace", "2")
+    assert numbers["real_time_factor"] == pytest.approx(2.0, rel=0.2)
+
+
+def test_the_summary_for_people(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["run", str(small), "--headless", "--seconds", "0.5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("small: 6 vehicles, 0.500 s simulated (50 ticks) in ")
+    assert any(line.startswith("  move ") for line in lines) and "state hash" in lines[-1]
+
+
+def test_lines_where_there_is_no_terminal(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["run", str(small), "--seconds", "0.5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "small: 6 vehicles. Two kinds of vehicle."
+    assert lines[1].startswith("t ") and lines[1].endswith(" x real time")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_still_tells(small: Path, number: int, code: int) -> None:
+    command = [sys.executable, "-m", "paddock", "run", str(small)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline().startswith("small: 6 vehicles")
+        process.stdout.readline()  # it runs
+        time.sleep(0.1)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == code and err == ""
+    assert "state hash" in out
+
+
+def test_a_reader_that_has_gone(small: Path) -> None:
+    command = [sys.executable, "-m", "paddock", "run", str(small)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(timeout=30) == 141
+        assert process.stderr.read() == ""
+
+
+def test_help_starts_fast(paddock: Callable[..., Result]) -> None:
+    def once() -> float:
+        started = time.perf_counter()
+        assert paddock("--help").returncode == 0
+        return time.perf_counter() - started
+
+    assert min(once() for _ in range(3)) < 0.4

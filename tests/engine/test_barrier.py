@@ -1,0 +1,209 @@
+"""Synchronous control: the engine asks, waits, and does without."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paddock.engine.simulation import Simulation, replayed
+from paddock.errors import PaddockError
+
+Load = Callable[..., Simulation]
+CAR = {"name": "red", "model": "car.kinematic", "speed": 5, "commands": {"throttle": 0.5, "steer": 0.1}}
+TWIN = {**CAR, "name": "blue", "pose": [0, 9, 0]}
+PATIENT = 30.0  # s of wall time: never reached in a test that passes
+
+
+def with_sync(**sync: Any) -> dict[str, Any]:
+    return {"clock": {"sync": {"timeout": PATIENT, **sync}}}
+
+
+@contextmanager
+def stepping(sim: Simulation, ticks: int) -> Iterator[threading.Thread]:
+    """Steps in another thread; joined at the end."""
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            sim.step(ticks)
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work, name="stepper", daemon=True)
+    thread.start()
+    yield thread
+    thread.join(PATIENT)
+    assert not thread.is_alive() and not failed, failed
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    end = monotonic() + PATIENT
+    while not condition():
+        assert monotonic() < end
+        sleep(0.001)
+
+
+def test_the_engine_asks_every_k_ticks_and_applies_the_reply_at_that_tick(load: Load) -> None:
+    sim = load(CAR, TWIN, **with_sync(every=5))
+    source = sim.claim("red", source="pilot")
+    asked = []
+    with stepping(sim, 18):
+        for k in range(4):
+            request = source.wait(PATIENT)
+            assert request is not None and request.vehicles == ("red",)
+            assert request.snapshot.tick == request.tick == sim.tick
+            asked.append(request.tick)
+            source.reply(request.tick, {"red": {"throttle": 0.1 * k}})
+    assert asked == [0, 5, 10, 15] and sim.tick == 18
+    assert source.wait(0.0) is None
+    assert [(posted.tick, posted.source, posted.action.inputs) for posted in sim.log.complete()] == [
+        (0, "pilot", {"throttle": 0.0}),
+        (5, "pilot", {"throttle": 0.1}),
+        (10, "pilot", {"throttle": 0.2}),
+        (15, "pilot", {"throttle": 0.1 * 3}),
+    ]
+    assert sim.inspect("red")["command"]["steer"] == 0.1
+    assert replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == sim.state_hash()
+
+
+def test_two_sources_answer_at_once_in_any_order(load: Load) -> None:
+    sim = load(CAR, TWIN, **with_sync(every=1))
+    sources = {name: sim.claim(name, source=name) for name in ("red", "blue")}
+    with stepping(sim, 6):
+        for tick in range(6):
+            for name in ("blue", "red") if tick % 2 else ("red", "blue"):
+                request = sources[name].wait(PATIENT)
+                assert request is not None and request.tick == tick
+                sources[name].reply(tick, {name: {"steer": 0.01 * tick}})
+    # whoever answers first: the log has the order of the claims
+    assert [posted.source for posted in sim.log.complete()] == ["red", "blue"] * 6
+    assert replayed(sim.scenario, sim.log.complete(), 6).state_hash() == sim.state_hash()
+
+
+@pytest.mark.parametrize(
+    ("policy", "throttle", "brake", "steer"),
+    [("hold", 0.5, 0.0, 0.1), ("brake", 0.0, 1.0, 0.1), ("default", 0.0, 0.0, 0.0)],
+)
+def test_what_a_policy_does_without_a_reply(load: Load, policy: str, throttle: float, brake: float, steer: float) -> None:
+    sim = load(CAR, TWIN, **with_sync(every=4, timeout=0.01, on_timeout=policy))
+    source = sim.claim("red")
+    sim.step(5)
+    command = sim.inspect("red")["command"]
+    assert (command["throttle"], command["brake"], command["steer"]) == (throttle, brake, steer)
+    assert sim.inspect("blue")["command"]["throttle"] == 0.5  # not claimed
+    found = [(event.tick, event.kind, event.subject, event.detail) for event in sim.events.since()]
+    detail = f"no reply within 0.01 s: {policy}"
+    assert found == [(0, "barrier_timeout", "client", detail), (4, "barrier_timeout", "client", detail)]
+    with pytest.raises(PaddockError, match="the reply for tick 4 comes too late; open request: none"):
+        source.reply(4, {"red": {"steer": 0.0}})
+    again = replayed(sim.scenario, sim.log.complete(), sim.tick)  # needs neither the client nor its delays
+    assert again.events.since() == sim.events.since() and again.state_hash() == sim.state_hash()
+
+
+def test_the_policy_pause_lets_time_stand_still_until_the_answer(load: Load) -> None:
+    sim = load(CAR, **with_sync(every=3, timeout=0.01, on_timeout="pause"))
+    source = sim.claim("red")
+    with stepping(sim, 4):
+        for tick in (0, 3):
+            eventually(lambda tick=tick: any(event.tick == tick for event in sim.events.since()))
+            assert sim.tick == tick
+            request = source.wait(PATIENT)
+            assert request is not None and request.tick == tick
+            with pytest.raises(PaddockError, match=f"the reply for tick 77 comes too late; open request: tick {tick}"):
+                source.reply(77, {"red": {"steer": 0.0}})
+            source.reply(tick, {"red": {"steer": 0.2}})
+    assert sim.tick == 4
+
+
+def test_a_source_that_is_released_is_not_waited_for(load: Load) -> None:
+    sim = load(CAR, TWIN, **with_sync(on_timeout="pause"))
+    source = sim.claim("red", "blue", source="first")
+    with pytest.raises(PaddockError) as caught:
+        sim.claim("blue", source="second")
+    assert str(caught.value) == "'blue' is already claimed by 'first'"
+    with stepping(sim, 5):
+        assert source.wait(PATIENT) is not None
+        source.release()
+    assert sim.tick == 5 and sim.events.since() == []
+    assert sim.claim("blue", source="second").vehicles == ("blue",)
+
+
+def test_replies_are_checked_before_anything_is_applied(load: Load) -> None:
+    sim = load(CAR, TWIN, **with_sync())
+    source = sim.claim("red", source="pilot")
+    with stepping(sim, 1):
+        assert source.wait(PATIENT) is not None
+        for bad in ({"red": {"throttle": 0.9, "steer": np.nan}}, {"red": {"stear": 0.0}}, {"blue": {"steer": 0.0}}):
+            with pytest.raises(PaddockError):
+                source.reply(0, bad)
+        source.reply(0, {"red": {"steer": 0.0}})
+    assert sim.inspect("red")["command"]["throttle"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("vehicles", "message"),
+    [((), "claim at least one vehicle"), (("rad",), "unknown vehicle 'rad'; did you mean 'red'?")],
+)
+def test_claims_are_checked(load: Load, vehicles: tuple[str, ...], message: str) -> None:
+    with pytest.raises(PaddockError) as caught:
+        load(CAR).claim(*vehicles)
+    assert str(caught.value) == message
+
+
+def test_a_claimed_vehicle_that_has_left_does_not_stop_the_engine(load: Load) -> None:
+    sim = load(CAR, TWIN, **with_sync(timeout=0.01, on_timeout="brake"))
+    sim.claim("red", "blue")
+    sim.remove("red")
+    sim.step(1)
+    assert sim.inspect("blue")["command"]["brake"] == 1.0
+
+
+def test_stop_ends_a_wait_and_later_steps_wait_again(load: Load) -> None:
+    sim = load(CAR, **with_sync(on_timeout="pause"))
+    source = sim.claim("red")
+    thread = threading.Thread(target=sim.run, daemon=True)
+    thread.start()
+    assert source.wait(PATIENT) is not None
+    sim.stop()
+    thread.join(PATIENT)
+    assert not thread.is_alive()
+    tick, events = sim.tick, len(sim.events.since())
+    with stepping(sim, 1):
+        request = source.wait(PATIENT)
+        assert request is not None and request.tick == tick == sim.tick
+        source.reply(tick, {"red": {"steer": 0.3}})
+    assert len(sim.events.since()) == events
+    assert sim.inspect("red")["command"]["steer"] == 0.3
+
+
+def test_clients_may_come_and_go_while_it_runs(load: Load) -> None:
+    vehicles = [{**CAR, "name": f"car_{k}", "pose": [0, 9 * k, 0]} for k in range(4)]
+    sim = load(*vehicles, **with_sync())
+    runner = threading.Thread(target=sim.run, kwargs={"pace": 0}, daemon=True)
+    runner.start()
+
+    def client(name: str) -> None:
+        for _ in range(5):
+            source = sim.claim(name, source=name)
+            for _ in range(3):
+                request = source.wait(PATIENT)
+                assert request is not None
+                source.reply(request.tick, {name: {"steer": 0.01}})
+            source.release()
+
+    clients = [threading.Thread(target=client, args=(f"car_{k}",), daemon=True) for k in range(4)]
+    for thread in clients:
+        thread.start()
+    for thread in clients:
+        thread.join(PATIENT)
+        assert not thread.is_alive()
+    sim.stop()
+    runner.join(PATIENT)
+    assert not runner.is_alive() and sim.events.since() == []  # nobody was taken for late
+    assert len(sim.log.complete()) == 4 * 5 * 3

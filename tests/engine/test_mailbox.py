@@ -1,0 +1,107 @@
+"""The mailbox, the log and the events: order, limits, what is counted."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.engine import events, log
+from paddock.engine.actions import Control, Posted, Remove, Report, Spawn
+from paddock.engine.events import EventLog
+from paddock.engine.log import ActionLog
+from paddock.engine.mailbox import Mailbox
+from paddock.errors import PaddockError
+from paddock.world.archive import pack, unpack
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.lists(st.integers(0, 30), max_size=4)), max_size=12),
+    st.booleans(),
+)
+def test_actions_are_due_at_their_tick_in_the_order_of_posting(rounds: list[tuple[int, list[int]]], saving: bool) -> None:
+    mailbox = Mailbox()
+    expected, delivered, number, now = [], [], 0, 0
+    for pause, ticks in [*rounds, (31, [])]:
+        for tick in ticks:
+            mailbox.post(Remove(number), tick)
+            expected.append((max(tick, now), number))
+            number += 1
+        if saving:  # neither looking nor going on from what was saved changes anything
+            saved = unpack(pack(mailbox.save(now)))
+            mailbox = Mailbox()
+            mailbox.restore(saved)
+        for tick in range(now, now + pause):
+            due = mailbox.next_tick(tick)
+            arrived = [(tick, posted.action.target) for posted in mailbox.due(tick)]
+            assert not arrived or due == tick
+            delivered += arrived
+        now += pause
+    assert delivered == sorted(expected)
+    assert mailbox.next_tick(now) is None
+
+
+def test_what_was_delivered_before_does_not_show_in_what_is_saved() -> None:
+    busy, fresh = Mailbox(), Mailbox()
+    busy.post(Remove("gone"), 0)
+    assert len(list(busy.due(3))) == 1
+    for mailbox in (busy, fresh):
+        mailbox.post(Remove("a"), 9)
+        mailbox.post(Remove("b"), 5)
+    assert busy.save(4) == fresh.save(4)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [Control("red", {"steer": 0.5}), Spawn({"model": "quad", "pose": [0, 0, 1]}), Remove(7), Report("a", "b", "c")],
+)
+def test_actions_survive_as_plain_values(action: object) -> None:
+    posted = Posted(5, 9, action, "me")
+    again = Posted.from_tree(unpack(pack(posted.to_tree())))
+    assert again == posted and again.action == action and again.source == "me"
+
+
+def test_an_unknown_kind_of_action_is_refused() -> None:
+    tree = Posted(5, 9, Remove(7)).to_tree() | {"kind": "destroy"}
+    with pytest.raises(PaddockError) as caught:
+        Posted.from_tree(tree)
+    assert str(caught.value) == "unknown kind of action 'destroy'; valid: control, spawn, remove, report"
+
+
+def test_the_log_keeps_so_much_and_says_what_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "BYTES_KEPT", 1 << 20)
+    actions, heard = ActionLog(), []
+    actions.listeners.append(heard.append)
+    for k in range(5000):
+        actions.append(Posted(k, k, Remove(k)))
+    assert len(actions.entries) == (1 << 20) // 256 and actions.lost == 5000 - 4096 and len(heard) == 5000
+    with pytest.raises(PaddockError, match="the log has lost 904 actions beyond 1 MiB; record the run instead"):
+        actions.complete()
+    actions.clear()
+    assert actions.complete() == [] and actions.lost == 0
+
+
+def test_arrays_count_in_the_log() -> None:
+    import numpy as np
+
+    actions = ActionLog()
+    actions.append(Posted(0, 0, Control("f", {"vx": np.zeros(1000), "vy": 1.0})))
+    assert actions.kept_bytes == 256 + 8000
+
+
+def test_events_are_numbered_and_the_oldest_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "KEPT", 10)
+    book, heard = EventLog(), []
+    book.listeners.append(heard.append)
+    for k in range(25):
+        book.report(k, "kind", f"subject {k}")
+    assert [event.number for event in book.since()] == list(range(16, 26))
+    assert [event.tick for event in book.since(23)] == [23, 24]
+    assert (book.count, book.dropped, len(heard)) == (25, 15, 25)
+    other = EventLog()
+    other.restore(unpack(pack(book.save())))
+    assert other.since() == book.since() and other.dropped == 15
+    other.report(99, "more", "me")
+    assert other.since()[-1].number == 26
+    book.clear()
+    assert (book.count, book.since(), book.dropped) == (0, [], 0)

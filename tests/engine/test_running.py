@@ -1,0 +1,260 @@
+"""Run modes and their owner: stepping, running, pausing, pace, from one thread and from others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.engine.simulation import Simulation
+from paddock.errors import InvalidValueError, PaddockError
+
+Load = Callable[..., Simulation]
+POINT = {"name": "dot", "model": "point"}
+PATIENT = 30.0
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    end = monotonic() + PATIENT
+    while not condition():
+        assert monotonic() < end
+        sleep(0.001)
+
+
+class Running:
+    """`run` in another thread."""
+
+    def __init__(self, sim: Simulation, **options: Any) -> None:
+        self.sim = sim
+        self.thread = threading.Thread(target=sim.run, kwargs=options, name="runner", daemon=True)
+
+    def __enter__(self) -> Running:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.sim.stop()
+        self.thread.join(PATIENT)
+        assert not self.thread.is_alive()
+
+
+def test_run_ends_at_the_first_tick_at_or_after_its_time(load: Load) -> None:
+    sim = load(POINT, rate=240)
+    for until, tick in ((0.5, 120), (0.5, 120), (0.501, 121), (0.1, 121), (1 / 3 + 1, 320), (2, 480)):
+        sim.run(until=until, pace=0)
+        assert sim.tick == tick and sim.time == tick / 240
+
+
+@pytest.mark.parametrize("until", [float("nan"), float("inf"), "3", [1]])
+def test_run_needs_a_finite_time(load: Load, until: Any) -> None:
+    with pytest.raises(InvalidValueError, match="takes a finite time in s, not "):
+        load(POINT).run(until=until)
+
+
+@pytest.mark.parametrize("pace", [0, 0.05, 1, 100])
+def test_pace_within_its_bounds(load: Load, pace: float) -> None:
+    sim = load(POINT)
+    sim.run(until=0.01, pace=pace)
+    assert sim.tick == 3 and sim.pace == pace
+
+
+@pytest.mark.parametrize("pace", [0.049, 100.1, -1, float("nan"), float("inf")])
+def test_pace_beyond_its_bounds_is_refused_and_the_old_one_stays(load: Load, pace: float) -> None:
+    sim = load(POINT)
+    with pytest.raises(InvalidValueError, match=r"pace must be 0 \(as fast as possible\) or 0.05 to 100, not "):
+        sim.pace = pace
+    with pytest.raises(InvalidValueError):
+        sim.run(until=1, pace=pace)
+    assert sim.pace == 1.0 and sim.tick == 0
+
+
+def test_a_second_driver_is_refused_with_the_owners_name(load: Load) -> None:
+    sim = load(POINT)
+    with Running(sim, pace=0):
+        eventually(lambda: sim.tick > 0)
+        blob = sim.save
+        for verb, call in {
+            "step()": lambda: sim.step(1),
+            "run()": lambda: sim.run(until=1e9),
+            "reset()": sim.reset,
+            "spawn()": lambda: sim.spawn(model="point"),
+            "remove()": lambda: sim.remove("dot"),
+            "restore()": lambda: sim.restore(b""),
+        }.items():
+            with pytest.raises(PaddockError) as caught:
+                call()
+            assert str(caught.value) == f"{verb} refused: the clock is being driven by run() in thread 'runner'"
+    tick = sim.tick
+    sim.step(5)
+    assert sim.tick == tick + 5 and blob()
+
+
+def test_a_watcher_cannot_drive(load: Load) -> None:
+    sim = load(POINT)
+    sim.watch(lambda _: sim.step(), every=1)
+    with pytest.raises(PaddockError, match=r"step\(\) refused: the clock is being driven by step\(\) in thread 'MainThread'"):
+        sim.step()
+
+
+def test_pause_resume_and_stop_from_another_thread(load: Load) -> None:
+    sim = load(POINT)
+    with Running(sim, pace=0):
+        eventually(lambda: sim.tick > 0)
+        sim.pause()
+        assert sim.paused
+        last = -1
+
+        def at_rest() -> bool:
+            nonlocal last
+            before, last = last, sim.tick
+            sleep(0.05)
+            return before == sim.tick
+
+        eventually(at_rest)
+        held = sim.tick
+        sim.command("dot", vx=1.0)
+        sim.pace = 5.0
+        sim.pace = 0
+        assert sim.tick == held
+        sim.resume()
+        eventually(lambda: sim.tick > held)
+    assert sim.log.complete()[0].tick >= held
+
+
+def test_a_paused_run_can_be_stopped_and_stepped(load: Load) -> None:
+    sim = load(POINT)
+    sim.pause()
+    with Running(sim, pace=1.0):
+        sleep(0.02)
+    assert sim.tick == 0
+    sim.step(7)
+    assert sim.tick == 7 and sim.paused
+
+
+def test_heartbeats_come_while_it_runs_and_while_it_is_paused(load: Load) -> None:
+    sim = load(POINT)
+    beats = 0
+
+    def heartbeat() -> None:
+        nonlocal beats
+        beats += 1
+        sim.pause()
+        if beats == 3:
+            sim.stop()
+
+    sim.run(heartbeat=heartbeat, pace=0)
+    assert beats == 3
+
+
+def test_leaving_the_context_stops_what_runs() -> None:
+    with paddock.load({"vehicles": [POINT]}) as sim:
+        running = Running(sim, pace=1.0)
+        running.thread.start()
+        eventually(lambda: sim.tick > 0)
+    running.thread.join(PATIENT)
+    assert not running.thread.is_alive()
+
+
+def test_posting_while_fleets_come_and_go_never_sees_a_half_built_world(load: Load) -> None:
+    sim = load(POINT, {**POINT, "name": "zed"})
+    failed: list[BaseException] = []
+    done = threading.Event()
+
+    def post() -> None:
+        while not done.is_set():
+            try:
+                sim.command("zed", vx=1.0)
+                sim.command(1, vx=1.0)
+                sleep(1e-4)
+            except BaseException as error:
+                failed.append(error)
+
+    thread = threading.Thread(target=post, daemon=True)
+    thread.start()
+    for k in range(60):
+        sim.spawn(name=f"mid_{k}", model="point")
+        sim.step(1)
+        sim.remove(f"mid_{k}")
+    done.set()
+    thread.join(PATIENT)
+    assert failed == []
+
+
+# looking --------------------------------------------------------------------------------------------------------------
+
+
+def test_snapshots_match_the_analytic_motion(load: Load) -> None:
+    rolling = {"drag_coefficient": 0.0, "rolling_resistance": 0.0}
+    sim = load(
+        {"name": "car", "model": "car.kinematic", "pose": [1, 2, 0.5], "speed": 12, "parameters": rolling},
+        {"name": "dots", "count": 3, "model": "point", "spawn": {"line": {"start": [0, 0, 9], "end": [4, 0, 9]}}},
+        rate=200,
+    )
+    sim.command("dots", vx=[5.0, 2.5, -20.0])
+    sim.step(600)
+    car = sim.snapshot()["car"]
+    assert car.position == pytest.approx([1 + 36 * np.cos(0.5), 2 + 36 * np.sin(0.5), 0.0], abs=1e-9)
+    assert car.velocity == pytest.approx([12 * np.cos(0.5), 12 * np.sin(0.5), 0.0], abs=1e-9)
+    # 5 m/s2 up to the wanted speed (at most 10 m/s), then steady: x0 + v t - v^2 / 2a
+    dots = sim.snapshot().fleet("dots")
+    expected = [0 + 15 - 2.5, 2 + 7.5 - 0.625, 4 - (30 - 10)]
+    assert dots.position[:, 0] == pytest.approx(expected, abs=1e-9)
+    assert dots.velocity[:, 0] == pytest.approx([5.0, 2.5, -10.0], abs=1e-9)
+    assert (sim.snapshot().tick, sim.snapshot().time) == (600, 3.0)
+
+
+def test_a_snapshot_is_made_once_per_tick_and_kept_for_ever(load: Load) -> None:
+    sim = load({**POINT, "speed": 3})
+    first = sim.snapshot()
+    assert sim.snapshot() is first
+    sim.step()
+    assert sim.snapshot() is not first
+    sim.spawn(name="new", model="point")
+    assert "new" in sim.snapshot() and "new" not in first
+    assert first["dot"].position.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("every", [0, -1, 1.5, True, "2"])
+def test_watching_takes_a_period(load: Load, every: Any) -> None:
+    with pytest.raises(InvalidValueError, match="every takes a whole number of ticks >= 1, not "):
+        load(POINT).watch(print, every=every)
+
+
+def test_watching_without_a_period_needs_the_scenarios(load: Load) -> None:
+    with pytest.raises(PaddockError, match="say how often to watch"):
+        load(POINT).watch(print)
+    sim = load(POINT, every={"snapshot": 4})
+    ticks: list[int] = []
+    sim.watch(lambda snapshot: ticks.append(snapshot.tick))
+    sim.step(12)
+    assert ticks == [4, 8, 12]
+
+
+def test_inspect_shows_every_column_with_its_own_parameters(load: Load) -> None:
+    sim = load({"name": "bees", "count": 3, "model": "quad", "spawn": {"grid": {"spacing": 2}}, "spread": {"mass": 0.1}})
+    seen = [sim.inspect(f"bees[{k}]") for k in range(3)]
+    assert len({one["parameters"]["mass"] for one in seen}) == 3
+    assert len({one["parameters"]["drag"] for one in seen}) == 1
+    assert seen[0]["state"]["x"] == -1.0 and seen[1]["command"]["mode"] == 5.0
+
+
+def test_sensors_say_how_old_they_are(load: Load) -> None:
+    delayed = {"gnss": {"rate": 20, "delay": 0.1, "position_noise": 0.0}}
+    from paddock.sensing.registry import find_sensor
+    from paddock.world.columns import column_index
+
+    options = {k: v for k, v in delayed["gnss"].items() if k in column_index(find_sensor("gnss").options)}
+    sim = load({**POINT, "speed": 10, "commands": {"vx": 10.0}, "sensors": [{"gnss": options}, "gnss"]}, rate=200)
+    sim.step(29)
+    assert sim.sensors("dot")["gnss"]["sample_tick"] == -1 and np.isnan(sim.sensors("dot")["gnss"]["x"])
+    sim.step(1)
+    assert sim.sensors("dot")["gnss"]["sample_tick"] == 10
+    sim.step(10)
+    reading = sim.sensors(1)["gnss"]
+    assert reading["sample_tick"] == 20 and reading["x"] == pytest.approx(1.0, abs=10.0)
+    assert set(sim.sensors("dot")) == {"gnss", "gnss_2"}

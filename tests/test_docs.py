@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+from paddock.scenario import load_scenario
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
+FILE = re.compile(r"# (\w+\.(py|yaml))\n")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for found, text in BLOCK.findall(page.read_text(encoding="utf-8")) if found == language]
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/scenario.md", "docs/models.md", "docs/behaviours.md", "docs/sensors.md"]
+)
+def test_generated_tables_are_up_to_date(generator: ModuleType, page: str) -> None:
+    assert page in generator.PAGES
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert "<!-- generated: " in text
+    assert generator.refreshed(text) == text, "run: python docs/generate.py"
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        if Path(target).name != "performance.md":
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "scenario.md"], ids=lambda page: page.stem)
+def test_scenarios_load(page: Path) -> None:
+    for text in blocks(page, "yaml"):
+        assert load_scenario(text).vehicles
+        assert yaml.safe_load(text)["vehicles"]
+
+
+@pytest.mark.parametrize("page", [p for p in WRITTEN if blocks(p, "python")], ids=lambda page: page.stem)
+def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+    """The blocks of a page are one program; one that begins with a file's name is that file, as YAML may be too.
+
+    In own-vehicle.md, the blocks up to the first that imports paddock quote examples/my_boat.py.
+    """
+    program = []
+    boat = (ROOT / "examples" / "my_boat.py").read_text(encoding="utf-8")
+    for text in [*blocks(page, "yaml"), *blocks(page, "python")]:
+        if named := FILE.match(text):
+            (tmp_path / named[1]).write_text(text.removeprefix(named[0]), encoding="utf-8")
+        elif page.stem == "own-vehicle" and "import paddock" not in text:
+            assert text in boat
+        elif text in blocks(page, "python"):
+            program.append(text)
+    path = os.pathsep.join(map(str, (ROOT / "src", ROOT / "examples", tmp_path)))
+    (tmp_path / "program.py").write_text("\n".join(program), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
