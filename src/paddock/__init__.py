@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from paddock.engine.simulation import Simulation
+    from paddock.engine.simulation import Simulation, replayed
     from paddock.scenario import Scenario
+    from paddock.world.snapshot import Snapshot
 
 __version__ = "0.1.0"
-__all__ = ["PaddockError", "__version__", "load"]
+__all__ = ["PaddockError", "Scenario", "Simulation", "Snapshot", "__version__", "load", "replayed"]
 
 
 def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: str = "cpu") -> Simulation:
@@ -34,3 +35,18 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: 
     from paddock.scenario import load_scenario
 
     return Simulation(load_scenario(source), device)
+
+
+def __getattr__(name: str) -> Any:
+    """The everyday names, imported when they are first asked for: `import paddock` stays quick."""
+    homes = {
+        "Scenario": "paddock.scenario",
+        "Simulation": "paddock.engine.simulation",
+        "Snapshot": "paddock.world.snapshot",
+        "replayed": "paddock.engine.simulation",
+    }
+    if name not in homes:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(homes[name]), name)

@@ -7,6 +7,7 @@ import pkgutil
 import sys
 from functools import cache
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TypeVar
 
@@ -31,7 +32,7 @@ def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute:
     """The object called `attribute` in the module of that name; an unknown name is refused with the nearest one."""
     known = plugin_modules(folder, group)
     module_name = known.get(name, name)
-    if name not in known and "." not in name and name not in sys.modules:
+    if name not in known and "." not in name and name not in sys.modules and find_spec(name) is None:
         raise unknown_name(kind, name, known)
     try:
         module = importlib.import_module(module_name)

@@ -6,30 +6,47 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import pdist
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import pdist, squareform
 
 import paddock
 
-RANGE, LAYER, HEIGHT = 80.0, 15.0, 20.0
+RANGE, LAYER, HEIGHT, SIGHT = 80.0, 15.0, 20.0, 10.0
 
 
-@pytest.fixture(scope="module", params=["quad", "point"])
+@pytest.fixture(scope="module", params=[(model, seed) for model in ("quad", "point") for seed in range(3)], ids=str)
 def flight(request: pytest.FixtureRequest) -> Any:
-    """Positions and velocities (samples, n, 3) of 120 s, twice a second."""
-    birds = {"name": "birds", "count": 60, "model": request.param, "behaviour": {"flock": {"range": RANGE}}}
+    """Positions and velocities (samples, n, 3) of 120 s, twice a second, with the default options but the range."""
+    model, seed = request.param
+    birds = {"name": "birds", "count": 60, "model": model, "behaviour": {"flock": {"range": RANGE}}}
     birds["spawn"] = {"random": {"low": [-40, -40, 15], "high": [40, 40, 25]}}
-    sim = paddock.load({"seed": 3, "every": {"behaviour": 8}, "vehicles": [birds]})
+    sim = paddock.load({"seed": seed, "every": {"behaviour": 8}, "vehicles": [birds]})
     seen: list[Any] = []
     sim.watch(lambda snapshot: seen.append(snapshot.fleet("birds")), every=120)
     sim.step(240 * 120)
     return np.array([fleet.position for fleet in seen]), np.array([fleet.velocity for fleet in seen])
 
 
+def order(position: Any, velocity: Any) -> float:
+    """Mean normalised velocity within each group whose members see each other, weighted by size.
+
+    Birds that nobody sees agree with nobody: a flock that has split flies in two directions, each in order.
+    """
+    heading = velocity / np.linalg.norm(velocity, axis=1, keepdims=True)
+    count, group = connected_components(squareform(pdist(position)) < SIGHT)
+    return sum(float(np.linalg.norm(heading[group == k].sum(axis=0))) for k in range(count)) / len(heading)
+
+
 def test_it_aligns(flight: Any) -> None:
-    _, velocity = flight
-    order = np.linalg.norm((velocity / np.linalg.norm(velocity, axis=2, keepdims=True)).mean(axis=1), axis=1)
-    assert order[0] < 0.5  # the noses point everywhere at first
-    assert order[-80:].mean() > 0.8
+    orders = [order(*sample) for sample in zip(*flight, strict=True)]
+    assert orders[0] < 0.7  # the noses point everywhere at first; whoever is alone counts as in order
+    assert np.mean(orders[-80:]) > 0.9
+
+
+def test_it_gathers(flight: Any) -> None:
+    position, _ = flight
+    groups = [connected_components(squareform(pdist(sample)) < SIGHT)[0] for sample in (position[0], position[-1])]
+    assert groups[0] >= 10 and groups[1] <= 5
 
 
 def test_it_keeps_apart(flight: Any) -> None:
@@ -46,7 +63,7 @@ def test_it_stays_at_home(flight: Any) -> None:
 
 
 def test_one_bird_alone_cruises(watch: Any) -> None:
-    _, ways = watch(30, {"name": "one", "model": "quad", "pose": [0, 0, 20, 0.5], "behaviour": {"flock": {}}})
+    _, ways = watch(18, {"name": "one", "model": "quad", "pose": [0, 0, 20, 0.5], "behaviour": {"flock": {}}})
     step = np.diff(ways["one"][-100:, 0], axis=0) * 20
     assert np.linalg.norm(step, axis=1) == pytest.approx(6.0, rel=0.1)
-    assert np.arctan2(step[:, 1], step[:, 0]) == pytest.approx(0.5, abs=0.05)
+    assert np.arctan2(step[:, 1], step[:, 0]) == pytest.approx(0.5, abs=0.25)

@@ -73,7 +73,7 @@ def test_waypoints_are_visited_in_order_and_the_last_is_kept(watch: Watch, model
 @pytest.mark.parametrize("model", ["point", "quad", "car.kinematic"])
 def test_patrol_goes_round_or_back(watch: Watch, model: str, turn: str, order: list[int]) -> None:
     places = np.array([[0, 0, HEIGHT[model]], [30, 0, HEIGHT[model]], [30, 30, HEIGHT[model]]])
-    _, ways = watch(80, vehicle(model, {"patrol": {"path": places.tolist(), "turn": turn, "speed": 4}}))
+    _, ways = watch(110, vehicle(model, {"patrol": {"path": places.tolist(), "turn": turn, "speed": 4}}))
     assert visits(ways["it"][:, 0], places, 2.1)[:7] == order
 
 
@@ -90,13 +90,13 @@ def test_orbit_keeps_its_radius_height_and_direction(
 ) -> None:
     behaviour = {"orbit": {"radius": radius, "speed": speed, "z": HEIGHT[model], "direction": direction}}
     start = {**vehicle(model, behaviour), "pose": [1.3 * radius, 0, HEIGHT[model], np.pi / 2]}
-    sim, ways = watch(150 if model == "fixed_wing" else 90, start)
+    _, ways = watch(150 if model == "fixed_wing" else 90, start)
     settled = ways["it"][-600:, 0]
     assert np.hypot(settled[:, 0], settled[:, 1]) == pytest.approx(radius, rel=0.01)
     assert settled[:, 2] == pytest.approx(HEIGHT[model], abs=0.2)
     angle = np.unwrap(np.arctan2(settled[:, 1], settled[:, 0]))
     turned = (angle[-1] - angle[0]) * (1 if direction == "left" else -1)
-    assert turned * radius / (599 / 20) == pytest.approx(speed, rel=0.05)
+    assert turned * radius / (599 / 20) == pytest.approx(speed, rel=0.08)
 
 
 def test_orbit_around_a_moving_vehicle(watch: Watch) -> None:

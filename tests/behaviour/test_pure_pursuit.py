@@ -47,7 +47,7 @@ def test_it_slows_down_for_bends_as_its_profile_says() -> None:
     car = {"name": "red", "model": "car.kinematic", "pose": [0, -50, 0], "speed": 20, "driver": driver}
     sim = paddock.load({"clock": {"rate": 500}, "every": {"behaviour": 5}, "vehicles": [car]})
     states = []
-    for _ in range(600):
+    for _ in range(1000):
         sim.step(50)
         states.append((*sim.snapshot()["red"].position[:2], sim.snapshot()["red"].speed))
     x, _, speed = np.array(states[150:]).T
@@ -63,7 +63,9 @@ def test_it_slows_down_for_bends_as_its_profile_says() -> None:
     assert np.diff(crossings)[-1] * 0.1 == pytest.approx(ideal, rel=0.05)
 
 
-@pytest.mark.parametrize(("model", "beyond"), [("point", 0.1), ("quad", 1.0), ("car.kinematic", 3.0), ("car.bicycle", 3.0)])
+@pytest.mark.parametrize(
+    ("model", "beyond"), [("point", 0.1), ("quad", 1.0), ("car.kinematic", 3.0), ("car.bicycle", 3.0)]
+)
 @pytest.mark.parametrize("points", [2, 51])
 def test_an_open_path_ends_at_its_end(watch: Watch, model: str, beyond: float, points: int) -> None:
     z = 10.0 if model in ("point", "quad") else 0.0

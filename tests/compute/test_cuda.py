@@ -94,5 +94,5 @@ def test_without_a_gpu_there_is_a_message() -> None:
 
 
 def test_an_unknown_device_is_refused_by_name() -> None:
-    with pytest.raises(UnknownNameError, match="unknown device 'cudo'; did you mean 'cuda'?"):
+    with pytest.raises(UnknownNameError, match="unknown device 'cudo'; did you mean 'cuda'"):
         paddock.load({"vehicles": []}, device="cudo")

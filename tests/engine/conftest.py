@@ -23,7 +23,14 @@ BIRDS = {
     "behaviour": {"flock": {}},
     "sensors": [{"imu": {"delay": 0.03}}, {"gnss": {"rate": 10, "delay": 0.15}}],
 }
-RED = {"name": "red", "model": "car.bicycle", "pose": [0, 40, 0], "speed": 8, "timeout": 0.5, "sensors": ["wheel_speed"]}
+RED = {
+    "name": "red",
+    "model": "car.bicycle",
+    "pose": [0, 40, 0],
+    "speed": 8,
+    "timeout": 0.5,
+    "sensors": ["wheel_speed"],
+}
 SCOUTS = {"name": "scouts", "count": 5, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}, "timeout": 0.25}
 DOG = {"name": "dog", "model": "rover", "pose": [-30, 40, 0], "behaviour": {"follow": {"target": "red"}}}
 

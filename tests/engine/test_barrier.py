@@ -90,7 +90,9 @@ def test_two_sources_answer_at_once_in_any_order(load: Load) -> None:
     ("policy", "throttle", "brake", "steer"),
     [("hold", 0.5, 0.0, 0.1), ("brake", 0.0, 1.0, 0.1), ("default", 0.0, 0.0, 0.0)],
 )
-def test_what_a_policy_does_without_a_reply(load: Load, policy: str, throttle: float, brake: float, steer: float) -> None:
+def test_what_a_policy_does_without_a_reply(
+    load: Load, policy: str, throttle: float, brake: float, steer: float
+) -> None:
     sim = load(CAR, TWIN, **with_sync(every=4, timeout=0.01, on_timeout=policy))
     source = sim.claim("red")
     sim.step(5)
@@ -126,7 +128,7 @@ def test_a_source_that_is_released_is_not_waited_for(load: Load) -> None:
     source = sim.claim("red", "blue", source="first")
     with pytest.raises(PaddockError) as caught:
         sim.claim("blue", source="second")
-    assert str(caught.value) == "'blue' is already claimed by 'first'"
+    assert str(caught.value) == "'first' has already claimed red, blue: a vehicle has one source"
     with stepping(sim, 5):
         assert source.wait(PATIENT) is not None
         source.release()
@@ -207,3 +209,26 @@ def test_clients_may_come_and_go_while_it_runs(load: Load) -> None:
     runner.join(PATIENT)
     assert not runner.is_alive() and sim.events.since() == []  # nobody was taken for late
     assert len(sim.log.complete()) == 4 * 5 * 3
+
+
+def test_a_fleet_and_its_member_cannot_both_be_claimed(load: Load) -> None:
+    pair = {"name": "pair", "count": 2, "model": "point", "spawn": {"line": {"start": [0, 0, 1], "end": [5, 0, 1]}}}
+    bird = {"name": "bird", "model": "point", "behaviour": "hold"}
+    sim = load(pair, bird)
+    sim.claim("pair", source="first")
+    with pytest.raises(PaddockError, match="'first' has already claimed pair"):
+        sim.claim("pair[1]", source="second")
+    with pytest.raises(PaddockError, match="'bird' is driven by its behaviour 'hold'"):
+        sim.claim("bird")
+
+
+def test_closing_lets_waiting_clients_go(load: Load) -> None:
+    sim = load(CAR)
+    source = sim.claim("red")
+    waiter = threading.Thread(target=source.wait)
+    waiter.start()
+    sim.close()
+    waiter.join(PATIENT)
+    assert not waiter.is_alive()
+    with pytest.raises(PaddockError, match=r"step\(\) refused: the simulation is closed"):
+        sim.step()

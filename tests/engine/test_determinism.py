@@ -159,7 +159,9 @@ def test_an_unrelated_fleet_changes_neither_trajectories_nor_readings(commanded:
 
 def test_members_that_join_or_leave_do_not_change_the_draws_of_the_others(load_mixed: Make) -> None:
     one, two = load_mixed(), load_mixed()
-    two.spawn(name="late", count=3, model="quad", spawn={"line": {"start": [90, 0, 9], "end": [99, 0, 9]}}, sensors=["imu"])
+    two.spawn(
+        name="late", count=3, model="quad", spawn={"line": {"start": [90, 0, 9], "end": [99, 0, 9]}}, sensors=["imu"]
+    )
     two.remove("scouts[0]")
     for sim in (one, two):
         sim.step(60)
@@ -236,7 +238,7 @@ def test_a_failed_restore_changes_nothing(commanded: Make) -> None:
     with pytest.raises(paddock.PaddockError):
         sim.restore(bytes(blob))
     slower = paddock.load({"clock": {"rate": 100}, "vehicles": []})
-    with pytest.raises(paddock.PaddockError, match="saved with ticks at 100.0 Hz, this simulation has 240"):
+    with pytest.raises(paddock.PaddockError, match=r"saved with ticks at 100\.0 Hz, this simulation has 240"):
         sim.restore(slower.save())
     assert sim.state_hash() == before
 
@@ -365,7 +367,9 @@ def test_processes_and_hash_seeds_do_not_matter() -> None:
     hashes = set()
     for hash_seed in ("0", "1", "12345"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": source}
-        done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
+        )
         hashes.add(done.stdout.strip())
     here: dict[str, Any] = {}
     exec(PROGRAM.replace("print", "hashed ="), here)

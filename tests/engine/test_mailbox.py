@@ -19,7 +19,9 @@ from paddock.world.archive import pack, unpack
     st.lists(st.tuples(st.integers(0, 30), st.lists(st.integers(0, 30), max_size=4)), max_size=12),
     st.booleans(),
 )
-def test_actions_are_due_at_their_tick_in_the_order_of_posting(rounds: list[tuple[int, list[int]]], saving: bool) -> None:
+def test_actions_are_due_at_their_tick_in_the_order_of_posting(
+    rounds: list[tuple[int, list[int]]], saving: bool
+) -> None:
     mailbox = Mailbox()
     expected, delivered, number, now = [], [], 0, 0
     for pause, ticks in [*rounds, (31, [])]:

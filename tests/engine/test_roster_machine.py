@@ -1,4 +1,4 @@
-"""Random histories of commands, steps, spawns and removals: the roster stays in order and every state can be restored."""
+"""Random histories of commands, steps, spawns and removals: the roster stays in order, every state restores."""
 
 from __future__ import annotations
 
@@ -89,9 +89,7 @@ class History(RuleBasedStateMachine):
     @invariant()
     def the_roster_is_as_booked(self) -> None:
         snapshot = self.sim.snapshot()
-        found = {
-            fleet.name: list(zip(fleet.ids.tolist(), list(fleet.names), strict=True)) for fleet in snapshot
-        }
+        found = {fleet.name: list(zip(fleet.ids.tolist(), list(fleet.names), strict=True)) for fleet in snapshot}
         assert found == dict(sorted(self.crew.items()))
         ids = [number for fleet in snapshot for number in fleet.ids.tolist()]
         assert len(set(ids)) == len(ids)

@@ -97,7 +97,9 @@ def test_a_second_driver_is_refused_with_the_owners_name(load: Load) -> None:
 def test_a_watcher_cannot_drive(load: Load) -> None:
     sim = load(POINT)
     sim.watch(lambda _: sim.step(), every=1)
-    with pytest.raises(PaddockError, match=r"step\(\) refused: the clock is being driven by step\(\) in thread 'MainThread'"):
+    with pytest.raises(
+        PaddockError, match=r"step\(\) refused: the clock is being driven by step\(\) in thread 'MainThread'"
+    ):
         sim.step()
 
 
@@ -236,7 +238,9 @@ def test_watching_without_a_period_needs_the_scenarios(load: Load) -> None:
 
 
 def test_inspect_shows_every_column_with_its_own_parameters(load: Load) -> None:
-    sim = load({"name": "bees", "count": 3, "model": "quad", "spawn": {"grid": {"spacing": 2}}, "spread": {"mass": 0.1}})
+    sim = load(
+        {"name": "bees", "count": 3, "model": "quad", "spawn": {"grid": {"spacing": 2}}, "spread": {"mass": 0.1}}
+    )
     seen = [sim.inspect(f"bees[{k}]") for k in range(3)]
     assert len({one["parameters"]["mass"] for one in seen}) == 3
     assert len({one["parameters"]["drag"] for one in seen}) == 1
@@ -250,11 +254,47 @@ def test_sensors_say_how_old_they_are(load: Load) -> None:
 
     options = {k: v for k, v in delayed["gnss"].items() if k in column_index(find_sensor("gnss").options)}
     sim = load({**POINT, "speed": 10, "commands": {"vx": 10.0}, "sensors": [{"gnss": options}, "gnss"]}, rate=200)
-    sim.step(29)
+    assert sim.sensors("dot")["gnss_2"]["sample_tick"] == 0  # no delay: there is a reading at once
+    sim.step(19)
     assert sim.sensors("dot")["gnss"]["sample_tick"] == -1 and np.isnan(sim.sensors("dot")["gnss"]["x"])
     sim.step(1)
+    assert sim.sensors("dot")["gnss"]["sample_tick"] == 0
+    sim.step(10)
     assert sim.sensors("dot")["gnss"]["sample_tick"] == 10
     sim.step(10)
     reading = sim.sensors(1)["gnss"]
     assert reading["sample_tick"] == 20 and reading["x"] == pytest.approx(1.0, abs=10.0)
     assert set(sim.sensors("dot")) == {"gnss", "gnss_2"}
+
+
+def test_other_threads_read_published_snapshots_only(load: Load) -> None:
+    sim = load(POINT)
+    told: list[str] = []
+    ticks: list[int] = []
+
+    def look() -> None:
+        for verb in (sim.state_hash, sim.save, lambda: sim.inspect("dot"), lambda: sim.sensors("dot")):
+            try:
+                verb()
+            except PaddockError as error:
+                told.append(str(error))
+        ticks.append(sim.snapshot().tick)
+
+    def beat() -> None:
+        if sim.tick >= 20 and not ticks:
+            reader = threading.Thread(target=look)
+            reader.start()
+            reader.join(10)
+        if ticks:
+            sim.stop()
+
+    sim.watch(lambda _: None, every=7)
+    sim.run(pace=10, heartbeat=beat)
+    assert len(told) == 4 and all("the clock is being driven by run() in thread" in text for text in told)
+    assert ticks[0] % 7 == 0 and ticks[0] > 0
+
+
+def test_inspect_wants_one_vehicle(load: Load) -> None:
+    pair = {"name": "pair", "count": 2, "model": "point", "spawn": {"line": {"start": [0, 0, 1], "end": [5, 0, 1]}}}
+    with pytest.raises(PaddockError, match=r"'pair' is a fleet of 2: name one member, e.g. pair\[0\]"):
+        load(pair).inspect("pair")

@@ -84,7 +84,10 @@ def test_capacity_doubles(load: Load) -> None:
     [
         ({"model": "quod"}, "vehicles[0].model: unknown model 'quod'; did you mean 'quad'?"),
         ({"model": "point", "name": "red"}, "vehicles[0].name: there is already a fleet or vehicle called 'red'"),
-        ({"model": "point", "modle": 1}, "vehicles[0].modle: unknown key 'modle' in vehicles[0]; did you mean 'model'?"),
+        (
+            {"model": "point", "modle": 1},
+            "vehicles[0].modle: unknown key 'modle' in vehicles[0]; did you mean 'model'?",
+        ),
         (
             {"model": "point", "parameters": {"speed_mx": 1.0}},
             "vehicles[0].parameters.speed_mx: unknown parameter of point 'speed_mx'; did you mean 'speed_max'?",

@@ -107,9 +107,11 @@ def only_scenario_errors(source: Any) -> None:
     try:
         loaded = load_scenario(source)
     except ScenarioError as error:
-        assert error.problems and all(line and "\n" not in line for line in error.problems)
+        lines = error.problems
+        told = bool(lines) and all(line and "\n" not in line for line in lines)
     else:
-        assert load_scenario(loaded.to_dict()) == loaded
+        told = load_scenario(loaded.to_dict()) == loaded
+    assert told
 
 
 def test_the_text_to_mutate_is_valid() -> None:

@@ -1,5 +1,4 @@
 """Frame conversions against hand-made numbers and first principles."""
-# ruff: noqa: D103 - the names of the tests say what holds
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """Geodesy against pymap3d and published numbers of the WGS84 ellipsoid."""
-# ruff: noqa: D103 - the names of the tests say what holds
 
 from __future__ import annotations
 

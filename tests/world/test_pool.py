@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.world.pool import BufferPool, PoolStatistics, Segment, data_path, frozen
+from paddock.world.pool import BufferPool, PoolStatistics, frozen
+from paddock.world.segment import Segment, data_path
 
 
 def address(array: np.ndarray) -> int:

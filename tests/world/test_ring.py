@@ -13,8 +13,8 @@ import pytest
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.world.layout import POSE, FleetLayout, Layout
-from paddock.world.pool import Control, Segment, data_path
 from paddock.world.ring import OverwrittenError, RingClosedError, RingReader, RingWriter
+from paddock.world.segment import Control, Segment, data_path
 from paddock.world.snapshot import Snapshot, SnapshotWriter
 
 CHILD = """

@@ -1,5 +1,4 @@
 """Rotation helpers against scipy and hand-made numbers."""
-# ruff: noqa: D103 - the names of the tests say what holds
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ from paddock.vehicles.model import Desire
 from paddock.world.pose import Pose
 
 STILL = 1e-9
+SETTLING = 2.0
+"""s: a vehicle that slows down in proportion to the way left needs this long, or a car would overshoot its goal."""
 
 
 def towards(me: Pose, x: float, y: float, z: float, speed: float, slow_within: float) -> Desire:

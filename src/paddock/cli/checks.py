@@ -19,7 +19,7 @@ from pathlib import Path
 PORTS = {
     8000: ("tcp", "web page"),
     41451: ("tcp", "stream"),
-    7001: ("tcp", "vehicle data stream"),
+    7001: ("udp", "vehicle data stream"),
     5556: ("tcp", "ZeroMQ requests"),
     5557: ("tcp", "ZeroMQ publications"),
     14550: ("udp", "MAVLink"),

@@ -49,6 +49,9 @@ class RunOptions:
     threads: Whole = None
     "Threads for the kernels; all cores by default. Results do not depend on it."
 
+    device: str = "cpu"
+    "Where the vehicles are moved: cpu, or cuda for an NVIDIA GPU."
+
     @property
     def quiet(self) -> bool:
         """Whether nothing is shown while it runs."""

@@ -44,7 +44,7 @@ def _started(scenario: Scenario, options: RunOptions) -> tuple[Simulation, Tally
     from paddock.engine.simulation import Simulation
 
     limit_threads(options.threads)
-    sim = Simulation(scenario)
+    sim = Simulation(scenario, options.device)
     if options.pace is not None or options.quiet:
         sim.pace = options.pace or 0.0
     tally = Tally(sim)

@@ -35,9 +35,12 @@ class ControlRequest:
 class ControlSource:
     """Someone who has claimed vehicles and answers the engine's requests, from any thread."""
 
-    def __init__(self, name: str, vehicles: tuple[str, ...], check: Callable[[Control], Control]) -> None:
+    def __init__(
+        self, name: str, vehicles: tuple[str, ...], ids: frozenset[int], check: Callable[[Control], Control]
+    ) -> None:
         self.name = name
         self.vehicles = vehicles
+        self.ids = ids
         self.released = False
         self._check = check
         self._change = threading.Condition()
@@ -45,10 +48,10 @@ class ControlSource:
         self._reply: list[Control] | None = None
 
     def wait(self, timeout: float | None = None) -> ControlRequest | None:
-        """The next unanswered request; None when none came within `timeout` seconds."""
+        """The next unanswered request; None when none came within `timeout` seconds, or none will come any more."""
         with self._change:
-            self._change.wait_for(lambda: self._request is not None and self._reply is None, timeout)
-            return self._request if self._reply is None else None
+            self._change.wait_for(lambda: self.released or (self._request is not None and self._reply is None), timeout)
+            return self._request if self._reply is None and not self.released else None
 
     def reply(self, tick: int, commands: Mapping[str, Mapping[str, Any]]) -> None:
         """Answer the request of that tick: vehicle -> inputs. An answer to another tick is refused."""
@@ -111,14 +114,14 @@ class BarrierStage:
         self.go_on: Callable[[], bool] = lambda: True
         self._claiming = threading.Lock()
 
-    def claim(self, name: str, vehicles: tuple[str, ...]) -> ControlSource:
-        """Declare a source; a vehicle has at most one."""
-        claimed = ControlSource(name, vehicles, self.check)
+    def claim(self, name: str, vehicles: tuple[str, ...], ids: frozenset[int]) -> ControlSource:
+        """Declare a source for vehicles given by name, whose ids these are; a vehicle has at most one."""
+        claimed = ControlSource(name, vehicles, ids, self.check)
         with self._claiming:
             for source in self.sources:
-                taken = set(source.vehicles) & set(vehicles)
-                if taken and not source.released:
-                    raise PaddockError(f"{sorted(taken)[0]!r} is already claimed by {source.name!r}")
+                if not source.released and source.ids & ids:
+                    taken = ", ".join(source.vehicles)
+                    raise PaddockError(f"{source.name!r} has already claimed {taken}: a vehicle has one source")
             self.sources = [*self.sources, claimed]
         return claimed
 

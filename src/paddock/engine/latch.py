@@ -13,10 +13,15 @@ from paddock.world.columns import Column, Floats, checked, column_index, columns
 from paddock.world.fleet import NEVER, Ints
 
 
-def check_control(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], target: str | int) -> dict[str, Any]:
-    """The inputs as floats or arrays of the right length; nothing is applied yet."""
+def refuse_driven(program: FleetProgram, target: str | int) -> None:
+    """A vehicle with a behaviour takes no commands."""
     if program.conduct is not None:
         raise PaddockError(f"{target!r} is driven by its behaviour {program.conduct.rule.name!r}, not by commands")
+
+
+def check_control(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], target: str | int) -> dict[str, Any]:
+    """The inputs as floats or arrays of the right length; nothing is applied yet."""
+    refuse_driven(program, target)
     known = column_index(program.model.command)
     columns = columns_of(program.model.command)
     values: dict[str, Any] = {}

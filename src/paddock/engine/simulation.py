@@ -15,7 +15,7 @@ from paddock.engine.barrier import BarrierStage, ControlSource
 from paddock.engine.build import environment_values
 from paddock.engine.events import EventLog
 from paddock.engine.inspect import inspected, sensor_readings
-from paddock.engine.latch import apply_control, check_control, policy_inputs
+from paddock.engine.latch import apply_control, check_control, policy_inputs, refuse_driven
 from paddock.engine.log import ActionLog
 from paddock.engine.mailbox import AT_ONCE, Mailbox
 from paddock.engine.motion import MOTIONS
@@ -58,17 +58,20 @@ class Simulation:
         self.latch = LatchStage(self.mailbox, programs, self._take_up, self.events)
         poses = self.publisher.poses
         self.behave = BehaveStage(self.world, programs, poses, self.events, scenario.every.behaviour)
+        self.sense = SenseStage(self.world, programs, poses)
         self.pipeline = Pipeline(
             self.world.clock,
             before=(self.barrier, self.latch, self.behave),
             motion=MoveStage(self.world, programs),
-            after=(SenseStage(self.world, programs, poses), self.publisher),
+            after=(self.sense, self.publisher),
         )
         self.pacer = Pacer(self.world.clock, self.pipeline.advance, scenario.clock.pace)
         self._driver = threading.Lock()
         self._driver_name = ""
+        self._driver_thread: threading.Thread | None = None
+        self.closed = False
         self._rebuilding = threading.RLock()  # held while fleets come and go, and while a vehicle is looked up
-        self.roster.populate()
+        self._populate()
 
     # time ------------------------------------------------------------------------------------------------------------
 
@@ -149,8 +152,7 @@ class Simulation:
         Returns the name. Takes effect at once; nothing is added when any field is wrong.
         """
         with self._driving("spawn()"):
-            self._apply(Posted(self.tick, 0, Spawn(fields), ""))
-        return next(reversed(self.events.since())).subject
+            return self._apply(Posted(self.tick, 0, Spawn(fields), ""))
 
     def remove(self, target: str | int) -> None:
         """Take a vehicle or a fleet out of the world, at once."""
@@ -161,14 +163,19 @@ class Simulation:
         """Declare that someone will answer the engine's control requests for these vehicles (synchronous control)."""
         if not vehicles:
             raise PaddockError("claim at least one vehicle")
+        ids: set[int] = set()
         for vehicle in vehicles:
-            self._found(vehicle)
-        return self.barrier.claim(source, tuple(vehicles))
+            program, rows = self._found(vehicle)
+            refuse_driven(program, vehicle)
+            ids.update(program.fleet.ids[rows].tolist())
+        return self.barrier.claim(source, tuple(vehicles), frozenset(ids))
 
     # looking ---------------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """The world now: immutable, yours to keep."""
+        """The world now: immutable, yours to keep. While another thread ticks: the one it published last."""
+        if self._ticked_elsewhere():
+            return self.publisher.published()
         return self.publisher.snapshot()
 
     def watch(self, watcher: Watcher, every: int | None = None) -> None:
@@ -182,12 +189,16 @@ class Simulation:
 
     def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
         """What a vehicle's (or a whole fleet's) sensors last delivered: sensor -> reading -> value or (n,) array."""
+        self._refuse_elsewhere("sensors()")
         program, rows = self._found(target)
         return sensor_readings(program, rows, self.tick, _is_one(program.fleet, target))
 
     def inspect(self, target: str | int) -> dict[str, dict[str, Any]]:
         """Every state, command and parameter column of a vehicle: group -> name -> value."""
+        self._refuse_elsewhere("inspect()")
         program, rows = self._found(target)
+        if len(rows) != 1:
+            raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one member, e.g. {target}[0]")
         return inspected(program, int(rows[0]))
 
     @property
@@ -199,10 +210,12 @@ class Simulation:
 
     def state_hash(self) -> str:
         """Hex digest of the complete state at this tick."""
+        self._refuse_elsewhere("state_hash()")
         return digest(hashed_state(self))
 
     def save(self) -> bytes:
         """The complete state: `restore` and go on, and everything is as if nothing had happened."""
+        self._refuse_elsewhere("save()")
         return pack(saved_state(self))
 
     def restore(self, blob: bytes) -> None:
@@ -229,13 +242,14 @@ class Simulation:
             self.world.transforms = TransformTree()
             for part in (self.mailbox, self.events, self.log):
                 part.clear()
-            self.roster.populate()
-            self.publisher.forget()
-            self.latch.forget()
+            self._populate()
 
     def close(self) -> None:
-        """Stop whatever runs."""
+        """Stop whatever runs and let clients go that wait for a control request. A closed simulation cannot tick."""
+        self.closed = True
         self.stop()
+        for source in self.barrier.sources:
+            source.release()
 
     def __enter__(self) -> Self:
         """For `with paddock.load(...) as sim`."""
@@ -246,6 +260,13 @@ class Simulation:
         self.close()
 
     # inside ----------------------------------------------------------------------------------------------------------
+
+    def _populate(self) -> None:
+        """All vehicles of the scenario at tick 0, with their sensors' first readings."""
+        self.roster.populate()
+        self.publisher.forget()
+        self.latch.forget()
+        self.sense.run(self.tick)
 
     def _found(self, target: str | int) -> Any:
         with self._rebuilding:
@@ -276,8 +297,9 @@ class Simulation:
             self.events.report(self.tick, "refused", posted.source, str(error))
             self.log.append(replace(posted, tick=self.tick))
 
-    def _apply(self, posted: Posted) -> None:
-        """Let an action take effect at this tick, and note it in the log."""
+    def _apply(self, posted: Posted) -> str:
+        """Let an action take effect at this tick, and note it in the log; returns the name of what was spawned."""
+        spawned = ""
         match posted.action:
             case Control(target, inputs):
                 program, rows = self._found(target)
@@ -285,7 +307,7 @@ class Simulation:
                     self.events.report(self.tick, "recovered", str(target), "commands are back")
             case Spawn(entry):
                 with self._rebuilding:
-                    self.roster.spawn(entry)
+                    spawned = self.roster.spawn(entry)
             case Remove(target):
                 with self._rebuilding:
                     self.roster.remove(target)
@@ -295,17 +317,31 @@ class Simulation:
         self.latch.forget()
         if not isinstance(posted.action, Control):
             self.publisher.forget()
+        return spawned
 
     @contextmanager
     def _driving(self, verb: str) -> Iterator[None]:
         """One driver at a time: time has one owner."""
+        if self.closed:
+            raise PaddockError(f"{verb} refused: the simulation is closed")
         if not self._driver.acquire(blocking=False):
             raise PaddockError(f"{verb} refused: the clock is being driven by {self._driver_name}")
-        self._driver_name = f"{verb} in thread {threading.current_thread().name!r}"
+        self._driver_thread = threading.current_thread()
+        self._driver_name = f"{verb} in thread {self._driver_thread.name!r}"
         try:
             yield
         finally:
+            self._driver_thread = None
             self._driver.release()
+
+    def _ticked_elsewhere(self) -> bool:
+        driver = self._driver_thread
+        return driver is not None and driver is not threading.current_thread()
+
+    def _refuse_elsewhere(self, verb: str) -> None:
+        """The state is in motion while another thread ticks: only snapshots may be read then."""
+        if self._ticked_elsewhere():
+            raise PaddockError(f"{verb} refused: the clock is being driven by {self._driver_name}; use a snapshot")
 
 
 def _is_one(fleet: Any, target: str | int) -> bool:

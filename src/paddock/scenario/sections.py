@@ -41,7 +41,9 @@ class Clock(Section):
         default=1.0,
         description="Simulated seconds per second of wall time (no unit): 0 is as fast as possible, else 0.05 to 100.",
     )
-    sync: Sync | None = Field(default=None, description="Wait for synchronous clients; null never waits.")
+    sync: Sync | None = Field(
+        default=None, description="How to wait for clients that have claimed vehicles; null takes the defaults."
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -30,7 +30,8 @@ import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.world.layout import Layout
-from paddock.world.pool import BufferPool, Bytes, Control, Segment, Words, data_path, frozen
+from paddock.world.pool import BufferPool, Bytes, frozen
+from paddock.world.segment import Control, Segment, Words, data_path
 from paddock.world.snapshot import Snapshot
 
 HEAD, SLOT_HEAD, U32 = Segment.HEAD, 64, 0xFFFFFFFF

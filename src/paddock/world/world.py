@@ -50,8 +50,9 @@ class World:
 
     def find(self, target: str | int) -> tuple[Fleet, Ints]:
         """The fleet and rows that a name (`red`, `scouts`, `scouts[17]`) or an id stands for."""
-        if not isinstance(target, str):
+        if isinstance(target, int | np.integer) and not isinstance(target, bool):
             return self._find_id(int(target))
+        target = str(target)  # 1.0 and True are neither names nor ids: the error shall say so
         fleet = self.fleets.get(target)
         if fleet is not None:
             return fleet, np.arange(fleet.n)

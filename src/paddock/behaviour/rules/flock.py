@@ -93,7 +93,7 @@ def desire(
     away = sqrt(hx * hx + hy * hy)
     pull = o.homing * maximum(away - o.range, 0.0) / maximum(away, 1e-9)
     low, high = o.z - o.layer, o.z + o.layer
-    climb = o.homing * (clamp(me.z, low, high) - me.z)
+    climb = 4.0 * o.homing * (clamp(me.z, low, high) - me.z)  # the layer is thin: turn back sooner than at the sides
     # whoever is slow gets going along its nose: a flock that starts at rest must not stay at rest
     fx, fy = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz), 2.0 * (me.qx * me.qy + me.qw * me.qz)
     start = maximum(0.5 * o.speed - sqrt(me.vx * me.vx + me.vy * me.vy), 0.0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.rule import Floats, Nothing, Rule, Urge
-from paddock.behaviour.steering import distance_to, stopped_within, towards
+from paddock.behaviour.steering import SETTLING, distance_to, stopped_within, towards
+from paddock.compute.math import maximum
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
 from paddock.world.pose import Pose
@@ -18,7 +19,7 @@ class Options(NamedTuple):
     y: Annotated[float, Column("m", "goal, north")]
     z: Annotated[float, Column("m", "goal, up")] = 0.0
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
-    slow_within: Annotated[float, Column("m", "slows down within this distance", 0.0, 1e6)] = 10.0
+    slow_within: Annotated[float, Column("m", "slows down within this distance, or two seconds' way", 0.0, 1e6)] = 5.0
     tolerance: Annotated[float, Column("m", "has arrived within this distance", 0.0, 1e6)] = 0.1
 
 
@@ -26,7 +27,7 @@ def desire(
     me: Pose, m: Nothing, o: Options, urge: Urge, target: Pose, path: Floats, dt: float
 ) -> tuple[Desire, Nothing]:
     """Straight there, slowing down at the end."""
-    d = towards(me, o.x, o.y, o.z, o.speed, o.slow_within)
+    d = towards(me, o.x, o.y, o.z, o.speed, maximum(o.slow_within, SETTLING * o.speed))
     return stopped_within(d, distance_to(me, o.x, o.y, o.z), o.tolerance), m
 
 

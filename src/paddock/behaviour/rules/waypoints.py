@@ -7,8 +7,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from paddock.behaviour.rule import Floats, Rule, Urge
-from paddock.behaviour.steering import distance_to, stopped_within, towards
-from paddock.compute.math import minimum, select
+from paddock.behaviour.steering import SETTLING, distance_to, stopped_within, towards
+from paddock.compute.math import maximum, minimum, select
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
 from paddock.world.pose import Pose
@@ -19,7 +19,7 @@ class Options(NamedTuple):
 
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
     tolerance: Annotated[float, Column("m", "a waypoint is reached within this distance", 0.0, 1e6)] = 1.0
-    slow_within: Annotated[float, Column("m", "slows down within this distance of the last one", 0.0, 1e6)] = 10.0
+    slow_within: Annotated[float, Column("m", "slows down so far from the last, or two seconds' way", 0.0, 1e6)] = 5.0
 
 
 class Memory(NamedTuple):
@@ -36,7 +36,8 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
     following = minimum(m.next + select(reached, 1.0, 0.0), last)
     k = int(following)
     final = following >= last
-    d = towards(me, path[k, 0], path[k, 1], path[k, 2], path[k, 3], select(final, o.slow_within, 0.0))
+    slow_within = select(final, maximum(o.slow_within, SETTLING * o.speed), 0.0)
+    d = towards(me, path[k, 0], path[k, 1], path[k, 2], path[k, 3], slow_within)
     left = distance_to(me, path[k, 0], path[k, 1], path[k, 2])
     return stopped_within(d, select(final, left, o.tolerance + 1.0), o.tolerance), Memory(following)
 

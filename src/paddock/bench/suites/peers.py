@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -41,7 +42,9 @@ def run(quick: bool) -> Iterator[Result]:
 
 def _peer(program: str, *arguments: str) -> float:
     path = Path(next(iter(peer_programs.__path__))) / program
-    result = subprocess.run([str(PYTHON), str(path), *arguments], capture_output=True, text=True, check=False)
+    command = [str(PYTHON.absolute()), str(path), *arguments]
+    with TemporaryDirectory() as folder:  # some leave a log file where they run
+        result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     if result.returncode:
         raise MissingFeatureError(f"{program} failed: {result.stderr.strip().splitlines()[-1]}")
     return float(json.loads(result.stdout.strip().splitlines()[-1])["steps_per_second"])

@@ -30,7 +30,7 @@ def run(quick: bool) -> Iterator[Result]:
     yield measured("startup", "import paddock", min(imports), "s", "<= 0.4")
     demo = ("-m", "paddock", "demo", "--headless", "--seconds", "0.1" if quick else "1", "--json")
     _python(*demo)  # the first run may have to compile
-    starts = [json.loads(_python(*demo))["first_tick_seconds"] for _ in range(1 if quick else 3)]
+    starts = [json.loads(_output(*demo))["first_tick_seconds"] for _ in range(1 if quick else 3)]
     yield measured("startup", "demo: start to first tick, kernels cached", min(starts), "s", "<= 1.5")
     if sys.platform == "linux":
         few, many = 1_000, 11_000 if quick else 101_000
@@ -39,9 +39,12 @@ def run(quick: bool) -> Iterator[Result]:
         yield measured("startup", f"memory per quadrotor, all included, {many - few} of them", each, "B", "<= 1024")
 
 
+def _output(*arguments: str) -> str:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True).stdout
+
+
 def _python(*arguments: str) -> str:
-    result = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
-    return result.stdout.strip().splitlines()[-1]
+    return _output(*arguments).strip().splitlines()[-1]
 
 
 BENCH = Bench("memory, import and start", run)

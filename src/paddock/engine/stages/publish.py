@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
+from paddock.errors import PaddockError
 from paddock.world.columns import Floats
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot, SnapshotWriter
@@ -27,6 +28,7 @@ class PublishStage:
         self.writer = SnapshotWriter()
         self._layout: Layout | None = None
         self._latest: Snapshot | None = None
+        self._published: Snapshot | None = None  # unlike the latest never taken back, so that any thread may read it
 
     def due(self, tick: int) -> int:
         """The next multiple of any period."""
@@ -51,8 +53,16 @@ class PublishStage:
         blocks, finish = self.writer.begin(self.layout(), tick, self.world.clock.time, self.world.run)
         for program, block in zip(self.programs.values(), blocks, strict=True):
             program.write_block(block)
-        self._latest = finish()
+        self._latest = self._published = finish()
         return self._latest
+
+    def published(self) -> Snapshot:
+        """The last snapshot made, for threads other than the one that ticks."""
+        if self._published is None:
+            raise PaddockError(
+                "no snapshot has been published yet: set every: {snapshot: ticks}, or watch(..., every=ticks)"
+            )
+        return self._published
 
     def layout(self) -> Layout:
         """Who is where in a snapshot's buffer; made anew when vehicles come or go."""

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from paddock.compute.math import absolute, clamp, maximum, minimum, select, sign, sincos, sqrt
 
-ACRO, ANGLE, HORIZON, ALTITUDE, POSITION, VELOCITY, GOTO = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
-MODES = ("acro", "angle", "horizon", "altitude", "position", "velocity", "goto")
+ACRO, ANGLE, HORIZON, ALTITUDE, POSITION, VELOCITY, GOTO, TRACK = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0
+MODES = ("acro", "angle", "horizon", "altitude", "position", "velocity", "goto", "track")
 """The names of the modes, in the order of their numbers."""
 
 STICK_DEADBAND = 0.05

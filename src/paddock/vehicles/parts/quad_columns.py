@@ -51,22 +51,20 @@ class Command(NamedTuple):
     """Sticks for pilots, setpoints for programs; the mode says which are read."""
 
     armed: Annotated[float, Column("0/1", "motors may turn", 0.0, 1.0)] = 1.0
-    mode: Annotated[float, Column("", "flight mode", 0.0, 6.0, failsafe=VELOCITY, brake=VELOCITY, choices=MODES)] = 5.0
+    mode: Annotated[float, Column("", "flight mode", 0.0, 7.0, failsafe=VELOCITY, brake=VELOCITY, choices=MODES)] = 5.0
     roll: Annotated[float, Column("", "roll stick, + right", -1.0, 1.0, failsafe=0.0)] = 0.0
     pitch: Annotated[float, Column("", "pitch stick, + forward", -1.0, 1.0, failsafe=0.0)] = 0.0
     yaw: Annotated[float, Column("", "yaw stick, + left", -1.0, 1.0, failsafe=0.0, brake=0.0)] = 0.0
     throttle: Annotated[
         float, Column("", "throttle stick, 0.5 holds height where there is a height hold", 0.0, 1.0)
     ] = 0.0
-    x: Annotated[float, Column("m", "goto: position east")] = 0.0
-    y: Annotated[float, Column("m", "goto: position north")] = 0.0
-    z: Annotated[float, Column("m", "goto: position up")] = 0.0
-    heading: Annotated[float, Column("rad", "goto: heading")] = 0.0
-    vx: Annotated[
-        float, Column("m/s", "velocity east, in goto mode on top of the approach", failsafe=0.0, brake=0.0)
-    ] = 0.0
-    vy: Annotated[float, Column("m/s", "velocity north", failsafe=0.0, brake=0.0)] = 0.0
-    vz: Annotated[float, Column("m/s", "velocity up", failsafe=-0.7, brake=0.0)] = 0.0
+    x: Annotated[float, Column("m", "goto and track: position east")] = 0.0
+    y: Annotated[float, Column("m", "goto and track: position north")] = 0.0
+    z: Annotated[float, Column("m", "goto and track: position up")] = 0.0
+    heading: Annotated[float, Column("rad", "goto and track: heading")] = 0.0
+    vx: Annotated[float, Column("m/s", "velocity and track: velocity east", failsafe=0.0, brake=0.0)] = 0.0
+    vy: Annotated[float, Column("m/s", "velocity and track: velocity north", failsafe=0.0, brake=0.0)] = 0.0
+    vz: Annotated[float, Column("m/s", "velocity and track: velocity up", failsafe=-0.7, brake=0.0)] = 0.0
 
 
 class Parameters(NamedTuple):

@@ -102,15 +102,16 @@ def axes(s: State) -> Axes:
 
 
 def guidance(s: State, u: Command, p: Parameters, a: Axes, dt: float) -> Guidance:
-    """Position and velocity loops: sticks in altitude and position mode, setpoints in velocity and goto mode."""
+    """Position and velocity loops: sticks in altitude and position mode, setpoints in velocity, goto and track mode."""
     by_stick = (u.mode == ALTITUDE) | (u.mode == POSITION)
-    goto = u.mode == GOTO
+    goto = u.mode >= GOTO
+    alone = u.mode == GOTO  # a bare position: what velocity setpoints are left over does not count
     # the velocity that the sticks or the setpoint ask for
     forward, left = u.pitch * p.speed_max, -u.roll * p.speed_max
     stick_vx, stick_vy = a.cosine * forward - a.sine * left, a.sine * forward + a.cosine * left
-    ask_x = select(by_stick, stick_vx, u.vx)
-    ask_y = select(by_stick, stick_vy, u.vy)
-    ask_z = select(by_stick, climb_stick(u.throttle) * p.climb_max, u.vz)
+    ask_x = select(by_stick, stick_vx, select(alone, 0.0, u.vx))
+    ask_y = select(by_stick, stick_vy, select(alone, 0.0, u.vy))
+    ask_z = select(by_stick, climb_stick(u.throttle) * p.climb_max, select(alone, 0.0, u.vz))
     # the position to close in on: held under sticks, given in goto, none (the vehicle's own) in velocity mode
     hold_x = select(by_stick, held(s.hold_x, s.x, ask_x, dt), s.x)
     hold_y = select(by_stick, held(s.hold_y, s.y, ask_y, dt), s.y)
@@ -153,7 +154,7 @@ def wanted_rates(s: State, u: Command, p: Parameters, a: Axes, g: Guidance, lift
     return Rates(
         level * p.angle_p * ex + (1.0 - level) * actual_rate(u.roll, p.rate_center, p.rate_max, p.rate_expo),
         level * p.angle_p * ey + (1.0 - level) * actual_rate(u.pitch, p.rate_center, p.rate_max, p.rate_expo),
-        select(u.mode == GOTO, turn, actual_rate(u.yaw, p.rate_center, p.rate_max, p.rate_expo)),
+        select(u.mode >= GOTO, turn, actual_rate(u.yaw, p.rate_center, p.rate_max, p.rate_expo)),
     )
 
 

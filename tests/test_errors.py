@@ -1,0 +1,76 @@
+"""Errors in one line: what, where, and what would be valid."""
+
+from __future__ import annotations
+
+import pytest
+
+import paddock
+from paddock.errors import (
+    InvalidValueError,
+    MissingFeatureError,
+    PaddockError,
+    UnknownNameError,
+    suggestion,
+    unknown_name,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "choices", "said"),
+    [
+        ("quod", ["quad", "rover"], "did you mean 'quad'?"),
+        ("zzz", ["quad", "rover"], "valid: quad, rover"),
+        ("zzz", ["rover", "quad", "quad"], "valid: quad, rover"),
+        ("zzz", [], "there are none"),
+        ("zzz", [f"n{k}" for k in range(9)], "valid: n0, n1, n2, n3, n4, n5, n6, n7 and 1 more"),
+    ],
+)
+def test_suggestions(name: str, choices: list[str], said: str) -> None:
+    assert suggestion(name, choices) == said
+
+
+def test_unknown_names_read_as_text_and_are_key_errors() -> None:
+    error = unknown_name("model", "quod", ["quad"], "race.yaml:3:5")
+    assert str(error) == "race.yaml:3:5: unknown model 'quod'; did you mean 'quad'?"
+    assert isinstance(error, KeyError) and isinstance(error, PaddockError)
+    assert str(unknown_name("model", "quod", ["quad"])) == "unknown model 'quod'; did you mean 'quad'?"
+
+
+def test_every_error_is_a_paddock_error() -> None:
+    for kind in (UnknownNameError, InvalidValueError, MissingFeatureError):
+        assert issubclass(kind, paddock.PaddockError)
+    assert issubclass(InvalidValueError, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "message"),
+    [
+        ({"vehicles": [{"model": "quod"}]}, "vehicles[0].model: unknown model 'quod'; did you mean 'quad'?"),
+        (
+            {"clock": {"rate": 100}, "vehicles": [{"model": "quad"}]},
+            "vehicles[0].model: model 'quad' needs ticks of at most 0.00416667 s; set clock.rate to 240 or more",
+        ),
+        (
+            {"vehicles": [{"model": "point"}, {"model": "car.kinematic", "parameters": {"mass": -1.0}}]},
+            "vehicles[1].parameters.mass: parameter of car.kinematic 'mass' must lie in 0.1 to 100000 kg, not -1",
+        ),
+        (
+            {"vehicles": [{"model": "point", "failsafe": {"vx": "left"}}]},
+            "vehicles[0].failsafe.vx: input 'vx' must be a finite number, not 'left'",
+        ),
+        (
+            {"vehicles": [{"model": "point", "sensors": [{"imu": {"rate": 1000}}]}]},
+            "vehicles[0].sensors[0]: sensor 'imu' cannot sample at 1000 Hz: the clock allows at most 240 Hz",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_scenario_is_said_where_it_is(scenario: dict, message: str) -> None:
+    with pytest.raises(PaddockError) as caught:
+        paddock.load(scenario)
+    assert str(caught.value) == message
+
+
+def test_an_unknown_device_is_refused() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        paddock.load({"vehicles": []}, device="cdua")
+    assert str(caught.value) == "unknown device 'cdua'; did you mean 'cuda'?"

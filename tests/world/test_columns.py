@@ -1,0 +1,72 @@
+"""Named tuples as column lists."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+from paddock.world.columns import Column, checked, column_index, columns_of, defaults_of, filled
+
+
+class Controls(NamedTuple):
+    speed: Annotated[float, Column("m/s", "speed", 0.0, 30.0)]
+    mode: Annotated[float, Column("", "mode", 0.0, 2.0, choices=("off", "slow", "fast"), failsafe=0.0)] = 1.0
+    trim: Annotated[float, Column("rad", "trim")] = 0.5
+
+
+class Undeclared(NamedTuple):
+    speed: float
+
+
+def test_columns_carry_what_was_declared() -> None:
+    speed, mode, trim = columns_of(Controls)
+    assert (speed.name, speed.unit, speed.low, speed.high, speed.default) == ("speed", "m/s", 0.0, 30.0, None)
+    assert (mode.choices, mode.failsafe, mode.default) == (("off", "slow", "fast"), 0.0, 1.0)
+    assert (trim.low, trim.high, trim.default) == (-inf, inf, 0.5)
+    assert column_index(Controls) == {"speed": 0, "mode": 1, "trim": 2}
+
+
+def test_defaults_are_read_only_and_nan_where_there_is_none() -> None:
+    assert np.array_equal(defaults_of(Controls), [np.nan, 1.0, 0.5], equal_nan=True)
+    with pytest.raises(ValueError, match="read-only"):
+        defaults_of(Controls)[0] = 1.0
+
+
+def test_a_field_without_a_unit_is_refused() -> None:
+    with pytest.raises(PaddockError, match=r"Undeclared\.speed has no Column with its unit"):
+        columns_of(Undeclared)
+
+
+def test_filled_takes_defaults_and_what_was_given() -> None:
+    assert filled(Controls, {"speed": 3, "mode": "fast"}, "option").tolist() == [3.0, 2.0, 0.5]
+    assert filled(Controls, {"speed": np.float32(0.5), "trim": -9}, "option").tolist() == [0.5, 1.0, -9.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({}, InvalidValueError, "f:1:2: option 'speed' has no default: give a value"),
+        ({"sped": 3}, UnknownNameError, "f:1:2: unknown option 'sped'; did you mean 'speed'?"),
+        ({"speed": 31}, InvalidValueError, "f:1:2: option 'speed' must lie in 0 to 30 m/s, not 31"),
+        ({"speed": "fast"}, InvalidValueError, "f:1:2: option 'speed' must be a finite number, not 'fast'"),
+        ({"speed": inf}, InvalidValueError, "f:1:2: option 'speed' must be a finite number, not inf"),
+        ({"speed": 3, "mode": "fist"}, UnknownNameError, "f:1:2: unknown option mode 'fist'; did you mean 'fast'?"),
+        ({"speed": 3, "mode": 3}, InvalidValueError, "f:1:2: option 'mode' must lie in 0 to 2, not 3"),
+        ({"speed": [3]}, InvalidValueError, "f:1:2: option 'speed' must be a finite number, not [3]"),
+    ],
+)
+def test_filled_says_what_is_wrong(given: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as caught:
+        filled(Controls, given, "option", "f:1:2")
+    assert str(caught.value) == message
+
+
+def test_checked_without_a_place() -> None:
+    column = columns_of(Controls)[0]
+    assert checked(column, 0, "input") == 0.0 and checked(column, True, "input") == 1.0
+    with pytest.raises(InvalidValueError, match=r"^input 'speed' must lie in 0 to 30 m/s, not -0.1$"):
+        checked(column, -0.1, "input")
