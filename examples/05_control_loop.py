@@ -1,11 +1,9 @@
 """A controller with noisy sensors that the simulation waits for; then the same run again, from its log."""
 
-from math import isfinite
 from threading import Thread
 
 import paddock
 from paddock.engine.barrier import ControlSource
-from paddock.engine.simulation import replayed
 
 rover = {"name": "rover", "model": "rover", "preset": "outdoor", "pose": [0, 0, 1.0], "sensors": ["gnss", "compass"]}
 scenario = {"seed": 3, "clock": {"rate": 100, "sync": {"every": 10, "timeout": 5}}, "vehicles": [rover]}
@@ -13,11 +11,10 @@ scenario = {"seed": 3, "clock": {"rate": 100, "sync": {"every": 10, "timeout": 5
 
 def controller(source: ControlSource) -> None:
     """Drive along y = 5 m by what the sensors say, until the simulation is over."""
-    while request := source.wait(timeout=1):
-        gnss, compass = sim.sensors("rover").values()
+    while request := source.wait():  # None when the source is released
+        gnss, compass = request.sensors["rover"].values()
         turn = 0.3 * (5 - gnss["y"]) - compass["heading"]
-        ready = isfinite(turn)  # readings are NaN until the first sample
-        source.reply(request.tick, {"rover": {"speed": 1.0 if ready else 0.0, "turn_rate": turn if ready else 0.0}})
+        source.reply(request.tick, {"rover": {"speed": 1.0, "turn_rate": turn}})
 
 
 with paddock.load(scenario) as sim:
@@ -33,7 +30,7 @@ with paddock.load(scenario) as sim:
     print(f"after {sim.time:.0f} s at ({x:.2f}, {y:.2f}) m, {len(sim.log.entries)} commands")
 
     print("state    ", end := sim.state_hash())
-    again = replayed(sim.scenario, sim.log.complete(), ticks=3000)
+    again = paddock.replayed(sim.scenario, sim.log.complete(), ticks=3000)
     print("replayed ", again.state_hash(), "the same" if again.state_hash() == end else "DIFFERENT")
     sim.restore(middle)
     print(f"restored to {sim.time:.0f} s: {sim.snapshot()['rover']}")

@@ -127,7 +127,8 @@ def test_a_shipped_model_cannot_be_replaced_by_an_entry_point(monkeypatch: pytes
     [
         ("my_fleet.empty", "model 'my_fleet.empty': module 'my_fleet.empty' has no MODEL = VehicleModel(...)"),
         ("my_fleet.wrong", "model 'my_fleet.wrong': module 'my_fleet.wrong' has no MODEL = VehicleModel(...)"),
-        ("my_fleet", "unknown model 'my_fleet'; valid: "),
+        ("my_fleet", "model 'my_fleet': module 'my_fleet' has no MODEL = VehicleModel(...)"),
+        ("my_flet", "unknown model 'my_flet'; valid: "),
         ("my_fleet.snaill", "unknown model 'my_fleet.snaill'; valid: "),
         ("my_flet.snail", "unknown model 'my_flet.snail'; valid: "),
         ("car.bicicle", "unknown model 'car.bicicle'; did you mean 'car.bicycle'?"),

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from paddock.engine.simulation import Simulation, replayed
+    from paddock.engine.replay import replayed
+    from paddock.engine.simulation import Simulation
     from paddock.scenario import Scenario
     from paddock.world.snapshot import Snapshot
 
@@ -43,7 +44,7 @@ def __getattr__(name: str) -> Any:
         "Scenario": "paddock.scenario",
         "Simulation": "paddock.engine.simulation",
         "Snapshot": "paddock.world.snapshot",
-        "replayed": "paddock.engine.simulation",
+        "replayed": "paddock.engine.replay",
     }
     if name not in homes:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -31,6 +31,8 @@ def plugin_modules(folder: ModuleType, group: str) -> dict[str, str]:
 def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute: str, type_: type[T]) -> T:
     """The object called `attribute` in the module of that name; an unknown name is refused with the nearest one."""
     known = plugin_modules(folder, group)
+    if name.startswith("."):  # Python would take it for a relative import
+        raise unknown_name(kind, name, known)
     module_name = known.get(name, name)
     if name not in known and "." not in name and name not in sys.modules and find_spec(name) is None:
         raise unknown_name(kind, name, known)

@@ -98,6 +98,15 @@ def test_slots_are_spacing_apart(shape: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [4, 9])
+def test_followers_leave_the_first_place_to_their_leader(count: int) -> None:
+    for shape in ("column", "wedge"):
+        led = slots(count, Options(shape=float(SHAPES.index(shape)), spacing=3.0, has_target=1.0))
+        alone = slots(count + 1, Options(shape=float(SHAPES.index(shape)), spacing=3.0))
+        assert np.array_equal(led, alone[:, 1:])
+        assert np.array_equal(alone[:, 0], [0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("count", [4, 9])
 def test_centred_shapes_are_centred(count: int) -> None:
     for shape in ("line", "circle"):
         places = slots(count, Options(shape=float(SHAPES.index(shape)), spacing=3.0))
@@ -113,7 +122,7 @@ def test_a_formation_settles_in_its_slots_and_moves_with_its_leader(watch: Watch
     wing = {"name": "wing", "count": 7, "model": model, "spawn": {"grid": {"spacing": 3, "z": 20}}}
     options = {"shape": shape, "target": "lead", "spacing": 5, "x": -2, "z": 1}
     sim, ways = watch(30, lead, {**wing, "behaviour": {"formation": options}})
-    forward, left, up = slots(7, Options(shape=float(SHAPES.index(shape)), spacing=5.0))
+    forward, left, up = slots(7, Options(shape=float(SHAPES.index(shape)), spacing=5.0, has_target=1.0))
     forward, up = forward - 2, up + 1
     c, s = np.cos(yaw), np.sin(yaw)
     expected = np.stack([c * forward - s * left, s * forward + c * left, up], axis=1)

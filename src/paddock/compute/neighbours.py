@@ -173,14 +173,17 @@ def visit_all(n, sorted_agents, radius, bits_x, bits_y, bits_z, start, order, op
             cz = np.int64(np.floor(row_z[i] * inverse))
             own = (((cz & mask_z) << bits_y | (cy & mask_y)) << bits_x) | cx
             stop = min(uint64(start[own + 1]), last)
+            # three cells along x are one run of the sorted table, unless they wrap around the torus
+            left = (cx - 1) & mask_x
+            runs, width = (1, 3) if left + 2 <= mask_x else (3, 1)
             found = uint64(0)
             for az in range(-1, 2):
                 plane = ((cz + az) & mask_z) << bits_y
                 for ay in range(-1, 2):
                     line = (plane | ((cy + ay) & mask_y)) << bits_x
-                    for ax in range(-1, 2):
-                        c = line | ((cx + ax) & mask_x)
-                        begin, end = uint64(start[c]), uint64(start[c + 1])
+                    for run in range(runs):
+                        c = line | ((left + run) & mask_x)
+                        begin, end = uint64(start[c]), uint64(start[c + width])
                         if found + end - begin > room:
                             room = np.int64(2 * (found + end - begin))
                             longer, old = np.empty(room, np.uint32), index

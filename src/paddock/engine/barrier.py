@@ -19,6 +19,7 @@ from paddock.errors import PaddockError
 from paddock.scenario import Sync
 from paddock.world.snapshot import Snapshot
 
+Readings = dict[str, dict[str, Any]]
 POLICIES = ("hold", "brake", "default", "pause")
 
 
@@ -30,6 +31,7 @@ class ControlRequest:
     deadline: float  # s on the monotonic clock
     vehicles: tuple[str, ...]
     snapshot: Snapshot
+    sensors: Mapping[str, Readings]  # vehicle -> sensor -> reading -> value, as `Simulation.sensors` gives them
 
 
 class ControlSource:
@@ -111,6 +113,7 @@ class BarrierStage:
         self.check = check
         self.sources: list[ControlSource] = []
         self.policy_inputs: Callable[[str, str], dict[str, Any]] = lambda vehicle, policy: {}
+        self.readings: Callable[[str], Readings] = lambda vehicle: {}
         self.go_on: Callable[[], bool] = lambda: True
         self._claiming = threading.Lock()
 
@@ -135,7 +138,7 @@ class BarrierStage:
             sources = self.sources = [source for source in self.sources if not source.released]
         deadline = monotonic() + self.sync.timeout
         for source in sources:
-            source.ask(ControlRequest(tick, deadline, source.vehicles, self.snapshot()))
+            self._ask(source, tick, deadline)
         for source in sources:
             reply = source.answer(deadline, self.go_on)
             if reply is None and not source.released:
@@ -143,11 +146,15 @@ class BarrierStage:
             for control in reply or ():
                 self.mailbox.post(control, tick, source.name)
 
+    def _ask(self, source: ControlSource, tick: int, deadline: float) -> None:
+        sensors = {vehicle: self.readings(vehicle) for vehicle in source.vehicles}
+        source.ask(ControlRequest(tick, deadline, source.vehicles, self.snapshot(), sensors))
+
     def _late(self, source: ControlSource, tick: int) -> list[Control] | None:
         policy = self.sync.on_timeout
         self.report("barrier_timeout", source.name, f"no reply within {self.sync.timeout:g} s: {policy}")
         if policy == "pause":  # time stands still until the source answers or is released
-            source.ask(ControlRequest(tick, float("inf"), source.vehicles, self.snapshot()))
+            self._ask(source, tick, float("inf"))
             return source.answer(None, self.go_on)
         if policy == "hold":
             return None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,6 +12,7 @@ import numpy as np
 from paddock.engine.actions import Action, Control, Posted, Remove, Report, Spawn
 from paddock.engine.barrier import BarrierStage, ControlSource
 from paddock.engine.build import environment_values
+from paddock.engine.driver import Driver
 from paddock.engine.events import EventLog
 from paddock.engine.inspect import inspected, sensor_readings
 from paddock.engine.latch import apply_control, check_control, policy_inputs, refuse_driven
@@ -54,6 +54,7 @@ class Simulation:
             scenario.clock.sync or Sync(), self.mailbox, self._report, self.snapshot, self._checked
         )
         self.barrier.policy_inputs = self._policy_inputs
+        self.barrier.readings = self._readings_if_there
         self.barrier.go_on = lambda: not self.pacer.stopping
         self.latch = LatchStage(self.mailbox, programs, self._take_up, self.events)
         poses = self.publisher.poses
@@ -66,10 +67,7 @@ class Simulation:
             after=(self.sense, self.publisher),
         )
         self.pacer = Pacer(self.world.clock, self.pipeline.advance, scenario.clock.pace)
-        self._driver = threading.Lock()
-        self._driver_name = ""
-        self._driver_thread: threading.Thread | None = None
-        self.closed = False
+        self.driver = Driver()
         self._rebuilding = threading.RLock()  # held while fleets come and go, and while a vehicle is looked up
         self._populate()
 
@@ -98,7 +96,7 @@ class Simulation:
         """Exactly that many ticks, then return."""
         if isinstance(ticks, bool) or not isinstance(ticks, int | np.integer) or ticks < 0:
             raise InvalidValueError(f"step takes a whole number of ticks >= 0, not {ticks!r}")
-        with self._driving("step()"):
+        with self.driver.driving("step()"):
             self.pacer.stopping = False  # an earlier stop() is no reason not to wait at the barrier
             self.pipeline.advance(int(ticks))
 
@@ -110,7 +108,7 @@ class Simulation:
             raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
         if pace is not None:
             self.pace = pace
-        with self._driving("run()"):
+        with self.driver.driving("run()"):
             self.pacer.run(None if until is None else self.world.clock.tick_at(until), heartbeat)
 
     def pause(self) -> None:
@@ -151,12 +149,12 @@ class Simulation:
 
         Returns the name. Takes effect at once; nothing is added when any field is wrong.
         """
-        with self._driving("spawn()"):
+        with self.driver.driving("spawn()"):
             return self._apply(Posted(self.tick, 0, Spawn(fields), ""))
 
     def remove(self, target: str | int) -> None:
         """Take a vehicle or a fleet out of the world, at once."""
-        with self._driving("remove()"):
+        with self.driver.driving("remove()"):
             self._apply(Posted(self.tick, 0, Remove(target), ""))
 
     def claim(self, *vehicles: str, source: str = "client") -> ControlSource:
@@ -174,7 +172,7 @@ class Simulation:
 
     def snapshot(self) -> Snapshot:
         """The world now: immutable, yours to keep. While another thread ticks: the one it published last."""
-        if self._ticked_elsewhere():
+        if self.driver.elsewhere():
             return self.publisher.published()
         return self.publisher.snapshot()
 
@@ -189,13 +187,12 @@ class Simulation:
 
     def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
         """What a vehicle's (or a whole fleet's) sensors last delivered: sensor -> reading -> value or (n,) array."""
-        self._refuse_elsewhere("sensors()")
-        program, rows = self._found(target)
-        return sensor_readings(program, rows, self.tick, _is_one(program.fleet, target))
+        self.driver.refuse_elsewhere("sensors()")
+        return self._readings(target)
 
     def inspect(self, target: str | int) -> dict[str, dict[str, Any]]:
         """Every state, command and parameter column of a vehicle: group -> name -> value."""
-        self._refuse_elsewhere("inspect()")
+        self.driver.refuse_elsewhere("inspect()")
         program, rows = self._found(target)
         if len(rows) != 1:
             raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one member, e.g. {target}[0]")
@@ -210,17 +207,17 @@ class Simulation:
 
     def state_hash(self) -> str:
         """Hex digest of the complete state at this tick."""
-        self._refuse_elsewhere("state_hash()")
+        self.driver.refuse_elsewhere("state_hash()")
         return digest(hashed_state(self))
 
     def save(self) -> bytes:
         """The complete state: `restore` and go on, and everything is as if nothing had happened."""
-        self._refuse_elsewhere("save()")
+        self.driver.refuse_elsewhere("save()")
         return pack(saved_state(self))
 
     def restore(self, blob: bytes) -> None:
         """Go back (or forth) to a saved state of this scenario."""
-        with self._driving("restore()"), self._rebuilding:
+        with self.driver.driving("restore()"), self._rebuilding:
             load_state(self, blob)
             self.log.restart(self.tick)
             self.publisher.forget()
@@ -230,7 +227,7 @@ class Simulation:
         """Start the scenario again from tick 0, with another seed if one is given."""
         if seed is not None:
             seed = _whole("a seed is a whole number in 0 to 2**64 - 1", seed, 0, 2**64 - 1)
-        with self._driving("reset()"), self._rebuilding:
+        with self.driver.driving("reset()"), self._rebuilding:
             self.world.fleets = {}
             self.roster.programs.clear()
             self.world.clock.tick, self.world.next_id, self.world.used_ids = 0, 1, []
@@ -246,7 +243,7 @@ class Simulation:
 
     def close(self) -> None:
         """Stop whatever runs and let clients go that wait for a control request. A closed simulation cannot tick."""
-        self.closed = True
+        self.driver.closed = True
         self.stop()
         for source in self.barrier.sources:
             source.release()
@@ -276,6 +273,17 @@ class Simulation:
     def _checked(self, control: Control) -> Control:
         program, rows = self._found(control.target)
         return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
+
+    def _readings(self, target: str | int) -> dict[str, dict[str, Any]]:
+        program, rows = self._found(target)
+        return sensor_readings(program, rows, self.tick, bool(program.fleet.single or target != program.fleet.name))
+
+    def _readings_if_there(self, vehicle: str) -> dict[str, dict[str, Any]]:
+        """What a claimed vehicle's sensors say; nothing for one that has left."""
+        try:
+            return self._readings(vehicle)
+        except UnknownNameError:
+            return {}
 
     def _policy_inputs(self, vehicle: str, policy: str) -> dict[str, Any]:
         """What a policy sets; nothing for a vehicle that has left."""
@@ -319,48 +327,9 @@ class Simulation:
             self.publisher.forget()
         return spawned
 
-    @contextmanager
-    def _driving(self, verb: str) -> Iterator[None]:
-        """One driver at a time: time has one owner."""
-        if self.closed:
-            raise PaddockError(f"{verb} refused: the simulation is closed")
-        if not self._driver.acquire(blocking=False):
-            raise PaddockError(f"{verb} refused: the clock is being driven by {self._driver_name}")
-        self._driver_thread = threading.current_thread()
-        self._driver_name = f"{verb} in thread {self._driver_thread.name!r}"
-        try:
-            yield
-        finally:
-            self._driver_thread = None
-            self._driver.release()
-
-    def _ticked_elsewhere(self) -> bool:
-        driver = self._driver_thread
-        return driver is not None and driver is not threading.current_thread()
-
-    def _refuse_elsewhere(self, verb: str) -> None:
-        """The state is in motion while another thread ticks: only snapshots may be read then."""
-        if self._ticked_elsewhere():
-            raise PaddockError(f"{verb} refused: the clock is being driven by {self._driver_name}; use a snapshot")
-
-
-def _is_one(fleet: Any, target: str | int) -> bool:
-    return bool(fleet.single or target != fleet.name)
-
 
 def _whole(rule: str, value: Any, low: int = 0, high: int | None = None) -> int:
     """The value as an int if it is a whole number in range."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low or (high or value) < value:
         raise InvalidValueError(f"{rule}, not {value!r}")
     return int(value)
-
-
-def replayed(scenario: Scenario, log: Sequence[Posted], ticks: int, seed: int | None = None) -> Simulation:
-    """A simulation run anew from the log of another: the scenario and the log are all that a run depends on."""
-    simulation = Simulation(scenario)
-    if seed is not None:
-        simulation.reset(seed)
-    for posted in log:
-        simulation.mailbox.post(posted.action, posted.tick, posted.source)
-    simulation.step(ticks)
-    return simulation

@@ -55,18 +55,19 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
 def slots(count: int, o: Options) -> Floats:
     """Slots (3, count) of a shape: forward, left, up in m, about the shape's own centre or tip."""
     k = np.arange(count)
+    follower = k + 1 if o.has_target > 0.5 else k  # the leader takes the first place of a column and the tip of a wedge
     zero = np.zeros(count)
     shape = SHAPES[int(o.shape)]
     if shape == "line":
         return np.stack([zero, (k - 0.5 * (count - 1)) * o.spacing, zero])
     if shape == "column":
-        return np.stack([-k * o.spacing, zero, zero])
+        return np.stack([-follower * o.spacing, zero, zero])
     if shape == "v":  # behind the leader, alternately left and right, on arms at 45 degrees
         along = (k // 2 + 1) * o.spacing * np.sqrt(0.5)
         return np.stack([-along, np.where(k % 2, -1.0, 1.0) * along, zero])
     if shape == "wedge":  # rows of 1, 2, 3, ...
-        row = ((np.sqrt(8.0 * k + 1.0) - 1.0) // 2).astype(int)
-        across = k - row * (row + 1) // 2 - 0.5 * row
+        row = ((np.sqrt(8.0 * follower + 1.0) - 1.0) // 2).astype(int)
+        across = follower - row * (row + 1) // 2 - 0.5 * row
         return np.stack([-row * o.spacing, across * o.spacing, zero])
     if shape == "circle":
         radius = o.spacing / (2.0 * np.sin(np.pi / count)) if count > 1 else 0.0

@@ -73,7 +73,10 @@ class PublishStage:
 
     def poses(self, fleet: str) -> Floats:
         """A fleet's poses now: from this tick's snapshot if there is one, otherwise worked out."""
-        latest, tick = self._latest, self.world.clock.tick
+        tick = self.world.clock.tick
+        if self.period is not None and tick % self.period == 0:
+            self.snapshot()  # due anyway, and then no second buffer is needed
+        latest = self._latest
         if latest is not None and latest.tick == tick and latest.roster == self.world.roster:
             return latest.fleet(fleet).block
         return self.programs[fleet].pose_block(tick)
