@@ -7,7 +7,7 @@ WORKERS ?= 2
 bin := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format soak bench bench-peers clean
+.PHONY: help demo test lint format soak bench bench-peers docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,11 @@ bench: $(VENV)/.installed ## measure the simulator's speed
 
 bench-peers: $(VENV)/.installed $(PEERS)/.installed ## compare its speed with other simulators, in a venv of their own
 	$(bin)/paddock bench peers
+
+docs: $(VENV)/.installed-dev ## build the documentation into docs/_build
+	$(bin)/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+	$(bin)/python docs/generate.py
+	$(bin)/sphinx-build -W -q docs docs/_build
 
 clean: ## remove everything that was built, the virtual environments too
 	rm -rf $(VENV) $(PEERS) build dist htmlcov .coverage coverage.xml

@@ -96,3 +96,16 @@ def test_without_a_gpu_there_is_a_message() -> None:
 def test_an_unknown_device_is_refused_by_name() -> None:
     with pytest.raises(UnknownNameError, match="unknown device 'cudo'; did you mean 'cuda'"):
         paddock.load({"vehicles": []}, device="cudo")
+
+
+def test_sensors_draw_the_same_noise_on_the_device() -> None:
+    program = """
+import json
+from paddock.bench.suites.cuda import _sensor_agreement
+from paddock.sensing.registry import sensor_names
+print(json.dumps({name: _sensor_agreement(name, 3).value for name in sensor_names()}))
+"""
+    deviations = in_simulator(program)
+    assert isinstance(deviations, dict)
+    assert len(deviations) == 6
+    assert set(deviations.values()) == {0.0}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import inf
+from math import inf, isfinite
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
@@ -90,9 +90,16 @@ def checked(column: Column, value: Any, what: str, where: str = "") -> float:
         if value not in column.choices:
             raise unknown_name(f"{what} {column.name}", value, column.choices, where)
         return float(column.choices.index(value))
-    if isinstance(value, bool | int | float | np.number) and -1e308 < value < 1e308:  # isfinite() fails on huge ints
+    if isinstance(value, bool | int | float | np.number) and _is_finite(value):
         if column.low <= value <= column.high:
             return float(value)
         allowed = f"{column.low:g} to {column.high:g} {column.unit}".rstrip()
         raise InvalidValueError(f"{place}{what} {column.name!r} must lie in {allowed}, not {value:g}")
     raise InvalidValueError(f"{place}{what} {column.name!r} must be a finite number, not {value!r}")
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return isfinite(float(value))
+    except OverflowError:  # a whole number that no float can hold
+        return False

@@ -12,7 +12,12 @@ from paddock.bench.fleets import BareFleet, bare_fleet
 from paddock.bench.result import Bench, Result, best_time, measured
 from paddock.compute.device import cuda_module, find_gpu
 from paddock.compute.kernel import kernel
+from paddock.sensing.registry import find_sensor, sensor_names
+from paddock.sensing.site import Site
 from paddock.vehicles.registry import model_names
+from paddock.world.columns import column_index, defaults_of
+from paddock.world.pose import Environment, Pose
+from paddock.world.streams import stream_ids
 
 
 def run(quick: bool) -> Iterator[Result]:
@@ -23,6 +28,8 @@ def run(quick: bool) -> Iterator[Result]:
         return
     for name in model_names():
         yield _agreement(bare_fleet(name, 100 if quick else 1000), 20 if quick or gpu.simulated else 1000)
+    for name in sensor_names():
+        yield _sensor_agreement(name, 100 if quick else 1000)
     if not gpu.simulated:
         for n in (100_000, 1_000_000) if quick else (100_000, 1_000_000, 10_000_000):
             for dtype in ("float64", "float32"):
@@ -40,6 +47,26 @@ def _agreement(fleet: BareFleet, steps: int) -> Result:
     deviation = np.abs(device[0].copy_to_host() - fleet.state) / np.maximum(1.0, np.abs(fleet.state))
     case = f"{fleet.model.name}: deviation from the CPU after {steps} steps"
     return measured("cuda", case, float(deviation.max()), "relative", "<= 1e-9")
+
+
+def _sensor_agreement(name: str, n: int) -> Result:
+    """The largest deviation of a sensor's readings, random draws included."""
+    from paddock.compute.cuda import cuda_kernel
+
+    sensor = find_sensor(name)
+    readings = []
+    for make in (kernel, cuda_kernel):
+        rng = np.random.default_rng(1)
+        pose = rng.normal(size=(len(column_index(Pose)), n))
+        pose[3:7] /= np.linalg.norm(pose[3:7], axis=0)
+        reading, memory = (np.zeros((len(column_index(fields)), n)) for fields in (sensor.reading, sensor.memory))
+        constants = [defaults_of(fields).copy() for fields in (sensor.options, Environment, Site)]
+        for tick in (5, 10, 15):
+            draws = (sensor.key(5), stream_ids("fleet", np.arange(n)), 0, tick)
+            make(sensor.spec())(n, 1, reading, pose, memory, *constants, *draws, 0.01)
+        readings.append(reading)
+    deviation = np.abs(readings[0] - readings[1]) / np.maximum(1.0, np.abs(readings[0]))
+    return measured("cuda", f"{name}: deviation from the CPU, noise included", deviation.max(), "relative", "<= 1e-9")
 
 
 def _speed(fleet: BareFleet, dtype: str, judged: bool) -> Iterator[Result]:
