@@ -152,12 +152,14 @@ def test_what_is_no_behaviour() -> None:
     [("my_fleet.needy", "a_module_that_nobody_has"), ("my_fleet.needy_inside", "my_fleet.parts")],
 )
 def test_an_import_that_fails_inside_a_users_module_is_reported_as_such(name: str, missing: str) -> None:
-    with pytest.raises(ModuleNotFoundError, match=missing):
+    with pytest.raises(
+        PaddockError, match=f"model '{name}': importing '{name}' failed: ModuleNotFoundError: .*{missing}"
+    ):
         find_model(name)
 
 
 def test_a_syntax_error_in_a_users_module_is_reported_as_such() -> None:
-    with pytest.raises(SyntaxError):
+    with pytest.raises(PaddockError, match=r"failed: SyntaxError: invalid syntax \(broken.py, line 1\)"):
         find_model("my_fleet.broken")
 
 

@@ -42,8 +42,16 @@ def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute:
         # a missing module of that very name is the user's typo; one that *it* imports is another matter
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise unknown_name(kind, name, known) from None
-        raise
+        raise _broken(kind, name, module_name, error) from error
+    except (Exception, SystemExit) as error:  # whatever a user's module does while it is imported
+        raise _broken(kind, name, module_name, error) from error
     found = getattr(module, attribute, None)
     if not isinstance(found, type_):
         raise PaddockError(f"{kind} {name!r}: module {module_name!r} has no {attribute} = {type_.__name__}(...)")
     return found
+
+
+def _broken(kind: str, name: str, module_name: str, error: BaseException) -> PaddockError:
+    """One line for a module that exists but cannot be imported; the traceback stays attached as the cause."""
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return PaddockError(f"{kind} {name!r}: importing {module_name!r} failed: {reason}")

@@ -253,7 +253,7 @@ def test_reset_equals_a_fresh_load(commanded: Make, load_mixed: Make) -> None:
     assert sim.state_hash() == load_mixed(seed=8).state_hash()
     sim.step(60)
     assert sim.state_hash() == digest_of(load_mixed, 60, seed=8)
-    sim.reset()
+    sim.reset(seed=load_mixed().scenario.seed)
     assert sim.state_hash() == load_mixed().state_hash()
     assert sim.snapshot().run == 2
 

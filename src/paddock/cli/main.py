@@ -44,7 +44,7 @@ def build_app() -> App:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. A user's own models and behaviours may lie in the current folder."""
-    sys.path.insert(0, os.getcwd())
+    sys.path.append(os.getcwd())  # last: a file there must not hide a standard module
     sys.exit(exit_code(sys.argv[1:] if arguments is None else arguments))
 
 

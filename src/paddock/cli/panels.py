@@ -99,7 +99,7 @@ def stage_lines(meter: Meter, width: int) -> list[Text]:
         line = Text(f"{rate.name:<8} {rate.ms_per_call:>8.3f} {rate.per_second:>7.0f} {rate.share:>5.0%} ")
         lines.append(line.append(_bar(rate.share, room), style="#58c4ff"))
     idle = max(0.0, 1.0 - sum(rate.share for rate in rates))
-    lines.append(Text(f"{'other':<8} {'':>8} {'':>7} {idle:>5.0%} {_bar(idle, room)}", style=FRAME))
+    lines.append(Text(f"{'idle':<8} {'':>8} {'':>7} {idle:>5.0%} {_bar(idle, room)}", style=FRAME))
     return [fitted(line, width) for line in lines]
 
 

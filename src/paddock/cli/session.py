@@ -32,7 +32,9 @@ def conduct(scenario: Scenario, options: RunOptions) -> int:
     with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
         sim, tally = _started(scenario, options)
     with sim, _signals(sim) as caught:
-        _runner(options)(sim, tally, options.seconds, lambda: bool(caught))
+        run = _runner(options)
+        tally.begin()
+        run(sim, tally, options.seconds, lambda: bool(caught))
         numbers = tally.summary()
     print(json.dumps(numbers, indent=2) if options.json else "\n".join(summary_lines(numbers)))
     return 128 + caught[0] if caught else 0
@@ -49,12 +51,12 @@ def _started(scenario: Scenario, options: RunOptions) -> tuple[Simulation, Tally
         sim.pace = options.pace or 0.0
     tally = Tally(sim)
     clock = sim.world.clock
-    end = clock.ticks(WARM_UP) if options.seconds is None else min(clock.ticks(WARM_UP), clock.tick_at(options.seconds))
+    # of a short run only a tenth is left out, so that there is something to measure
+    end = clock.ticks(WARM_UP if options.seconds is None else min(WARM_UP, 0.1 * options.seconds))
     if end > 0:
         sim.step(1)
         tally.first_tick()
         sim.step(end - 1)
-        tally.begin()
     return sim, tally
 
 
@@ -64,6 +66,8 @@ Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool]], None]
 
 def _runner(options: RunOptions) -> Runner:
     if options.quiet:
+        import rich.progress  # noqa: F401  now, so that loading it is not taken for simulating
+
         return _run_silently
     if not sys.stdout.isatty():
         return _run_with_lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,17 @@ class Remove:
 
 
 @dataclass(frozen=True)
+class SetFrame:
+    """Place a named frame in another one: position (m) and quaternion (x, y, z, w)."""
+
+    name: str
+    parent: str
+    position: Sequence[float]
+    quaternion: Sequence[float]
+    moving: bool = False
+
+
+@dataclass(frozen=True)
 class Report:
     """An event that came about outside the simulation, such as a wall-clock deadline that was missed."""
 
@@ -42,8 +53,14 @@ class Report:
     detail: str = ""
 
 
-Action = Control | Spawn | Remove | Report
-KINDS: dict[str, type[Any]] = {"control": Control, "spawn": Spawn, "remove": Remove, "report": Report}
+Action = Control | Spawn | Remove | SetFrame | Report
+KINDS: dict[str, type[Any]] = {
+    "control": Control,
+    "spawn": Spawn,
+    "remove": Remove,
+    "frame": SetFrame,
+    "report": Report,
+}
 
 
 @dataclass(frozen=True, order=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from paddock.engine.actions import Control
 from paddock.engine.mailbox import Mailbox
-from paddock.engine.pipeline import NEVER_DUE, every
+from paddock.engine.pipeline import NEVER_DUE, HaltedError, every
 from paddock.errors import PaddockError
 from paddock.scenario import Sync
 from paddock.world.snapshot import Snapshot
@@ -113,6 +113,7 @@ class BarrierStage:
         self.check = check
         self.sources: list[ControlSource] = []
         self.policy_inputs: Callable[[str, str], dict[str, Any]] = lambda vehicle, policy: {}
+        self.exists: Callable[[str], bool] = lambda vehicle: True
         self.readings: Callable[[str], Readings] = lambda vehicle: {}
         self.go_on: Callable[[], bool] = lambda: True
         self._claiming = threading.Lock()
@@ -135,6 +136,9 @@ class BarrierStage:
     def run(self, tick: int) -> None:
         """Ask everyone at once, then collect the answers in the order of the claims."""
         with self._claiming:
+            for source in self.sources:
+                if not any(self.exists(vehicle) for vehicle in source.vehicles):
+                    source.release()  # all its vehicles have gone: nobody to wait for
             sources = self.sources = [source for source in self.sources if not source.released]
         deadline = monotonic() + self.sync.timeout
         for source in sources:
@@ -145,12 +149,16 @@ class BarrierStage:
                 reply = self._late(source, tick)
             for control in reply or ():
                 self.mailbox.post(control, tick, source.name)
+            if reply is None and not source.released and not self.go_on():
+                raise HaltedError
 
     def _ask(self, source: ControlSource, tick: int, deadline: float) -> None:
         sensors = {vehicle: self.readings(vehicle) for vehicle in source.vehicles}
         source.ask(ControlRequest(tick, deadline, source.vehicles, self.snapshot(), sensors))
 
     def _late(self, source: ControlSource, tick: int) -> list[Control] | None:
+        if not self.go_on():
+            return None
         policy = self.sync.on_timeout
         self.report("barrier_timeout", source.name, f"no reply within {self.sync.timeout:g} s: {policy}")
         if policy == "pause":  # time stands still until the source answers or is released

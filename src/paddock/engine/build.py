@@ -15,11 +15,12 @@ from paddock.engine.program import VARYING, FleetProgram, checked_inputs
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.sensing.registry import find_sensor
+from paddock.sensing.sensor import Sensor
 from paddock.sensing.site import Site, site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import Placement, VehicleModel
 from paddock.vehicles.registry import find_model
-from paddock.world.columns import Floats, column_index, columns_of, filled
+from paddock.world.columns import Floats, checked, column_index, columns_of, filled
 from paddock.world.fleet import Fleet
 from paddock.world.geodesy import Origin
 from paddock.world.pose import Environment
@@ -34,10 +35,19 @@ Place = Callable[..., str]
 """Path inside an entry -> where the user wrote it."""
 
 
+FARTHEST = 1e7
+"""m from the origin: beyond it metres get lost in rounding."""
+FASTEST = 1e4
+"""m/s at the start."""
+
+
 def environment_values(scenario: Scenario) -> Floats:
-    """The surroundings as an array of Environment's fields."""
+    """The surroundings as an array of Environment's fields, each in its range."""
     w = scenario.world
     values = Environment(w.gravity, w.air_density, *w.wind, w.mu, w.ground_z)
+    places = [("gravity",), ("air_density",), ("wind", 0), ("wind", 1), ("wind", 2), ("mu",), ("ground_z",)]
+    for column, value, place in zip(columns_of(Environment), values, places, strict=True):
+        checked(column, value, "world's", scenario.at("world", *place))
     return np.array(values, dtype=np.float64)
 
 
@@ -48,7 +58,7 @@ def build_program(
     model = _at(place("model"), find_model, entry.model)
     _check_tick(world, model, place("model"))
     parameters = _parameters(model, entry, place)
-    single = entry.count == 1
+    single = "count" not in entry.model_fields_set  # who writes `count: 1` wants a fleet of one
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
     varying = tuple(name for name in column_index(model.parameters) if name in entry.spread)
     _check_names(model, entry.spread, "spread", place)
@@ -56,6 +66,8 @@ def build_program(
     if varying:
         fleet.add_table(VARYING, len(varying))
     program.entry = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
+    if not single:
+        program.entry = {**program.entry, "count": entry.count}
     _failsafe(program, world, entry, place)
     _conduct(program, entry, place)
     _sensors(program, world, scenario, entry, place)
@@ -69,7 +81,13 @@ def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place
     streams = stream_ids(fleet.name, members)
     uniform = _uniform(world.seed, streams)
     ground = float(world.environment[column_index(Environment)["ground_z"]])
-    poses = _at(place("spawn"), spawn_poses, entry, uniform, ground)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in the next line
+        poses = _at(place("spawn"), spawn_poses, entry, uniform, ground)
+    if not (np.abs(poses[:, :3]) <= FARTHEST).all():
+        where = place("spawn" if entry.spawn else "pose")
+        raise InvalidValueError(f"{where}: vehicles start within {FARTHEST:g} m of the origin")
+    if abs(entry.speed) > FASTEST:
+        raise InvalidValueError(f"{place('speed')}: the speed is at most {FASTEST:g} m/s, not {entry.speed:g}")
     inputs = checked_inputs(program.model, entry.commands, lambda name: place("commands", name))
     varied = _varied(program, entry, world.seed, streams)
     state = _placed(program, poses, entry.speed, varied, world.environment)
@@ -130,6 +148,9 @@ def _conduct(program: FleetProgram, entry: VehicleEntry, place: Place) -> None:
     chosen = entry.controller
     if chosen is None:
         return
+    for field in ("commands", "timeout", "failsafe"):
+        if getattr(entry, field):
+            raise InvalidValueError(f"{place(field)}: {field} have no effect on a vehicle that a behaviour drives")
     key = entry.controller_key
 
     def where(option: str) -> str:
@@ -148,9 +169,24 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         counts[chosen.name] = index + 1
         name = chosen.name if index == 0 else f"{chosen.name}_{index + 1}"
         site = _at(place("sensors", k), _site, scenario)
+        options = {**_from_vehicle(program, sensor, chosen.options, where), **chosen.options}
         program.sensors[name] = FleetSensor(
-            sensor, chosen.options, world.clock.rate, site, program.fleet.capacity, index, where
+            sensor, options, world.clock.rate, site, program.fleet.capacity, index, where
         )
+
+
+def _from_vehicle(program: FleetProgram, sensor: Sensor, given: Mapping[str, Any], where: str) -> dict[str, float]:
+    """Options that a sensor takes from the vehicle's own parameters unless the user gives them."""
+    rows = column_index(program.model.parameters)
+    taken = {}
+    for option, sources in sensor.from_vehicle.items():
+        found = [name for name in sources if name in rows]
+        if found:
+            taken[option] = float(program.parameter_values[rows[found[0]]])
+        elif option not in given:
+            lacks = f"model {program.model.name!r} has no {' or '.join(sources)}"
+            raise InvalidValueError(f"{where}: sensor {sensor.name!r} needs the option {option!r}: {lacks}")
+    return taken
 
 
 def _site(scenario: Scenario) -> Site:

@@ -111,6 +111,8 @@ class Conduct:
 
     def _options(self, given: Mapping[str, Any], where: Callable[[str], str]) -> Floats:
         plain = {name: value for name, value in given.items() if name not in ("path", "target")}
+        if "has_target" in plain:  # set below, from whether a target is named
+            raise InvalidValueError(f"{where('has_target')}: name a target instead of setting has_target")
         for name, value in plain.items():  # one at a time, so that an error names its own place
             filled(self.rule.options, {**_required(self.rule), name: value}, f"{self.rule.name} option", where(name))
         values = filled(self.rule.options, plain, f"{self.rule.name} option", where(""))

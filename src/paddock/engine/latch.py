@@ -35,6 +35,8 @@ def check_control(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], 
 
 
 def _checked(column: Column, value: Any, count: int, target: str | int) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
     if isinstance(value, np.ndarray | list | tuple):
         try:
             array = np.array(value, dtype=np.float64)  # a copy: the caller may go on writing into its own
@@ -46,8 +48,10 @@ def _checked(column: Column, value: Any, count: int, target: str | int) -> Any:
             )
         if not np.isfinite(array).all():
             raise InvalidValueError(f"input {column.name!r} of {target!r} has values that are not finite")
+        if column.choices and not np.isin(array, range(len(column.choices))).all():
+            raise InvalidValueError(f"input {column.name!r} of {target!r} takes 0 to {len(column.choices) - 1} only")
         return np.clip(array, column.low, column.high)
-    if isinstance(value, str):
+    if isinstance(value, str) or column.choices:
         return checked(column, value, "input", str(target))
     unbounded = Column(column.unit, column.meaning, name=column.name)
     # finite values beyond the range saturate, as a real actuator does
@@ -82,7 +86,7 @@ def apply_policy(program: FleetProgram, rows: Ints, policy: str) -> None:
         program.fleet.command[row, rows] = values[row]
 
 
-def policy_inputs(program: FleetProgram, rows: Ints, policy: str) -> dict[str, Any]:
+def policy_inputs(program: FleetProgram, policy: str) -> dict[str, Any]:
     """What a policy would set, as inputs of a command."""
     values = policy_values(program, policy)
     return {

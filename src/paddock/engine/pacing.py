@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from time import monotonic
 
+import numpy as np
+
 from paddock.errors import InvalidValueError
 from paddock.world.clock import Clock
 
@@ -20,6 +22,8 @@ HEARTBEAT = 0.1
 
 def checked_pace(pace: float) -> float:
     """0 (as fast as possible) or a factor between the slowest and the fastest."""
+    if isinstance(pace, bool) or not isinstance(pace, int | float | np.number):
+        raise InvalidValueError(f"pace must be a number, not {pace!r}")
     if pace != 0 and not SLOWEST <= pace <= FASTEST:
         raise InvalidValueError(f"pace must be 0 (as fast as possible) or {SLOWEST:g} to {FASTEST:g}, not {pace!r}")
     return float(pace)
@@ -37,6 +41,8 @@ class Pacer:
         self.stopping = False
         self.slips = 0  # times that a paced run fell behind and gave up catching up
         self._slice_ticks = 1
+        self.longest_slice: Callable[[], int] = lambda: 1 << 20
+        self.between: Callable[[], None] = lambda: None  # called between slices, also while paused
 
     @property
     def pace(self) -> float:
@@ -60,6 +66,7 @@ class Pacer:
         self.stopping = False
         anchor, beat = (monotonic(), self.clock.tick, self._pace), monotonic()
         while not self.stopping and (end is None or self.clock.tick < end):
+            self.between()
             if heartbeat is not None and monotonic() >= beat:
                 heartbeat()
                 beat = monotonic() + HEARTBEAT
@@ -89,7 +96,7 @@ class Pacer:
 
     def _slice(self, target: int) -> None:
         """Advance towards the target for about one slice of wall time."""
-        ticks = min(self._slice_ticks, target - self.clock.tick)
+        ticks = min(self._slice_ticks, target - self.clock.tick, self.longest_slice())
         started = monotonic()
         self.advance(ticks)
         took = monotonic() - started

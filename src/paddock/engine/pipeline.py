@@ -14,6 +14,12 @@ from paddock.world.clock import Clock
 
 NEVER_DUE = 1 << 62
 """A tick that no run reaches."""
+LONGEST_STRIDE = 4096
+"""Ticks in one stride at most, so that what other threads post does not wait for long."""
+
+
+class HaltedError(Exception):
+    """A stage before the motion gave up because the run is to stop; the tick has not begun."""
 
 
 class Stage(Protocol):
@@ -66,10 +72,13 @@ class Pipeline:
         self.times = {name: StageTime() for name in (*(s.name for s in before), motion.name, *(s.name for s in after))}
 
     def advance(self, ticks: int) -> None:
-        """Exactly that many ticks."""
+        """Exactly that many ticks, unless a stage is halted by `stop`."""
         end = self.clock.tick + ticks
         while self.clock.tick < end:
-            self._run_due(self.before, self.clock.tick)
+            try:
+                self._run_due(self.before, self.clock.tick)
+            except HaltedError:
+                return
             stride = self._stride(end)
             started = perf_counter_ns()
             self.motion.run(self.clock.tick, stride)
@@ -87,7 +96,7 @@ class Pipeline:
     def _stride(self, end: int) -> int:
         """Ticks until any other stage is due."""
         tick = self.clock.tick
-        next_tick = end
+        next_tick = min(end, tick + LONGEST_STRIDE)
         for stage in (*self.before, *self.after):
             next_tick = min(next_tick, stage.due(tick + 1))
         return next_tick - tick

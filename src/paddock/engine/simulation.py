@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from paddock.engine.actions import Action, Control, Posted, Remove, Report, Spawn
+from paddock.engine.actions import Action, Control, Posted, Remove, Report, SetFrame, Spawn
 from paddock.engine.barrier import BarrierStage, ControlSource
 from paddock.engine.build import environment_values
 from paddock.engine.driver import Driver
 from paddock.engine.events import EventLog
+from paddock.engine.frames import WORLD, check_frame, transform_between
 from paddock.engine.inspect import inspected, sensor_readings
 from paddock.engine.latch import apply_control, check_control, policy_inputs, refuse_driven
 from paddock.engine.log import ActionLog
@@ -32,7 +33,7 @@ from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, un
 from paddock.scenario import Scenario, Sync
 from paddock.world.archive import digest, pack
 from paddock.world.snapshot import Snapshot
-from paddock.world.transforms import TransformTree
+from paddock.world.transforms import Transform, TransformTree
 from paddock.world.world import World
 
 
@@ -54,6 +55,7 @@ class Simulation:
             scenario.clock.sync or Sync(), self.mailbox, self._report, self.snapshot, self._checked
         )
         self.barrier.policy_inputs = self._policy_inputs
+        self.barrier.exists = self._exists
         self.barrier.readings = self._readings_if_there
         self.barrier.go_on = lambda: not self.pacer.stopping
         self.latch = LatchStage(self.mailbox, programs, self._take_up, self.events)
@@ -68,6 +70,8 @@ class Simulation:
         )
         self.pacer = Pacer(self.world.clock, self.pipeline.advance, scenario.clock.pace)
         self.driver = Driver()
+        self.pacer.between = self.publisher.serve
+        self.pacer.longest_slice = lambda: self.barrier.sync.every if self.barrier.sources else 1 << 20
         self._rebuilding = threading.RLock()  # held while fleets come and go, and while a vehicle is looked up
         self._populate()
 
@@ -98,7 +102,10 @@ class Simulation:
             raise InvalidValueError(f"step takes a whole number of ticks >= 0, not {ticks!r}")
         with self.driver.driving("step()"):
             self.pacer.stopping = False  # an earlier stop() is no reason not to wait at the barrier
+            end = self.tick + int(ticks)
             self.pipeline.advance(int(ticks))
+            if self.tick < end:
+                raise PaddockError(f"step() was stopped at tick {self.tick}, {end - self.tick} ticks early")
 
     def run(
         self, until: float | None = None, pace: float | None = None, heartbeat: Callable[[], None] | None = None
@@ -139,6 +146,8 @@ class Simulation:
 
     def post(self, action: Action, at_tick: int | None = None, source: str = "") -> None:
         """Leave an action in the mailbox, for the next tick or for `at_tick`. Any thread may call this."""
+        if not isinstance(action, Control | Spawn | Remove):
+            raise PaddockError(f"only Control, Spawn and Remove can be posted, not {action!r}")
         if isinstance(action, Control):
             action = self._checked(action)
         tick = AT_ONCE if at_tick is None else _whole("at_tick takes a whole number of ticks >= 0", at_tick)
@@ -157,6 +166,22 @@ class Simulation:
         with self.driver.driving("remove()"):
             self._apply(Posted(self.tick, 0, Remove(target), ""))
 
+    def set_frame(
+        self,
+        name: str,
+        parent: str = WORLD,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        quaternion: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        moving: bool = False,
+    ) -> None:
+        """Place a named frame in another (`world`, a vehicle, a frame), at once.
+
+        A frame that is not `moving` stays as it is; a moving one is set again and again, and is stale when it is not.
+        """
+        frame = SetFrame(name, parent, list(map(float, position)), list(map(float, quaternion)), moving)
+        with self.driver.driving("set_frame()"):
+            self._apply(Posted(self.tick, 0, frame, ""))
+
     def claim(self, *vehicles: str, source: str = "client") -> ControlSource:
         """Declare that someone will answer the engine's control requests for these vehicles (synchronous control)."""
         if not vehicles:
@@ -171,19 +196,26 @@ class Simulation:
     # looking ---------------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """The world now: immutable, yours to keep. While another thread ticks: the one it published last."""
+        """The world now: immutable, yours to keep. While another thread ticks, it is asked for one between ticks."""
         if self.driver.elsewhere():
-            return self.publisher.published()
+            return self.publisher.from_elsewhere()
         return self.publisher.snapshot()
 
-    def watch(self, watcher: Watcher, every: int | None = None) -> None:
-        """Call `watcher(snapshot)` every so many ticks (`every.snapshot` of the scenario by default)."""
+    def watch(self, watcher: Watcher, every: int | None = None) -> Callable[[], None]:
+        """Call `watcher(snapshot)` every so many ticks (`every.snapshot` of the scenario by default).
+
+        Returns a function that ends the watching.
+        """
+        if not callable(watcher):
+            raise PaddockError(f"a watcher is a function of a snapshot, not {watcher!r}")
         period = self.publisher.period
         if every is not None:
             period = _whole("every takes a whole number of ticks >= 1", every, 1)
         if period is None:
             raise PaddockError("say how often to watch: watch(..., every=ticks), or every: {snapshot: ticks}")
-        self.publisher.watchers.append((period, watcher))
+        entry = (period, watcher)
+        self.publisher.watchers.append(entry)
+        return lambda: self.publisher.watchers.remove(entry) if entry in self.publisher.watchers else None
 
     def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
         """What a vehicle's (or a whole fleet's) sensors last delivered: sensor -> reading -> value or (n,) array."""
@@ -198,10 +230,10 @@ class Simulation:
             raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one member, e.g. {target}[0]")
         return inspected(program, int(rows[0]))
 
-    @property
-    def transforms(self) -> TransformTree:
-        """The tree of named frames."""
-        return self.world.transforms
+    def transform(self, target: str, source: str) -> Transform:
+        """What takes points of one frame to another, now: `world`, a vehicle's name, or a frame set by `set_frame`."""
+        self.driver.refuse_elsewhere("transform()")
+        return transform_between(self.world, self.publisher.poses, target, source)
 
     # state -----------------------------------------------------------------------------------------------------------
 
@@ -224,14 +256,16 @@ class Simulation:
             self.latch.forget()
 
     def reset(self, seed: int | None = None) -> None:
-        """Start the scenario again from tick 0, with another seed if one is given."""
+        """Start the scenario again from tick 0; a seed that is given replaces the scenario's."""
         if seed is not None:
             seed = _whole("a seed is a whole number in 0 to 2**64 - 1", seed, 0, 2**64 - 1)
         with self.driver.driving("reset()"), self._rebuilding:
             self.world.fleets = {}
             self.roster.programs.clear()
             self.world.clock.tick, self.world.next_id, self.world.used_ids = 0, 1, []
-            self.world.seed = self.scenario.seed if seed is None else seed
+            if seed is not None:
+                self.scenario = self.roster.scenario = self.scenario.model_copy(update={"seed": seed})
+            self.world.seed = self.scenario.seed
             self.behave.lost = set()
             self.world.run += 1
             self.world.roster += 1
@@ -278,20 +312,20 @@ class Simulation:
         program, rows = self._found(target)
         return sensor_readings(program, rows, self.tick, bool(program.fleet.single or target != program.fleet.name))
 
+    def _exists(self, vehicle: str) -> bool:
+        try:
+            self._found(vehicle)
+        except UnknownNameError:
+            return False
+        return True
+
     def _readings_if_there(self, vehicle: str) -> dict[str, dict[str, Any]]:
         """What a claimed vehicle's sensors say; nothing for one that has left."""
-        try:
-            return self._readings(vehicle)
-        except UnknownNameError:
-            return {}
+        return self._readings(vehicle) if self._exists(vehicle) else {}
 
     def _policy_inputs(self, vehicle: str, policy: str) -> dict[str, Any]:
         """What a policy sets; nothing for a vehicle that has left."""
-        try:
-            program, rows = self._found(vehicle)
-        except UnknownNameError:
-            return {}
-        return policy_inputs(program, rows, policy)
+        return policy_inputs(self._found(vehicle)[0], policy) if self._exists(vehicle) else {}
 
     def _report(self, kind: str, subject: str, detail: str) -> None:
         """An event that a replay could not come to by itself: it enters the log."""
@@ -319,6 +353,13 @@ class Simulation:
             case Remove(target):
                 with self._rebuilding:
                     self.roster.remove(target)
+            case SetFrame(name, parent, position, quaternion, moving):
+                check_frame(self.world, name, parent)
+                pose = Transform(position, quaternion)
+                if moving:
+                    self.world.transforms.set_dynamic(name, parent, self.time, pose)
+                else:
+                    self.world.transforms.set_static(name, parent, pose)
             case Report(kind, subject, detail):
                 self.events.report(self.tick, kind, subject, detail)
         self.log.append(replace(posted, tick=self.tick))

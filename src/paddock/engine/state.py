@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
-from paddock.world.archive import unpack
+from paddock.scenario import Scenario
+from paddock.world.archive import digest, unpack
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
@@ -19,6 +20,7 @@ def saved_state(simulation: Simulation) -> dict[str, Any]:
         for sensor in program.sensors.values():
             sensor.arrive(simulation.tick)  # so that it does not matter who has looked at the readings
     return {
+        "scenario": scenario_digest(simulation.scenario),
         "rate": simulation.world.clock.rate,
         "entries": {name: json.dumps(program.entry, sort_keys=True) for name, program in programs.items()},
         "world": simulation.world.save(),
@@ -32,20 +34,33 @@ def saved_state(simulation: Simulation) -> dict[str, Any]:
     }
 
 
+def scenario_digest(scenario: Scenario) -> str:
+    """Which scenario it is, whatever its seed and the order of its vehicles."""
+    tree = scenario.to_dict(defaults=True)
+    tree.pop("seed", None)
+    tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
+    return digest(tree)
+
+
 def hashed_state(simulation: Simulation) -> dict[str, Any]:
     """The state without the counts of resets and roster changes: a run is the same whichever of a session it is."""
     tree = saved_state(simulation)
+    del tree["scenario"]
     tree["world"] = {name: value for name, value in tree["world"].items() if name not in ("run", "roster")}
     return tree
 
 
 def load_state(simulation: Simulation, blob: bytes) -> None:
     """Decode and check first, then commit."""
+    if not isinstance(blob, bytes | bytearray | memoryview):
+        raise PaddockError(f"restore() takes what save() returned, not {type(blob).__name__}")
     tree = unpack(blob)
     if tree.get("rate") != simulation.world.clock.rate:
         raise PaddockError(
             f"saved with ticks at {tree.get('rate')!r} Hz, this simulation has {simulation.world.clock.rate:g}"
         )
+    if tree.get("scenario") != scenario_digest(simulation.scenario):
+        raise PaddockError("saved in another scenario: load that one and restore there")
     simulation.roster.rebuild(tree["entries"])
     simulation.world.restore(tree["world"])
     simulation.mailbox.restore(tree["mailbox"])

@@ -6,8 +6,8 @@ draws only from the key, stream, purposes and tick that it is given: what a vehi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +38,8 @@ class Sensor:
     measure: Callable[..., Any]
     # (pose, memory, options, environment, site, seed, stream, purpose, tick, interval) -> (reading, memory);
     # `interval`: seconds since the sample before; purposes `purpose` to `purpose + PURPOSES - 1` are the sensor's own
+    from_vehicle: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # option -> the parameters of the vehicle from the first of which it is taken, unless the user gives it
     name: str = ""  # given by the registry
 
     def __post_init__(self) -> None:

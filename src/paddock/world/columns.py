@@ -91,6 +91,10 @@ def checked(column: Column, value: Any, what: str, where: str = "") -> float:
             raise unknown_name(f"{what} {column.name}", value, column.choices, where)
         return float(column.choices.index(value))
     if isinstance(value, bool | int | float | np.number) and _is_finite(value):
+        if column.choices and value not in range(len(column.choices)):
+            raise InvalidValueError(
+                f"{place}{what} {column.name!r} is one of {', '.join(column.choices)}, not {value:g}"
+            )
         if column.low <= value <= column.high:
             return float(value)
         allowed = f"{column.low:g} to {column.high:g} {column.unit}".rstrip()

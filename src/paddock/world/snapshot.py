@@ -185,6 +185,10 @@ class FleetSnapshot(_Suggesting):
         values: Floats = self.block[self.layout.column(column)]
         return values
 
+    def __iter__(self) -> Iterator[VehicleSnapshot]:
+        """Its vehicles, one by one; for many, use the columns."""
+        return (VehicleSnapshot(self.layout, self.block, row) for row in range(self.layout.n))
+
     def __len__(self) -> int:
         """How many vehicles."""
         return self.layout.n

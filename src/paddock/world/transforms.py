@@ -107,6 +107,10 @@ class TransformTree:
         """Every frame, roots included, in alphabetical order."""
         return tuple(sorted({*self._links, *(link.parent for link in self._links.values())}))
 
+    def root(self, name: str) -> str:
+        """The frame at the top of the branch that a frame hangs on."""
+        return self._upwards(name)[-1]
+
     def set_static(self, child: str, parent: str, pose: Transform) -> None:
         """Fix a frame in its parent for good; saying the same again is harmless, changing it is refused."""
         link = self._link(child, parent, static=True)

@@ -109,7 +109,7 @@ def desire(
 
 
 RULE = Rule(
-    "Fly with the neighbours: separation, cohesion, alignment",
+    "Fly with the neighbours of its own fleet: separation, cohesion, alignment",
     Options,
     desire,
     neighbours=NeighbourSpec("flock", Pose, Agent, Gathered, Urge, Options, visit, finish),

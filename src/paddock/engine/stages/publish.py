@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from collections.abc import Callable
+
+import numpy as np
 
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
@@ -29,9 +33,14 @@ class PublishStage:
         self._layout: Layout | None = None
         self._latest: Snapshot | None = None
         self._published: Snapshot | None = None  # unlike the latest never taken back, so that any thread may read it
+        self.broken: set[str] = set()  # fleets with a vehicle whose position is not finite
+        self._asked = threading.Event()  # another thread wants a snapshot
+        self._served = threading.Event()
 
     def due(self, tick: int) -> int:
-        """The next multiple of any period."""
+        """The next multiple of any period; at once if another thread asks."""
+        if self._asked.is_set():
+            return tick
         periods = [period for period, _ in self.watchers]
         if self.period is not None:
             periods.append(self.period)
@@ -40,6 +49,7 @@ class PublishStage:
     def run(self, tick: int) -> None:
         """Make this tick's snapshot and show it around."""
         snapshot = self.snapshot()
+        self.serve()
         for period, watcher in self.watchers:
             if tick % period == 0:
                 watcher(snapshot)
@@ -53,15 +63,34 @@ class PublishStage:
         blocks, finish = self.writer.begin(self.layout(), tick, self.world.clock.time, self.world.run)
         for program, block in zip(self.programs.values(), blocks, strict=True):
             program.write_block(block)
+            self._check_finite(program, block)
         self._latest = self._published = finish()
         return self._latest
 
-    def published(self) -> Snapshot:
-        """The last snapshot made, for threads other than the one that ticks."""
-        if self._published is None:
-            raise PaddockError(
-                "no snapshot has been published yet: set every: {snapshot: ticks}, or watch(..., every=ticks)"
+    def _check_finite(self, program: FleetProgram, block: Floats) -> None:
+        """A position that is no number any more is reported, once a fleet."""
+        name = program.fleet.name
+        if name not in self.broken and not np.isfinite(block[:3].sum()):
+            self.broken.add(name)
+            # not an event: those belong to the state, which must not depend on who looks
+            warnings.warn(
+                f"fleet {name!r} has vehicles whose position is no finite number", RuntimeWarning, stacklevel=2
             )
+
+    def serve(self) -> None:
+        """Make the snapshot that another thread has asked for (called by the thread that ticks)."""
+        if self._asked.is_set():
+            self.snapshot()
+            self._asked.clear()
+            self._served.set()
+
+    def from_elsewhere(self, patience: float = 1.0) -> Snapshot:
+        """A snapshot for a thread other than the one that ticks: asked for, or else the last one made."""
+        self._served.clear()
+        self._asked.set()
+        self._served.wait(patience)  # a tick, or a barrier, may take longer than one is prepared to wait
+        if self._published is None:
+            raise PaddockError(f"no snapshot could be had within {patience:g} s: the thread that ticks is waiting")
         return self._published
 
     def layout(self) -> Layout:

@@ -72,9 +72,9 @@ class Parameters(NamedTuple):
 
     mass: Annotated[float, Column("kg", "take-off mass", 1e-3, 1e3)] = 0.65
     thrust_max: Annotated[float, Column("N", "largest thrust of one motor", 1e-3, 1e4)] = 11.77
-    inertia_x: Annotated[float, Column("kg m2", "moment of inertia in roll", 1e-8, 1e3)] = 0.003
-    inertia_y: Annotated[float, Column("kg m2", "moment of inertia in pitch", 1e-8, 1e3)] = 0.003
-    inertia_z: Annotated[float, Column("kg m2", "moment of inertia in yaw", 1e-8, 1e3)] = 0.005
+    inertia_x: Annotated[float, Column("kg m2", "moment of inertia in roll", 1e-6, 1e3)] = 0.003
+    inertia_y: Annotated[float, Column("kg m2", "moment of inertia in pitch", 1e-6, 1e3)] = 0.003
+    inertia_z: Annotated[float, Column("kg m2", "moment of inertia in yaw", 1e-6, 1e3)] = 0.005
     arm: Annotated[float, Column("m", "centre to motor", 1e-3, 10.0)] = 0.11
     drag: Annotated[float, Column("N s2/m2", "drag force over speed squared", 0.0, 100.0)] = 0.012
     motor_lag: Annotated[float, Column("s", "time constant of the motors", 1e-3, 1.0)] = 0.03
