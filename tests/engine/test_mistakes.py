@@ -79,13 +79,14 @@ def test_wheel_speeds_use_the_vehicles_own_track() -> None:
     assert sim.sensors("r")["wheel_speed"]["left"] == pytest.approx(-0.075, rel=0.05)
 
 
-def test_a_fleet_of_one_is_a_fleet() -> None:
+def test_programs_for_n_vehicles_work_with_one() -> None:
     sim = paddock.load({"vehicles": [{**POINT, "count": 1, "spawn": {"grid": {"spacing": 1}}}]})
-    assert list(sim.snapshot().names()) == ["dot[0]"]
-    saved = sim.save()
-    sim.spawn(fleet="dot", count=1)
-    sim.restore(saved)
-    assert list(sim.snapshot().names()) == ["dot[0]"]
+    sim.command("dot[0]", vx=1.0)
+    sim.step(480)
+    assert sim.snapshot()["dot[0]"].name == "dot"
+    assert [vehicle.speed for vehicle in sim.snapshot().fleet("dot")] == [pytest.approx(1.0)]
+    with pytest.raises(PaddockError, match="'dot' has no member 1"):
+        sim.command("dot[1]", vx=1.0)
 
 
 def test_the_log_repeats_a_run_with_another_seed() -> None:

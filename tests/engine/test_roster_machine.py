@@ -50,9 +50,10 @@ class History(RuleBasedStateMachine):
         where = {"spawn": {"random": {"low": [0, 0, 0], "high": [9, 9, 9]}}}
         assert self.sim.spawn(name=name, count=count, model="point", **where) == name
         ids = range(self.next_id, self.next_id + count)
-        names = [f"{name}[{k}]" for k in range(count)]
+        names = [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
         self.crew[name] = list(zip(ids, names, strict=True))
-        self.members[name] = count
+        if count > 1:
+            self.members[name] = count
         self.next_id += count
 
     @precondition(lambda self: any(name in self.members for name in self.crew))

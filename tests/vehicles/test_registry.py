@@ -56,7 +56,7 @@ def test_module_without_model_is_refused(own_package: Path) -> None:
 
 
 def test_error_inside_an_own_module_is_not_hidden(own_package: Path) -> None:
-    with pytest.raises(ModuleNotFoundError, match="a_package_that_is_not_there"):
+    with pytest.raises(PaddockError, match=r"failed: ModuleNotFoundError: .*a_package_that_is_not_there"):
         find_model("my_fleet_package.broken")
 
 

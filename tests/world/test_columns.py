@@ -55,7 +55,7 @@ def test_filled_takes_defaults_and_what_was_given() -> None:
         ({"speed": "fast"}, InvalidValueError, "f:1:2: option 'speed' must be a finite number, not 'fast'"),
         ({"speed": inf}, InvalidValueError, "f:1:2: option 'speed' must be a finite number, not inf"),
         ({"speed": 3, "mode": "fist"}, UnknownNameError, "f:1:2: unknown option mode 'fist'; did you mean 'fast'?"),
-        ({"speed": 3, "mode": 3}, InvalidValueError, "f:1:2: option 'mode' must lie in 0 to 2, not 3"),
+        ({"speed": 3, "mode": 3}, InvalidValueError, "f:1:2: option 'mode' is one of off, slow, fast, not 3"),
         ({"speed": [3]}, InvalidValueError, "f:1:2: option 'speed' must be a finite number, not [3]"),
     ],
 )

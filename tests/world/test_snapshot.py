@@ -87,7 +87,7 @@ def test_speed_and_yaw() -> None:
         ("scouts[-1]", "unknown vehicle"),
         ("scouts[" + "9" * 5000 + "]", "unknown vehicle"),
         ("scouts[1", "unknown vehicle"),
-        ("red[0]", "unknown vehicle 'red[0]'; did you mean 'red'?"),
+        ("red[1]", "fleet 'red' has 1 members, [0] to [0]"),
         ("none[0]", "fleet 'none' has no members"),
         (8, "unknown vehicle id 8; ids lie between 7 and 104"),
         (1 << 70, "unknown vehicle id"),

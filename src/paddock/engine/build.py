@@ -58,7 +58,7 @@ def build_program(
     model = _at(place("model"), find_model, entry.model)
     _check_tick(world, model, place("model"))
     parameters = _parameters(model, entry, place)
-    single = "count" not in entry.model_fields_set  # who writes `count: 1` wants a fleet of one
+    single = entry.count == 1
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
     varying = tuple(name for name in column_index(model.parameters) if name in entry.spread)
     _check_names(model, entry.spread, "spread", place)
@@ -66,8 +66,6 @@ def build_program(
     if varying:
         fleet.add_table(VARYING, len(varying))
     program.entry = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
-    if not single:
-        program.entry = {**program.entry, "count": entry.count}
     _failsafe(program, world, entry, place)
     _conduct(program, entry, place)
     _sensors(program, world, scenario, entry, place)

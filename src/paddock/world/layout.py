@@ -211,17 +211,15 @@ class Layout:
             return fleet, 0
         base, bracket, number = name.removesuffix("]").rpartition("[")
         fleet = self._fleet_index.get(base)
-        if fleet is None or self.fleets[fleet].single or not _is_member(number) or name != f"{base}[{number}]":
-            raise self._unknown(name, base, bracket + number + "]" if bracket else "[0]")
+        if fleet is None or not _is_member(number) or name != f"{base}[{number}]":
+            raise self._unknown(name, bracket + number + "]" if bracket else "[0]")
         return fleet, self.fleets[fleet].row_of(int(number))
 
-    def _unknown(self, name: str, base: str, member: str) -> UnknownNameError:
+    def _unknown(self, name: str, member: str) -> UnknownNameError:
         fleet = self._fleet_index.get(name)
         if fleet is not None and self.fleets[fleet].n:
             example = self.fleets[fleet].vehicle_name(0)
             return UnknownNameError(f"{name!r} is a fleet, not a vehicle; its first vehicle is {example!r}")
-        if base in self._fleet_index:  # a single vehicle: it has no members
-            return unknown_name("vehicle", name, [base])
         return unknown_name("vehicle", name, [f.name if f.single else f.name + member for f in self.fleets if f.n])
 
     def _find_id(self, number: int) -> tuple[int, int]:
