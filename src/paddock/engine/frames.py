@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from paddock.engine.actions import SetFrame
 from paddock.engine.conduct import PoseBlocks
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.world.transforms import Transform
 from paddock.world.world import World
 
 WORLD = "world"
+
+
+def place_frame(world: World, frame: SetFrame) -> None:
+    """Put a frame where the action says, for good or (a moving one) for now."""
+    check_frame(world, frame.name, frame.parent)
+    pose = Transform(frame.position, frame.quaternion)
+    if frame.moving:
+        world.transforms.set_dynamic(frame.name, frame.parent, world.clock.time, pose)
+    else:
+        world.transforms.set_static(frame.name, frame.parent, pose)
 
 
 def check_frame(world: World, child: str, parent: str) -> None:

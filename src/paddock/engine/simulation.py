@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from paddock.engine.actions import Action, Control, Posted, Remove, Report, SetFrame, Spawn
+from paddock.engine.actions import Action, Control, Posted, Remove, SetFrame, Spawn
+from paddock.engine.applier import Applier
 from paddock.engine.barrier import BarrierStage, ControlSource
 from paddock.engine.build import environment_values
 from paddock.engine.driver import Driver
 from paddock.engine.events import EventLog
-from paddock.engine.frames import WORLD, check_frame, transform_between
-from paddock.engine.inspect import inspected, sensor_readings
-from paddock.engine.latch import apply_control, check_control, policy_inputs, refuse_driven
+from paddock.engine.frames import WORLD, transform_between
+from paddock.engine.inspect import inspected
+from paddock.engine.latch import refuse_driven
 from paddock.engine.log import ActionLog
 from paddock.engine.mailbox import AT_ONCE, Mailbox
 from paddock.engine.motion import MOTIONS
@@ -29,7 +28,7 @@ from paddock.engine.stages.move import MoveStage
 from paddock.engine.stages.publish import PublishStage, Watcher
 from paddock.engine.stages.sense import SenseStage
 from paddock.engine.state import hashed_state, load_state, saved_state
-from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.scenario import Scenario, Sync
 from paddock.world.archive import digest, pack
 from paddock.world.snapshot import Snapshot
@@ -51,14 +50,14 @@ class Simulation:
         self.roster = Roster(scenario, self.world, self.events, device)
         programs = self.roster.programs
         self.publisher = PublishStage(self.world, programs, scenario.every.snapshot)
-        self.barrier = BarrierStage(
-            scenario.clock.sync or Sync(), self.mailbox, self._report, self.snapshot, self._checked
-        )
-        self.barrier.policy_inputs = self._policy_inputs
-        self.barrier.exists = self._exists
-        self.barrier.readings = self._readings_if_there
+        self.applier = applier = Applier(self.world, self.roster, self.events, self.log, self._changed)
+        sync = scenario.clock.sync or Sync()
+        self.barrier = BarrierStage(sync, self.mailbox, applier.report, self.snapshot, applier.checked)
+        self.barrier.policy_inputs = applier.policy_inputs
+        self.barrier.exists = applier.exists
+        self.barrier.readings = applier.readings_if_there
         self.barrier.go_on = lambda: not self.pacer.stopping
-        self.latch = LatchStage(self.mailbox, programs, self._take_up, self.events)
+        self.latch = LatchStage(self.mailbox, programs, applier.take_up, self.events)
         poses = self.publisher.poses
         self.behave = BehaveStage(self.world, programs, poses, self.events, scenario.every.behaviour)
         self.sense = SenseStage(self.world, programs, poses)
@@ -72,7 +71,6 @@ class Simulation:
         self.driver = Driver()
         self.pacer.between = self.publisher.serve
         self.pacer.longest_slice = lambda: self.barrier.sync.every if self.barrier.sources else 1 << 20
-        self._rebuilding = threading.RLock()  # held while fleets come and go, and while a vehicle is looked up
         self._populate()
 
     # time ------------------------------------------------------------------------------------------------------------
@@ -149,7 +147,7 @@ class Simulation:
         if not isinstance(action, Control | Spawn | Remove):
             raise PaddockError(f"only Control, Spawn and Remove can be posted, not {action!r}")
         if isinstance(action, Control):
-            action = self._checked(action)
+            action = self.applier.checked(action)
         tick = AT_ONCE if at_tick is None else _whole("at_tick takes a whole number of ticks >= 0", at_tick)
         self.mailbox.post(action, tick, source)
 
@@ -159,12 +157,12 @@ class Simulation:
         Returns the name. Takes effect at once; nothing is added when any field is wrong.
         """
         with self.driver.driving("spawn()"):
-            return self._apply(Posted(self.tick, 0, Spawn(fields), ""))
+            return self.applier.apply(Posted(self.tick, 0, Spawn(fields), ""))
 
     def remove(self, target: str | int) -> None:
         """Take a vehicle or a fleet out of the world, at once."""
         with self.driver.driving("remove()"):
-            self._apply(Posted(self.tick, 0, Remove(target), ""))
+            self.applier.apply(Posted(self.tick, 0, Remove(target), ""))
 
     def set_frame(
         self,
@@ -180,7 +178,7 @@ class Simulation:
         """
         frame = SetFrame(name, parent, list(map(float, position)), list(map(float, quaternion)), moving)
         with self.driver.driving("set_frame()"):
-            self._apply(Posted(self.tick, 0, frame, ""))
+            self.applier.apply(Posted(self.tick, 0, frame, ""))
 
     def claim(self, *vehicles: str, source: str = "client") -> ControlSource:
         """Declare that someone will answer the engine's control requests for these vehicles (synchronous control)."""
@@ -188,7 +186,7 @@ class Simulation:
             raise PaddockError("claim at least one vehicle")
         ids: set[int] = set()
         for vehicle in vehicles:
-            program, rows = self._found(vehicle)
+            program, rows = self.applier.found(vehicle)
             refuse_driven(program, vehicle)
             ids.update(program.fleet.ids[rows].tolist())
         return self.barrier.claim(source, tuple(vehicles), frozenset(ids))
@@ -220,12 +218,12 @@ class Simulation:
     def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
         """What a vehicle's (or a whole fleet's) sensors last delivered: sensor -> reading -> value or (n,) array."""
         self.driver.refuse_elsewhere("sensors()")
-        return self._readings(target)
+        return self.applier.readings(target)
 
     def inspect(self, target: str | int) -> dict[str, dict[str, Any]]:
         """Every state, command and parameter column of a vehicle: group -> name -> value."""
         self.driver.refuse_elsewhere("inspect()")
-        program, rows = self._found(target)
+        program, rows = self.applier.found(target)
         if len(rows) != 1:
             raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one member, e.g. {target}[0]")
         return inspected(program, int(rows[0]))
@@ -249,7 +247,7 @@ class Simulation:
 
     def restore(self, blob: bytes) -> None:
         """Go back (or forth) to a saved state of this scenario."""
-        with self.driver.driving("restore()"), self._rebuilding:
+        with self.driver.driving("restore()"), self.applier.rebuilding:
             load_state(self, blob)
             self.log.restart(self.tick)
             self.publisher.forget()
@@ -259,7 +257,7 @@ class Simulation:
         """Start the scenario again from tick 0; a seed that is given replaces the scenario's."""
         if seed is not None:
             seed = _whole("a seed is a whole number in 0 to 2**64 - 1", seed, 0, 2**64 - 1)
-        with self.driver.driving("reset()"), self._rebuilding:
+        with self.driver.driving("reset()"), self.applier.rebuilding:
             self.world.fleets = {}
             self.roster.programs.clear()
             self.world.clock.tick, self.world.next_id, self.world.used_ids = 0, 1, []
@@ -299,74 +297,11 @@ class Simulation:
         self.latch.forget()
         self.sense.run(self.tick)
 
-    def _found(self, target: str | int) -> Any:
-        with self._rebuilding:
-            fleet, rows = self.world.find(target)
-            return self.roster.programs[fleet.name], rows
-
-    def _checked(self, control: Control) -> Control:
-        program, rows = self._found(control.target)
-        return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
-
-    def _readings(self, target: str | int) -> dict[str, dict[str, Any]]:
-        program, rows = self._found(target)
-        return sensor_readings(program, rows, self.tick, bool(program.fleet.single or target != program.fleet.name))
-
-    def _exists(self, vehicle: str) -> bool:
-        try:
-            self._found(vehicle)
-        except UnknownNameError:
-            return False
-        return True
-
-    def _readings_if_there(self, vehicle: str) -> dict[str, dict[str, Any]]:
-        """What a claimed vehicle's sensors say; nothing for one that has left."""
-        return self._readings(vehicle) if self._exists(vehicle) else {}
-
-    def _policy_inputs(self, vehicle: str, policy: str) -> dict[str, Any]:
-        """What a policy sets; nothing for a vehicle that has left."""
-        return policy_inputs(self._found(vehicle)[0], policy) if self._exists(vehicle) else {}
-
-    def _report(self, kind: str, subject: str, detail: str) -> None:
-        """An event that a replay could not come to by itself: it enters the log."""
-        self._apply(Posted(self.tick, 0, Report(kind, subject, detail), ""))
-
-    def _take_up(self, posted: Posted) -> None:
-        """Apply what was posted; it was valid then, but the world may have changed since."""
-        try:
-            self._apply(posted)
-        except PaddockError as error:
-            self.events.report(self.tick, "refused", posted.source, str(error))
-            self.log.append(replace(posted, tick=self.tick))
-
-    def _apply(self, posted: Posted) -> str:
-        """Let an action take effect at this tick, and note it in the log; returns the name of what was spawned."""
-        spawned = ""
-        match posted.action:
-            case Control(target, inputs):
-                program, rows = self._found(target)
-                if apply_control(program, rows, check_control(program, rows, inputs, target), self.tick):
-                    self.events.report(self.tick, "recovered", str(target), "commands are back")
-            case Spawn(entry):
-                with self._rebuilding:
-                    spawned = self.roster.spawn(entry)
-            case Remove(target):
-                with self._rebuilding:
-                    self.roster.remove(target)
-            case SetFrame(name, parent, position, quaternion, moving):
-                check_frame(self.world, name, parent)
-                pose = Transform(position, quaternion)
-                if moving:
-                    self.world.transforms.set_dynamic(name, parent, self.time, pose)
-                else:
-                    self.world.transforms.set_static(name, parent, pose)
-            case Report(kind, subject, detail):
-                self.events.report(self.tick, kind, subject, detail)
-        self.log.append(replace(posted, tick=self.tick))
+    def _changed(self, roster: bool) -> None:
+        """An action took effect; `roster`: vehicles, frames or events, not only commands."""
         self.latch.forget()
-        if not isinstance(posted.action, Control):
+        if roster:
             self.publisher.forget()
-        return spawned
 
 
 def _whole(rule: str, value: Any, low: int = 0, high: int | None = None) -> int:

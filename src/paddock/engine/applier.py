@@ -1,0 +1,102 @@
+"""How actions take effect: each is checked against the world as it is now, applied, and noted in the log."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from paddock.engine.actions import Control, Posted, Remove, Report, SetFrame, Spawn
+from paddock.engine.events import EventLog
+from paddock.engine.frames import place_frame
+from paddock.engine.inspect import sensor_readings
+from paddock.engine.latch import apply_control, check_control, policy_inputs
+from paddock.engine.log import ActionLog
+from paddock.engine.program import FleetProgram
+from paddock.engine.roster import Roster
+from paddock.errors import PaddockError, UnknownNameError
+from paddock.world.fleet import Ints
+from paddock.world.world import World
+
+
+class Applier:
+    """Finds vehicles by name and changes them. `changed(roster)` is told after every change."""
+
+    def __init__(
+        self, world: World, roster: Roster, events: EventLog, log: ActionLog, changed: Callable[[bool], None]
+    ) -> None:
+        self.world = world
+        self.roster = roster
+        self.events = events
+        self.log = log
+        self.changed = changed
+        self.rebuilding = threading.RLock()  # held while fleets come and go, and while a vehicle is looked up
+
+    def found(self, target: str | int) -> tuple[FleetProgram, Ints]:
+        """The program and rows that a name or an id stands for. Any thread may ask."""
+        with self.rebuilding:
+            fleet, rows = self.world.find(target)
+            return self.roster.programs[fleet.name], rows
+
+    def exists(self, vehicle: str) -> bool:
+        """Whether there is still a vehicle of that name."""
+        try:
+            self.found(vehicle)
+        except UnknownNameError:
+            return False
+        return True
+
+    def checked(self, control: Control) -> Control:
+        """The same command with clean values; refused when the vehicle cannot take it."""
+        program, rows = self.found(control.target)
+        return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
+
+    def readings(self, target: str | int) -> dict[str, dict[str, Any]]:
+        """What a vehicle's or a fleet's sensors last delivered."""
+        program, rows = self.found(target)
+        one = bool(program.fleet.single or target != program.fleet.name)
+        return sensor_readings(program, rows, self.world.clock.tick, one)
+
+    def readings_if_there(self, vehicle: str) -> dict[str, dict[str, Any]]:
+        """What a claimed vehicle's sensors say; nothing for one that has left."""
+        return self.readings(vehicle) if self.exists(vehicle) else {}
+
+    def policy_inputs(self, vehicle: str, policy: str) -> dict[str, Any]:
+        """What a policy sets; nothing for a vehicle that has left."""
+        return policy_inputs(self.found(vehicle)[0], policy) if self.exists(vehicle) else {}
+
+    def report(self, kind: str, subject: str, detail: str) -> None:
+        """An event that a replay could not come to by itself: it enters the log."""
+        self.apply(Posted(self.world.clock.tick, 0, Report(kind, subject, detail), ""))
+
+    def take_up(self, posted: Posted) -> None:
+        """Apply what was posted; it was valid then, but the world may have changed since."""
+        tick = self.world.clock.tick
+        try:
+            self.apply(posted)
+        except PaddockError as error:
+            self.events.report(tick, "refused", posted.source, str(error))
+            self.log.append(replace(posted, tick=tick))
+
+    def apply(self, posted: Posted) -> str:
+        """Let an action take effect at this tick, and note it in the log; returns the name of what was spawned."""
+        tick, spawned = self.world.clock.tick, ""
+        match posted.action:
+            case Control(target, inputs):
+                program, rows = self.found(target)
+                if apply_control(program, rows, check_control(program, rows, inputs, target), tick):
+                    self.events.report(tick, "recovered", str(target), "commands are back")
+            case Spawn(entry):
+                with self.rebuilding:
+                    spawned = self.roster.spawn(entry)
+            case Remove(target):
+                with self.rebuilding:
+                    self.roster.remove(target)
+            case SetFrame():
+                place_frame(self.world, posted.action)
+            case Report(kind, subject, detail):
+                self.events.report(tick, kind, subject, detail)
+        self.log.append(replace(posted, tick=tick))
+        self.changed(not isinstance(posted.action, Control))
+        return spawned
