@@ -98,5 +98,5 @@ def rate_loop(wanted: float, rate: float, filtered: float, integral: float, feed
     P on the rate error, I as integrated outside, D on the measured rate (no kick from setpoints) behind a low-pass,
     F on the setpoint's own rate of change.
     """
-    damping = gains.rate_d * (rate - filtered) / gains.filter_time
+    damping = (gains.rate_d / gains.filter_time) * (rate - filtered)
     return gains.rate_p * (wanted - rate) + integral - damping + gains.rate_f * feed

@@ -55,7 +55,7 @@ def motors(s: State, p: Parameters, m: Mix, armed: float, dt: float) -> Motors:
     )
     power = p.power_ratio * p.thrust_max * cubes
     voltage = loaded_voltage(e, p.cells * p.cell_resistance, power)
-    top = select(armed > 0.5, voltage / (p.cells * FULL_CELL), 0.0)
+    top = select(armed > 0.5, voltage * (1.0 / (p.cells * FULL_CELL)), 0.0)
     # armed motors never stop: that is how they stay in step, and it keeps the root away from its steep end
     idle = p.motor_idle * p.motor_idle
     share = 1.0 - exp(-dt / p.motor_lag)
@@ -65,7 +65,7 @@ def motors(s: State, p: Parameters, m: Mix, armed: float, dt: float) -> Motors:
         s.motor_2 + share * (minimum(sqrt(maximum(m.motor_2, idle)), top) - s.motor_2),
         s.motor_3 + share * (minimum(sqrt(maximum(m.motor_3, idle)), top) - s.motor_3),
         s.motor_4 + share * (minimum(sqrt(maximum(m.motor_4, idle)), top) - s.motor_4),
-        maximum(s.charge - current * dt / (3.6 * p.capacity), -0.02),
+        maximum(s.charge - current * (dt / (3.6 * p.capacity)), -0.02),
         voltage,
     )
 
@@ -76,9 +76,10 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     f3, f4 = p.thrust_max * n.motor_3 * n.motor_3, p.thrust_max * n.motor_4 * n.motor_4
     lever = 0.7071067811865476 * p.arm
     # each rate uses those already advanced: with the old ones a tumbling body would gain energy
-    wx = s.wx + dt * (lever * (f2 + f3 - f1 - f4) + (p.inertia_y - p.inertia_z) * s.wy * s.wz) / p.inertia_x
-    wy = s.wy + dt * (lever * (f2 + f4 - f1 - f3) + (p.inertia_z - p.inertia_x) * s.wz * wx) / p.inertia_y
-    wz = s.wz + dt * (p.torque_ratio * (f3 + f4 - f1 - f2) + (p.inertia_x - p.inertia_y) * wx * wy) / p.inertia_z
+    per_x, per_y, per_z = dt / p.inertia_x, dt / p.inertia_y, dt / p.inertia_z
+    wx = s.wx + per_x * (lever * (f2 + f3 - f1 - f4) + (p.inertia_y - p.inertia_z) * s.wy * s.wz)
+    wy = s.wy + per_y * (lever * (f2 + f4 - f1 - f3) + (p.inertia_z - p.inertia_x) * s.wz * wx)
+    wz = s.wz + per_z * (p.torque_ratio * (f3 + f4 - f1 - f2) + (p.inertia_x - p.inertia_y) * wx * wy)
     qx, qy, qz, qw = turned(s, wx, wy, wz, dt)
     near = p.prop_radius / (4.0 * maximum(s.z - w.ground_z, 0.5 * p.prop_radius))
     lift = (f1 + f2 + f3 + f4) / (p.mass * (1.0 - minimum(p.ground_effect * near * near, 0.5)))

@@ -148,7 +148,7 @@ def wanted_rates(s: State, u: Command, p: Parameters, a: Axes, g: Guidance, lift
     dz = select(by_vector, lift * size, sz)
     ex, ey = tilt_error(*unrotate(s.qx, s.qy, s.qz, s.qw, dx, dy, dz))
     stick = maximum(absolute(u.roll), absolute(u.pitch))
-    blend = maximum(1.0 - stick / HORIZON_RANGE, 0.0)
+    blend = maximum(1.0 - stick * (1.0 / HORIZON_RANGE), 0.0)
     level = select(u.mode == HORIZON, blend, select(u.mode == ACRO, 0.0, 1.0))
     turn = p.yaw_p * heading_error(u.heading, a.cosine, a.sine)
     return Rates(
@@ -160,7 +160,7 @@ def wanted_rates(s: State, u: Command, p: Parameters, a: Axes, g: Guidance, lift
 
 def collective(u: Command, p: Parameters, a: Axes, lift: float) -> float:
     """Share of the full thrust: what the height loop wants, compensated for tilt, or the throttle stick."""
-    height = p.mass * lift / (4.0 * p.thrust_max * maximum(a.up, 0.5))
+    height = (p.mass / (4.0 * p.thrust_max)) * lift / maximum(a.up, 0.5)
     return select(u.mode >= ALTITUDE, height, u.throttle)
 
 
@@ -195,9 +195,9 @@ def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Rates
     lever = 0.7071067811865476 * p.arm
     m = mix(
         thrust,
-        ax * p.inertia_x / (full * lever),
-        ay * p.inertia_y / (full * lever),
-        az * p.inertia_z / (full * p.torque_ratio),
+        ax * (p.inertia_x / (full * lever)),  # in brackets: the same for all, so divided once for the whole fleet
+        ay * (p.inertia_y / (full * lever)),
+        az * (p.inertia_z / (full * p.torque_ratio)),
     )
     running = select(u.armed > 0.5, 1.0, 0.0)
     tilt_gain = running * select(m.tilt_scale < 1.0, 0.0, p.rate_i * dt)
