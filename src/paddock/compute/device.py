@@ -36,12 +36,6 @@ def find_gpu() -> Gpu:
     return Gpu(True, name.decode() if isinstance(name, bytes) else str(name))
 
 
-def gpu_message() -> str:
-    """One line about the GPU, for people."""
-    gpu = find_gpu()
-    return gpu.name if gpu.available else f"none ({gpu.reason})"
-
-
 def require_gpu() -> Gpu:
     """The GPU, or an error that says how to get one."""
     gpu = find_gpu()

@@ -41,18 +41,6 @@ def unrotate(qx: float, qy: float, qz: float, qw: float, x: float, y: float, z: 
     return rotate(-qx, -qy, -qz, qw, x, y, z)
 
 
-def multiply(
-    ax: float, ay: float, az: float, aw: float, bx: float, by: float, bz: float, bw: float
-) -> tuple[float, float, float, float]:
-    """The product of two quaternions: first b, then a."""
-    return (
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    )
-
-
 def heading(qx: float, qy: float, qz: float, qw: float) -> float:
     """The yaw of an attitude, rad, counter-clockwise from east."""
     return atan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy * qy + qz * qz))

@@ -20,7 +20,6 @@ from paddock.scenario import Sync
 from paddock.world.snapshot import Snapshot
 
 Readings = dict[str, dict[str, Any]]
-POLICIES = ("hold", "brake", "default", "pause")
 
 
 @dataclass(frozen=True)

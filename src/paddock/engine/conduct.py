@@ -65,10 +65,10 @@ class Conduct:
         if fleet.n == 0:
             return None
         targets, rows, lost = self._targets(world, poses)
+        if self.urges.shape[1] < fleet.n:
+            self.urges = np.zeros((len(self.urges), fleet.capacity))
         if self.grid is not None:
             self._gather(poses(fleet.name))
-        elif self.urges.shape[1] < fleet.n:
-            self.urges = np.zeros((len(self.urges), fleet.capacity))
         self._act(
             fleet.n,
             1,
@@ -81,8 +81,6 @@ class Conduct:
         """Let the neighbours speak."""
         assert self.grid is not None
         n = self.fleet.n
-        if self.urges.shape[1] < n:
-            self.urges = np.zeros((len(self.urges), self.fleet.capacity))
         radius = float(self.options[column_index(self.rule.options)["radius"]])
         self.grid.run(block, n, radius, self.options, self.urges)
 
