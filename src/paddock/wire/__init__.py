@@ -1,0 +1,1 @@
+"""Bytes: one pure module per format, without sockets; a decoder raises WireError and nothing else."""

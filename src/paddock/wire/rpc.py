@@ -1,0 +1,157 @@
+"""The JSON-RPC 2.0 envelope: one message per line, as it stands beside the frames on the stream's socket."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.wire.error import WireError
+from paddock.wire.strict_json import dumps, loads
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+MAX_BATCH = 1000
+"""Messages in one batch."""
+
+Id = str | int | None
+"""What ties a response to its request."""
+
+
+class RpcError(WireError):
+    """A message that is answered with an error: `failure(error.id, error.code, str(error))`."""
+
+    def __init__(self, reason: str, message: str, code: int, id: Id = None) -> None:
+        super().__init__(reason, message)
+        self.code = code
+        self.id = id
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call that wants an answer."""
+
+    id: Id
+    method: str
+    params: dict[str, Any] | list[Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A call without an answer."""
+
+    method: str
+    params: dict[str, Any] | list[Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call was refused."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to a call: a result, or an error."""
+
+    id: Id
+    result: Any = None
+    error: Failure | None = None
+
+
+Message = Request | Notification | Response
+
+
+def parse(line: bytes) -> Message | list[Message | RpcError]:
+    """One message, or the list of a batch; in a batch, what is malformed stands as the error to answer in its place."""
+    try:
+        value = loads(line)
+    except WireError as error:
+        raise RpcError(error.reason, str(error), PARSE_ERROR) from error
+    if not isinstance(value, list):
+        return _message(value)
+    if not 1 <= len(value) <= MAX_BATCH:
+        raise RpcError("count", f"a batch has 1 to {MAX_BATCH} messages, not {len(value)}", INVALID_REQUEST)
+    return [_message_or_error(item) for item in value]
+
+
+def _message_or_error(value: Any) -> Message | RpcError:
+    try:
+        return _message(value)
+    except RpcError as error:
+        return error
+
+
+def _message(value: Any) -> Message:
+    if not isinstance(value, dict):
+        raise RpcError("json", "a message is an object with 'jsonrpc' and 'method'", INVALID_REQUEST)
+    id = value.get("id")
+    if not _is_id(id):
+        raise RpcError("value", "'id' must be a text, a whole number or null", INVALID_REQUEST)
+    if value.get("jsonrpc") != "2.0":
+        raise RpcError("version", "'jsonrpc' must be \"2.0\"", INVALID_REQUEST, id)
+    return _call(value, id) if "method" in value else _response(value, id)
+
+
+def _is_id(id: Any) -> bool:
+    return id is None or (isinstance(id, str | int) and not isinstance(id, bool))
+
+
+def _call(value: dict[str, Any], id: Id) -> Request | Notification:
+    method, params = value["method"], value.get("params")
+    _only(value, {"jsonrpc", "id", "method", "params"}, id)
+    if not isinstance(method, str) or not method:
+        raise RpcError("value", "'method' must be the name of a method", INVALID_REQUEST, id)
+    if params is not None and not isinstance(params, dict | list):
+        raise RpcError("value", f"{method[:40]}: 'params' must be an object", INVALID_REQUEST, id)
+    return Request(id, method, params) if "id" in value else Notification(method, params)
+
+
+def _response(value: dict[str, Any], id: Id) -> Response:
+    _only(value, {"jsonrpc", "id", "result", "error"}, id)
+    if "id" not in value or ("result" in value) == ("error" in value):
+        raise RpcError("json", "a message has 'method', or 'id' with either 'result' or 'error'", INVALID_REQUEST, id)
+    error = value.get("error")
+    if "result" in value:
+        return Response(id, value["result"])
+    if not (isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str)):
+        raise RpcError("value", "'error' must have a whole 'code' and a text 'message'", INVALID_REQUEST, id)
+    return Response(id, error=Failure(error["code"], error["message"], error.get("data")))
+
+
+def _only(value: dict[str, Any], known: set[str], id: Id) -> None:
+    """Refuse members that the envelope does not have: most often a misspelt `params`."""
+    if extra := value.keys() - known:
+        name = min(extra)
+        raise RpcError(
+            "json", f"{name[:40]!r} is not part of a message; {', '.join(sorted(known))}", INVALID_REQUEST, id
+        )
+
+
+def request(id: Id, method: str, params: dict[str, Any] | None = None) -> bytes:
+    """The line that calls a method and wants an answer."""
+    return _line({"id": id, "method": method} | ({} if params is None else {"params": params}))
+
+
+def notification(method: str, params: dict[str, Any] | None = None) -> bytes:
+    """The line that calls a method and wants none."""
+    return _line({"method": method} | ({} if params is None else {"params": params}))
+
+
+def result(id: Id, value: Any) -> bytes:
+    """The line that answers a call."""
+    return _line({"id": id, "result": value})
+
+
+def failure(id: Id, code: int, message: str, data: Any = None) -> bytes:
+    """The line that refuses a call."""
+    return _line({"id": id, "error": {"code": code, "message": message} | ({} if data is None else {"data": data})})
+
+
+def _line(members: dict[str, Any]) -> bytes:
+    return dumps({"jsonrpc": "2.0"} | members) + b"\n"

@@ -1,0 +1,67 @@
+"""Frame 0x13: what happened, in words."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paddock.errors import InvalidValueError
+from paddock.wire.layout import Field, Part, Record
+from paddock.wire.stream.cursor import Cursor
+from paddock.wire.stream.frames import COUNT, Buffer, FrameType, Target, whole_frame
+
+EVENT = Record(
+    "events",
+    (
+        Field("number", "<u8", "", "counts the events of a run, from 1"),
+        Field("tick", "<u8", "", "when it happened"),
+        Field("kind_bytes", "u1", "B", "length of the kind"),
+        Field("subject_bytes", "u1", "B", "length of the subject"),
+        Field("detail_bytes", "<u2", "B", "length of the detail"),
+    ),
+    (
+        Part("kind", "UTF-8", "kind_bytes", "", "spawned, removed, failsafe, ..."),
+        Part("subject", "UTF-8", "subject_bytes", "", "the vehicle or fleet concerned"),
+        Part("detail", "UTF-8", "detail_bytes", "", "the rest, for people"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """One thing that happened at a tick."""
+
+    number: int
+    tick: int
+    kind: str  # up to 255 bytes of UTF-8
+    subject: str  # up to 255
+    detail: str = ""  # up to 65,535
+
+
+def encode_events(events: Iterable[EventRecord], into: Target | None = None) -> memoryview:
+    """One frame of events, in their order."""
+    records = [_record(event) for event in events]
+    return whole_frame(FrameType.EVENTS, COUNT.packer.pack(len(records)) + b"".join(records), into)
+
+
+def _record(event: EventRecord) -> bytes:
+    try:
+        texts = [text.encode() for text in (event.kind, event.subject, event.detail)]
+        return b"".join((EVENT.packer.pack(event.number, event.tick, *map(len, texts)), *texts))
+    except (struct.error, UnicodeEncodeError) as error:
+        where = f"event {event.number} ({event.kind[:40]!r})"
+        raise InvalidValueError(f"{where} does not fit its frame: {error}") from error
+
+
+def decode_events(payload: Buffer) -> tuple[EventRecord, ...]:
+    """The events of a frame."""
+    cursor = Cursor(payload, "events")
+    events = tuple(_read(cursor) for _ in range(cursor.count(EVENT.size)))
+    cursor.finish()
+    return events
+
+
+def _read(cursor: Cursor) -> EventRecord:
+    number, tick, kind, subject, detail = cursor.fields(EVENT)
+    return EventRecord(number, tick, cursor.text(kind), cursor.text(subject), cursor.text(detail))

@@ -1,0 +1,129 @@
+"""What all frames share: a header `type u8, payload length u32`, then mostly `count u32` and that many records.
+
+Encoders write into `into` where it is given (a slot of shared memory, say) and return a view of the bytes written, or
+make a buffer of their own. Decoders take the payload and return views of it: nothing is copied.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from paddock.errors import InvalidValueError
+from paddock.wire.error import WireError
+from paddock.wire.layout import Field, Record
+
+Buffer = bytes | bytearray | memoryview
+"""What a payload may be."""
+Target = bytearray | memoryview | NDArray[np.uint8]
+"""What a frame may be written into."""
+Records = NDArray[np.void]
+"""A structured array, one element per record."""
+
+
+class FrameType(IntEnum):
+    """The first byte of a frame. `[` and `{` (0x5B, 0x7B) start JSON on the same socket: they are never types."""
+
+    POSITIONS = 0x01
+    TELEMETRY = 0x02
+    DEBUG_LINES = 0x03
+    DEBUG_SPHERES = 0x04
+    TICK = 0x10
+    FPV_STATE = 0x11
+    MARKERS = 0x12
+    EVENTS = 0x13
+    COMMANDS = 0x20
+
+
+FRAME_HEADER = Record(
+    "frame header",
+    (
+        Field("type", "u1", "", "what the payload holds"),
+        Field("payload_length", "<u4", "B", "bytes that follow the header"),
+    ),
+)
+COUNT = Record("count", (Field("count", "<u4", "", "records that follow"),))
+HEADER = struct.Struct("<BI")
+COUNTED = struct.Struct("<BII")
+MAX_PAYLOAD = 2**32 - 1
+
+
+def counted_size(record: Record, count: int) -> int:
+    """Bytes of a whole frame of `count` records of a fixed size."""
+    return COUNTED.size + count * record.size
+
+
+def destination(size: int, into: Target | None) -> memoryview:
+    """`size` writable bytes: the beginning of `into`, or new ones."""
+    if size - HEADER.size > MAX_PAYLOAD:
+        raise InvalidValueError(f"a frame holds at most {MAX_PAYLOAD} bytes, not {size}")
+    if into is None:
+        return np.empty(size, np.uint8).data  # not bytearray: it would be zeroed first
+    view = into.data if isinstance(into, np.ndarray) else memoryview(into)
+    if view.readonly or not view.c_contiguous or view.nbytes < size:
+        raise InvalidValueError(f"a frame needs {size} contiguous writable bytes, not {view.nbytes} of {type(into)}")
+    return view.cast("B")[:size]
+
+
+def open_frame(kind: FrameType, size: int, into: Target | None) -> memoryview:
+    """A frame with its header in place and room for `size` bytes of payload."""
+    out = destination(HEADER.size + size, into)
+    HEADER.pack_into(out, 0, kind, size)
+    return out
+
+
+def whole_frame(kind: FrameType, payload: bytes, into: Target | None) -> memoryview:
+    """A frame around a payload that was put together elsewhere."""
+    out = open_frame(kind, len(payload), into)
+    out[HEADER.size :] = payload
+    return out
+
+
+def open_table(kind: FrameType, record: Record, count: int, into: Target | None) -> tuple[memoryview, Records]:
+    """A frame with header and count in place, and its records as an array (count,) to be filled."""
+    out = destination(counted_size(record, count), into)
+    COUNTED.pack_into(out, 0, kind, len(out) - HEADER.size, count)
+    return out, np.frombuffer(out, record.dtype, offset=COUNTED.size) if count else np.empty(0, record.dtype)
+
+
+def encode_table(kind: FrameType, record: Record, columns: Mapping[str, ArrayLike], into: Target | None) -> memoryview:
+    """A frame of records from one column for each field, (n,) or (n, k); the first tells n, scalars go to all."""
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    first = next(iter(arrays.values()))
+    out, records = open_table(kind, record, len(first) if first.ndim else 1, into)
+    for field in record.fields:
+        fill(records[field.name], arrays[field.name], f"{record.name}: {field.name}")
+    return out
+
+
+def fill(target: NDArray[Any], values: NDArray[Any], what: str) -> None:
+    """Copy a column into its place; numbers that the wire's integers cannot hold are an error, they never wrap."""
+    if target.dtype.kind in "iu" and values.dtype != target.dtype and values.size:
+        limits = np.iinfo(target.dtype)
+        if values.dtype.kind not in "iub" or values.min() < limits.min or values.max() > limits.max:
+            raise InvalidValueError(f"{what} takes whole numbers from {limits.min} to {limits.max}")
+    try:
+        target[...] = values
+    except (ValueError, TypeError) as error:
+        raise InvalidValueError(f"{what} has shape {target.shape}; {values.shape} does not fit") from error
+
+
+def decode_table(payload: Buffer, record: Record) -> Records:
+    """The records (n,) of a payload that is nothing but a count and that many records; a view, nothing is copied."""
+    count = read_count(payload, record.name)
+    expected = COUNT.size + count * record.size
+    if len(payload) != expected:
+        raise WireError("length", f"{record.name}: {count} records take {expected} bytes, got {len(payload)}")
+    return np.frombuffer(payload, record.dtype, count, COUNT.size) if count else np.empty(0, record.dtype)
+
+
+def read_count(payload: Buffer, what: str) -> int:
+    """The count at the beginning of a payload; the caller compares it with the bytes that are there."""
+    if len(payload) < COUNT.size:
+        raise WireError("length", f"{what}: a payload starts with {COUNT.size} bytes of count, got {len(payload)}")
+    return int.from_bytes(payload[: COUNT.size], "little")

@@ -1,0 +1,87 @@
+"""Frame 0x01: where every vehicle is and how it is turned, 32 bytes each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.errors import InvalidValueError
+from paddock.wire.layout import Field, Record
+from paddock.wire.stream.frames import Buffer, FrameType, Records, Target, decode_table, open_table
+
+POSITIONS = Record(
+    "positions",
+    (
+        Field("id", "<i4", "", "vehicle, 0 to 2^31 - 1"),
+        Field("position", "<f4", "m", "x, y, z in the subscriber's frame (Unreal: cm)", 3),
+        Field("orientation", "<f4", "", "quaternion x, y, z, w, body to world", 4),
+    ),
+)
+
+
+class Poses(NamedTuple):
+    """Vehicles to be told about: a fleet of a snapshot, or some of its rows."""
+
+    ids: NDArray[np.integer]  # (m,)
+    block: NDArray[np.float64]  # (7, m): x, y, z, qx, qy, qz, qw
+    rows: NDArray[np.integer] | None = None  # (n,) which of them; None: all
+
+    @property
+    def size(self) -> int:
+        """How many records they make."""
+        return len(self.ids) if self.rows is None else len(self.rows)
+
+
+class Change(NamedTuple):
+    """A linear change of frame; None where nothing changes."""
+
+    position: tuple[float, ...] | None = None  # (9,) a matrix, row by row
+    quaternion: tuple[float, ...] | None = None  # (16,)
+
+    @classmethod
+    def of(cls, position: NDArray[np.float64], quaternion: NDArray[np.float64]) -> Change:
+        """From matrices (3, 3) and (4, 4); make it once per subscription and keep it."""
+        return cls(_unless_identity(position, 3), _unless_identity(quaternion, 4))
+
+
+def _unless_identity(matrix: NDArray[np.float64], size: int) -> tuple[float, ...] | None:
+    values = np.asarray(matrix, np.float64)
+    if values.shape != (size, size):
+        raise InvalidValueError(f"a change of frame needs a matrix of {size} x {size}, got {values.shape}")
+    return None if np.array_equal(values, np.eye(size)) else tuple(values.ravel().tolist())
+
+
+NO_CHANGE = Change()
+
+
+def encode_positions(parts: Sequence[Poses], change: Change = NO_CHANGE, into: Target | None = None) -> memoryview:
+    """One frame of all the vehicles of `parts`, in their order, written into `into` or a new buffer."""
+    out, records = open_table(FrameType.POSITIONS, POSITIONS, sum(part.size for part in parts), into)
+    words = records.view(np.uint8).reshape(-1, POSITIONS.size)
+    start = 0
+    for part in parts:
+        _pack(part, change, words[start : start + part.size])
+        start += part.size
+    return out
+
+
+def _pack(part: Poses, change: Change, words: NDArray[np.uint8]) -> None:
+    """Check one part and write its records (n, 32)."""
+    from paddock.wire.compiled import pack_positions  # imports Numba, which those who only decode do without
+
+    ids, block, rows = part
+    if block.shape != (7, len(ids)):
+        raise InvalidValueError(f"positions: {len(ids)} ids need a block of (7, {len(ids)}), got {block.shape}")
+    if rows is not None and len(rows) and (rows.min() < 0 or rows.max() >= len(ids)):
+        raise InvalidValueError(f"positions: rows must be from 0 to {len(ids) - 1}")
+    seen = pack_positions(ids, block, rows, change.position, change.quaternion, words.view("<i4"), words.view("<f4"))
+    if seen >> 31:
+        raise InvalidValueError("positions: ids must be from 0 to 2^31 - 1")
+
+
+def decode_positions(payload: Buffer) -> Records:
+    """(n,) records with `id`, `position` (3,) and `orientation` (4,), a view of the payload."""
+    return decode_table(payload, POSITIONS)

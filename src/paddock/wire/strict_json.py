@@ -1,0 +1,106 @@
+"""JSON to the letter: what readers take differently (NaN, huge numbers, equal keys, lone surrogates) is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from typing import Any, NoReturn
+
+import numpy as np
+
+from paddock.errors import InvalidValueError
+from paddock.wire.error import WireError
+
+MAX_DEPTH = 32
+"""Levels of lists and objects inside one another."""
+SMALLEST, LARGEST = -(2**63), 2**64 - 1
+"""Whole numbers that fit into 64 bits, signed or not."""
+LONGEST = 20
+"""Characters of such a number."""
+
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?', re.DOTALL)  # never backtracks: an open string ends with the text
+_MANY_DIGITS = re.compile(r"\d{20}")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_STEPS = np.zeros(256, np.int32)
+_STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
+
+
+def loads(text: bytes) -> Any:
+    """The value that a JSON text stands for."""
+    if text.count(b"[") + text.count(b"{") > MAX_DEPTH:
+        _check_depth(text)
+    try:
+        value = _DECODER.decode(text.decode())
+    except UnicodeDecodeError as error:
+        raise WireError("utf8", f"not UTF-8 at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        raise WireError("json", f"not JSON: {error.msg} at character {error.pos}") from error
+    if _SURROGATE.search(text):
+        _check_surrogates(value)
+    return value
+
+
+def dumps(value: Any) -> bytes:
+    """A value as compact JSON without line breaks; NumPy arrays and numbers are taken as lists and numbers."""
+    try:
+        text = _ENCODER.encode(value)
+        data = text.encode()
+        if _MANY_DIGITS.search(text):
+            loads(data)
+    except (ValueError, TypeError, RecursionError, WireError) as error:
+        raise InvalidValueError(f"this cannot be sent as JSON: {error}") from error
+    return data
+
+
+def _plain(value: Any) -> Any:
+    """What the encoder does not know by itself."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"there is no JSON for {type(value).__name__}")
+
+
+def _check_depth(text: bytes) -> None:
+    """Refuse what nests so deep that the parser might run out of stack; brackets inside strings do not count."""
+    steps = _STEPS[np.frombuffer(_STRING.sub(b"", text), np.uint8)]
+    if steps.size and steps.cumsum().max() > MAX_DEPTH:
+        raise WireError("json", f"not JSON we read: more than {MAX_DEPTH} levels of lists and objects")
+
+
+def _check_surrogates(value: Any) -> None:
+    """Refuse text that has no UTF-8, because a pair of escapes was torn apart: it could never be sent on."""
+    try:
+        _ENCODER.encode(value).encode()
+    except UnicodeEncodeError as error:
+        raise WireError("utf8", "half of a surrogate pair is not text") from error
+
+
+def _whole(digits: str) -> int:
+    value = int(digits) if len(digits) <= LONGEST else LARGEST + 1  # int() takes quadratic time
+    if not SMALLEST <= value <= LARGEST:
+        raise WireError("value", f"whole numbers have up to 64 bits, not {digits[:24]}")
+    return value
+
+
+def _real(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise WireError("value", f"{digits[:24]} is too large for a number of 64 bits")
+    return value
+
+
+def _refused(word: str) -> NoReturn:
+    raise WireError("value", f"{word} is not JSON")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise WireError("json", f"{twice[:40]!r} stands twice in one object")
+    return members
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_whole, parse_float=_real, parse_constant=_refused)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
