@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from paddock.engine.replay import replayed
     from paddock.engine.simulation import Simulation
     from paddock.scenario import Scenario
+    from paddock.serve.share import share
+    from paddock.world.markers import Marker
     from paddock.world.snapshot import Snapshot
 
 __version__ = "0.1.0"
-__all__ = ["PaddockError", "Scenario", "Simulation", "Snapshot", "__version__", "load", "replayed"]
+__all__ = ["Marker", "PaddockError", "Scenario", "Simulation", "Snapshot", "__version__", "load", "replayed", "share"]
 
 
 def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: str = "cpu") -> Simulation:
@@ -41,10 +43,12 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: 
 def __getattr__(name: str) -> Any:
     """The everyday names, imported when they are first asked for: `import paddock` stays quick."""
     homes = {
+        "Marker": "paddock.world.markers",
         "Scenario": "paddock.scenario",
         "Simulation": "paddock.engine.simulation",
         "Snapshot": "paddock.world.snapshot",
         "replayed": "paddock.engine.replay",
+        "share": "paddock.serve.share",
     }
     if name not in homes:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

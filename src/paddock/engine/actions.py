@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 
 
 @dataclass(frozen=True)
 class Control:
-    """New values for some inputs of a vehicle (floats) or of a fleet (floats or arrays of its length)."""
+    """New values for some inputs of a vehicle (floats) or of several of a fleet (floats or arrays of that length)."""
 
-    target: str | int
+    target: str | int | NDArray[np.int64]  # a name, an id, or ids of one fleet
     inputs: Mapping[str, Any]
+    timeout: float | None = None  # simulated s until the failsafe acts; None: as the vehicle's entry says
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from typing import Any
+
+import numpy as np
 
 from paddock.engine.actions import Control, Posted, Remove, Report, SetFrame, Spawn
 from paddock.engine.events import EventLog
@@ -15,9 +18,14 @@ from paddock.engine.latch import apply_control, check_control, policy_inputs
 from paddock.engine.log import ActionLog
 from paddock.engine.program import FleetProgram
 from paddock.engine.roster import Roster
-from paddock.errors import PaddockError, UnknownNameError
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.world.fleet import Ints
 from paddock.world.world import World
+
+
+def named(program: FleetProgram, rows: Ints, target: str | int | Ints) -> str:
+    """Whom a command was for, as an event's subject."""
+    return f"{program.fleet.name} ({len(rows)} vehicles)" if isinstance(target, np.ndarray) else str(target)
 
 
 class Applier:
@@ -33,7 +41,7 @@ class Applier:
         self.changed = changed
         self.rebuilding = threading.RLock()  # held while fleets come and go, and while a vehicle is looked up
 
-    def found(self, target: str | int) -> tuple[FleetProgram, Ints]:
+    def found(self, target: str | int | Ints) -> tuple[FleetProgram, Ints]:
         """The program and rows that a name or an id stands for. Any thread may ask."""
         with self.rebuilding:
             fleet, rows = self.world.find(target)
@@ -50,6 +58,8 @@ class Applier:
     def checked(self, control: Control) -> Control:
         """The same command with clean values; refused when the vehicle cannot take it."""
         program, rows = self.found(control.target)
+        if control.timeout is not None and not 0 < control.timeout < inf:
+            raise InvalidValueError(f"the timeout of a command is a time > 0 in s, not {control.timeout!r}")
         return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
 
     def readings(self, target: str | int) -> dict[str, dict[str, Any]]:
@@ -83,10 +93,11 @@ class Applier:
         """Let an action take effect at this tick, and note it in the log; returns the name of what was spawned."""
         tick, spawned = self.world.clock.tick, ""
         match posted.action:
-            case Control(target, inputs):
+            case Control(target, inputs, timeout):
                 program, rows = self.found(target)
-                if apply_control(program, rows, check_control(program, rows, inputs, target), tick):
-                    self.events.report(tick, "recovered", str(target), "commands are back")
+                lasting = None if timeout is None else max(1, self.world.clock.ticks(timeout))
+                if apply_control(program, rows, check_control(program, rows, inputs, target), tick, lasting):
+                    self.events.report(tick, "recovered", named(program, rows, target), "commands are back")
             case Spawn(entry):
                 with self.rebuilding:
                     spawned = self.roster.spawn(entry)

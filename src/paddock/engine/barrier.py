@@ -45,6 +45,7 @@ class ControlSource:
         self.released = False
         self._check = check
         self._change = threading.Condition()
+        self.on_request: Callable[[ControlRequest], None] | None = None  # called by the ticking thread; must not wait
         self._request: ControlRequest | None = None
         self._reply: list[Control] | None = None
 
@@ -79,17 +80,26 @@ class ControlSource:
         with self._change:
             self._request, self._reply = request, None
             self._change.notify_all()
+        if self.on_request is not None:
+            self.on_request(request)
 
-    def answer(self, until: float | None, go_on: Callable[[], bool]) -> list[Control] | None:
-        """Wait for the reply until a monotonic time (None: for ever), while `go_on()` holds; closes the request."""
+    def poke(self) -> None:
+        """Have the engine look around while it waits for the reply."""
         with self._change:
-            while self._reply is None and not self.released and go_on():
+            self._change.notify_all()
+
+    def answer(
+        self, until: float | None, go_on: Callable[[], bool], meanwhile: Callable[[], None] = lambda: None
+    ) -> list[Control] | None:
+        """Wait for the reply until a monotonic time (None: for ever), while `go_on()` holds; closes the request."""
+        while True:
+            meanwhile()
+            with self._change:
                 left = 0.05 if until is None else min(0.05, until - monotonic())
-                if left <= 0:
-                    break
+                if self._reply is not None or self.released or left <= 0 or not go_on():
+                    reply, self._request, self._reply = self._reply, None, None
+                    return reply
                 self._change.wait(left)
-            reply, self._request, self._reply = self._reply, None, None
-            return reply
 
 
 class BarrierStage:
@@ -115,6 +125,7 @@ class BarrierStage:
         self.exists: Callable[[str], bool] = lambda vehicle: True
         self.readings: Callable[[str], Readings] = lambda vehicle: {}
         self.go_on: Callable[[], bool] = lambda: True
+        self.meanwhile: Callable[[], None] = lambda: None  # called while waiting for replies
         self._claiming = threading.Lock()
 
     def claim(self, name: str, vehicles: tuple[str, ...], ids: frozenset[int]) -> ControlSource:
@@ -127,6 +138,11 @@ class BarrierStage:
                     raise PaddockError(f"{source.name!r} has already claimed {taken}: a vehicle has one source")
             self.sources = [*self.sources, claimed]
         return claimed
+
+    def poke(self) -> None:
+        """Have the engine look around, should it be waiting here."""
+        for source in self.sources:
+            source.poke()
 
     def due(self, tick: int) -> int:
         """The next multiple of the period, while anyone has claimed a vehicle."""
@@ -143,7 +159,7 @@ class BarrierStage:
         for source in sources:
             self._ask(source, tick, deadline)
         for source in sources:
-            reply = source.answer(deadline, self.go_on)
+            reply = source.answer(deadline, self.go_on, self.meanwhile)
             if reply is None and not source.released:
                 reply = self._late(source, tick)
             for control in reply or ():
@@ -162,7 +178,7 @@ class BarrierStage:
         self.report("barrier_timeout", source.name, f"no reply within {self.sync.timeout:g} s: {policy}")
         if policy == "pause":  # time stands still until the source answers or is released
             self._ask(source, tick, float("inf"))
-            return source.answer(None, self.go_on)
+            return source.answer(None, self.go_on, self.meanwhile)
         if policy == "hold":
             return None
         wanted = {vehicle: self.policy_inputs(vehicle, policy) for vehicle in source.vehicles}

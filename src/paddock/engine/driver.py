@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from paddock.errors import PaddockError
+
+MOMENT = 0.005
+"""s to wait for whoever is just letting go."""
 
 
 class Driver:
@@ -14,17 +17,25 @@ class Driver:
 
     def __init__(self) -> None:
         self.closed = False
+        self.afterwards: Callable[[], None] = lambda: None  # called when the clock is let go
+        self.open_to_errands = False  # the driving thread itself may use verbs now, on behalf of others
         self._lock = threading.Lock()
         self._verb = ""
+        self._for_others = False
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def driving(self, verb: str) -> Iterator[None]:
-        """Hold the clock while a verb changes the state."""
+    def driving(self, verb: str, for_others: bool = False) -> Iterator[None]:
+        """Hold the clock while a verb changes the state; who does so `for_others` is waited for."""
         if self.closed:
             raise PaddockError(f"{verb} refused: the simulation is closed")
-        if not self._lock.acquire(blocking=False):
-            raise PaddockError(f"{verb} refused: the clock is being driven by {self._verb}")
+        if self.open_to_errands and self._thread is threading.current_thread():
+            yield
+            return
+        while not self._lock.acquire(timeout=MOMENT):
+            if not self._for_others or for_others:
+                raise PaddockError(f"{verb} refused: the clock is being driven by {self._verb}")
+        self._for_others = for_others
         self._thread = threading.current_thread()
         self._verb = f"{verb} in thread {self._thread.name!r}"
         try:
@@ -32,6 +43,12 @@ class Driver:
         finally:
             self._thread = None
             self._lock.release()
+            self.afterwards()
+
+    @property
+    def busy(self) -> bool:
+        """Whether any thread is driving right now."""
+        return self._thread is not None
 
     def elsewhere(self) -> bool:
         """Whether another thread is driving right now."""

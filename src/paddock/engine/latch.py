@@ -13,14 +13,17 @@ from paddock.world.columns import Column, Floats, checked, column_index, columns
 from paddock.world.fleet import NEVER, Ints
 
 
-def refuse_driven(program: FleetProgram, target: str | int) -> None:
+def refuse_driven(program: FleetProgram, target: str | int | Ints) -> None:
     """A vehicle with a behaviour takes no commands."""
     if program.conduct is not None:
         raise PaddockError(f"{target!r} is driven by its behaviour {program.conduct.rule.name!r}, not by commands")
 
 
-def check_control(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], target: str | int) -> dict[str, Any]:
+def check_control(
+    program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], target: str | int | Ints
+) -> dict[str, Any]:
     """The inputs as floats or arrays of the right length; nothing is applied yet."""
+    target = f"{len(rows)} vehicles of {program.fleet.name}" if isinstance(target, np.ndarray) else target
     refuse_driven(program, target)
     known = column_index(program.model.command)
     columns = columns_of(program.model.command)
@@ -34,7 +37,7 @@ def check_control(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], 
     return values
 
 
-def _checked(column: Column, value: Any, count: int, target: str | int) -> Any:
+def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -> Any:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, np.ndarray | list | tuple):
@@ -58,8 +61,13 @@ def _checked(column: Column, value: Any, count: int, target: str | int) -> Any:
     return min(max(checked(unbounded, value, "input", str(target)), column.low), column.high)
 
 
-def apply_control(program: FleetProgram, rows: Ints, values: Mapping[str, Any], tick: int) -> int:
-    """Latch the values; inputs that are not named stay. Returns how many vehicles left their failsafe by this."""
+def apply_control(
+    program: FleetProgram, rows: Ints, values: Mapping[str, Any], tick: int, lasting: int | None = None
+) -> int:
+    """Latch the values; inputs that are not named stay. Returns how many vehicles left their failsafe by this.
+
+    They expire after `lasting` ticks, without it after the fleet's timeout, if it has one.
+    """
     fleet = program.fleet
     known = column_index(program.model.command)
     whole = len(rows) == fleet.n
@@ -67,7 +75,9 @@ def apply_control(program: FleetProgram, rows: Ints, values: Mapping[str, Any], 
     for name, value in values.items():
         fleet.command[known[name], where] = value
     recovered = int(fleet.tables["failed"][where].sum())
-    fleet.tables["commanded"][where] = tick
+    lasting = program.timeout_ticks if lasting is None else lasting
+    program.may_expire |= lasting is not None
+    fleet.tables["expires"][where] = NEVER if lasting is None else tick + lasting
     fleet.tables["failed"][where] = 0
     return recovered
 
@@ -97,20 +107,17 @@ def policy_inputs(program: FleetProgram, policy: str) -> dict[str, Any]:
 def next_timeout(program: FleetProgram) -> int | None:
     """The tick at which the next vehicle of the fleet times out."""
     fleet = program.fleet
-    if program.timeout_ticks is None or fleet.n == 0:
+    if not program.may_expire or fleet.n == 0:
         return None
-    commanded = fleet.tables["commanded"][: fleet.n]
-    waiting = commanded[(commanded != NEVER) & (fleet.tables["failed"][: fleet.n] == 0)]
-    return int(waiting.min()) + program.timeout_ticks if len(waiting) else None
+    waiting = fleet.tables["expires"][: fleet.n][fleet.tables["failed"][: fleet.n] == 0]
+    return int(waiting.min()) if len(waiting) else None
 
 
 def fail_silent(program: FleetProgram, tick: int) -> Ints:
     """Apply the failsafe to vehicles whose last command is too old; returns their rows."""
     fleet = program.fleet
-    assert program.timeout_ticks is not None
-    commanded = fleet.tables["commanded"][: fleet.n]
-    silent = (commanded != NEVER) & (fleet.tables["failed"][: fleet.n] == 0)
-    rows = np.flatnonzero(silent & (commanded + program.timeout_ticks <= tick))
+    overdue = fleet.tables["expires"][: fleet.n] <= tick
+    rows = np.flatnonzero(overdue & (fleet.tables["failed"][: fleet.n] == 0))
     apply_policy(program, rows, "failsafe")
     fleet.tables["failed"][rows] = 1
     return rows

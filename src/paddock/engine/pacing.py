@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
 
-from paddock.errors import InvalidValueError
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.world.clock import Clock
 
 SLOWEST, FASTEST = 0.05, 100.0
@@ -16,6 +19,8 @@ SLICE = 0.01
 """s of wall time between looks at the clock, the pause switch and the pace."""
 LATE = 0.25
 """s of wall time by which a paced run may lag before it gives up catching up."""
+NO_END = 1 << 62
+"""A tick that no run reaches."""
 HEARTBEAT = 0.1
 """s of wall time between heartbeats."""
 
@@ -29,6 +34,15 @@ def checked_pace(pace: float) -> float:
     return float(pace)
 
 
+@dataclass
+class Grant:
+    """Ticks that whoever holds the clock lets pass."""
+
+    target: int  # the tick to reach
+    paced: bool  # at the pace of the run, and not while it is paused; otherwise as fast as possible
+    done: Future[int]  # has the tick reached
+
+
 class Pacer:
     """Turns wall time into ticks."""
 
@@ -37,10 +51,13 @@ class Pacer:
         self.advance = advance
         self._pace = checked_pace(pace)
         self._wake = threading.Condition()
+        self.running = False
         self.paused = False
+        self.held = False  # time passes only by grants
         self.stopping = False
         self.slips = 0  # times that a paced run fell behind and gave up catching up
         self._slice_ticks = 1
+        self._grants: deque[Grant] = deque()
         self.longest_slice: Callable[[], int] = lambda: 1 << 20
         self.between: Callable[[], None] = lambda: None  # called between slices, also while paused
 
@@ -53,35 +70,95 @@ class Pacer:
     def pace(self, pace: float) -> None:
         self.set(pace=checked_pace(pace))
 
-    def set(self, *, pace: float | None = None, paused: bool | None = None, stopping: bool | None = None) -> None:
+    def set(
+        self,
+        *,
+        pace: float | None = None,
+        paused: bool | None = None,
+        held: bool | None = None,
+        stopping: bool | None = None,
+    ) -> None:
         """Change the mode; a running loop notices at once."""
         with self._wake:
             self._pace = self._pace if pace is None else pace
             self.paused = self.paused if paused is None else paused
+            self.held = self.held if held is None else held
             self.stopping = self.stopping if stopping is None else stopping
             self._wake.notify_all()
 
+    def wake(self) -> None:
+        """Have a running loop look around at once."""
+        self.set()
+
+    def grant(self, ticks: int, paced: bool = False) -> Future[int]:
+        """Let a run that is held advance by so many ticks; done, with the tick reached, when it has."""
+        done: Future[int] = Future()
+        with self._wake:
+            start = self._grants[-1].target if self._grants else self.clock.tick
+            self._grants.append(Grant(start + ticks, paced, done))
+            self._wake.notify_all()
+        return done
+
+    def revoke(self, why: str) -> None:
+        """Take back what was granted and has not passed yet."""
+        with self._wake:
+            revoked, self._grants = self._grants, deque()
+        for grant in revoked:
+            grant.done.set_exception(PaddockError(f"{why} at tick {self.clock.tick}, before tick {grant.target}"))
+
     def run(self, end: int | None, heartbeat: Callable[[], None] | None) -> None:
         """Advance until the tick `end` (None: until stopped)."""
-        self.stopping = False
+        self.stopping, self.running = False, True
+        try:
+            self._run(end, heartbeat)
+        finally:
+            self.running = False
+            self.revoke("the run ended")
+
+    def _run(self, end: int | None, heartbeat: Callable[[], None] | None) -> None:
         anchor, beat = (monotonic(), self.clock.tick, self._pace), monotonic()
         while not self.stopping and (end is None or self.clock.tick < end):
             self.between()
             if heartbeat is not None and monotonic() >= beat:
                 heartbeat()
                 beat = monotonic() + HEARTBEAT
-            if self.paused or anchor[2] != self._pace:
-                self._sleep(SLICE if self.paused else 0.0)
-                anchor = (monotonic(), self.clock.tick, self._pace)
+            grant = self._open_grant()
+            limit = min(end or NO_END, grant.target if grant else NO_END)
+            if grant is not None and not grant.paced:
+                self._slice(limit)
+            elif self._standing(grant) or anchor[2] != self._pace:
+                self._sleep(SLICE if self._standing(grant) else 0.0)
+            else:
+                anchor = self._keep_pace(anchor, limit)
                 continue
-            due = self._due(anchor)
-            if due <= self.clock.tick:
-                self._sleep(self._until_next(anchor))
-                continue
-            if self._pace and (due - self.clock.tick) / (self.clock.rate * self._pace) > LATE:
-                self.slips += 1
-                anchor = (monotonic(), self.clock.tick, self._pace)
-            self._slice(due if end is None else min(due, end))
+            anchor = (monotonic(), self.clock.tick, self._pace)
+
+    def _standing(self, grant: Grant | None) -> bool:
+        """Whether time stands still."""
+        return self.paused or (self.held and grant is None)
+
+    def _open_grant(self) -> Grant | None:
+        """The first grant that is not used up."""
+        used: list[Grant] = []
+        with self._wake:
+            while self._grants and self.clock.tick >= self._grants[0].target:
+                used.append(self._grants.popleft())
+            first = self._grants[0] if self._grants else None
+        for grant in used:
+            grant.done.set_result(self.clock.tick)
+        return first
+
+    def _keep_pace(self, anchor: tuple[float, int, float], limit: int) -> tuple[float, int, float]:
+        """Advance by what is due since the anchor (wall time, tick, pace); returns the anchor to go on from."""
+        due = self._due(anchor)
+        if due <= self.clock.tick:
+            self._sleep(self._until_next(anchor))
+            return anchor
+        if self._pace and (due - self.clock.tick) / (self.clock.rate * self._pace) > LATE:
+            self.slips += 1
+            anchor = (monotonic(), self.clock.tick, self._pace)
+        self._slice(min(due, limit))
+        return anchor
 
     def _due(self, anchor: tuple[float, int, float]) -> int:
         """The tick that should have been reached by now."""

@@ -36,10 +36,13 @@ class FleetProgram:
         self.conduct: Conduct | None = None
         self.sensors: dict[str, FleetSensor] = {}
         self.timeout_ticks: int | None = None
+        self.may_expire = False  # whether any command of the fleet has an end
         self.failsafe = command_values(model, "failsafe")
         self.brake = command_values(model, "brake")
         self._motion = MOTIONS[device](model.step_spec(varying))
         self._pose = kernel(model.pose_spec(varying))
+        report = model.report_spec(varying)
+        self._report = kernel(report) if report is not None else None
         self._telemetry = [column_index(model.state)[name] for name in model.telemetry]
         self._own_block = np.zeros((len(POSE_COLUMNS), 0))
         self._own_tick = -1
@@ -56,12 +59,29 @@ class FleetProgram:
         if self.fleet.n:
             self._motion.move(self.fleet, ticks, self.parameters, environment, dt)
 
-    def write_block(self, block: Floats) -> None:
-        """Fill a snapshot's block (columns, n): pose, then telemetry."""
-        n = self.fleet.n
+    def write_block(self, block: Floats, environment: Floats, tick: int) -> None:
+        """Fill a snapshot's block (columns, n): pose, telemetry, report, what sensors have delivered by this tick."""
+        n, state = self.fleet.n, self.fleet.state
+        after_pose = len(POSE_COLUMNS)
+        after_telemetry = after_pose + len(self._telemetry)
+        after_report = after_telemetry + len(self.model.report_columns)
         if n:
-            self._pose(n, 1, self.fleet.state, *self.parameters, block)
-            block[len(POSE_COLUMNS) :] = self.fleet.state[self._telemetry, :n]
+            self._pose(n, 1, state, *self.parameters, block)
+            block[after_pose:after_telemetry] = state[self._telemetry, :n]
+            if self._report is not None:
+                report = block[after_telemetry:after_report]
+                self._report(n, 1, state, self.fleet.tables["command"], *self.parameters, environment, report)
+            self._write_readings(block[after_report:], tick)
+
+    def _write_readings(self, block: Floats, tick: int) -> None:
+        row = 0
+        for sensor in self.sensors.values():
+            sensor.arrive(tick)
+            readings = list(sensor.readings().values())
+            for k, values in enumerate(readings):
+                block[row + k] = values
+            row += len(readings) + 1
+            block[row - 1] = sensor.sample_tick
 
     def pose_block(self, tick: int) -> Floats:
         """The poses at this tick in a buffer of its own, for stages that run when no snapshot was made."""
@@ -80,7 +100,7 @@ class FleetProgram:
     def layout(self) -> FleetLayout:
         """How this fleet looks in a snapshot now."""
         fleet = self.fleet
-        columns = (*POSE_COLUMNS, *self.model.telemetry)
+        columns = (*POSE_COLUMNS, *self.model.telemetry, *self.model.report_columns, *self.reading_columns)
         return FleetLayout(
             name=fleet.name,
             kind=self.model.kind,
@@ -91,6 +111,12 @@ class FleetProgram:
             members=fleet.members.copy(),
             single=fleet.single,
         )
+
+    @property
+    def reading_columns(self) -> tuple[str, ...]:
+        """`imu.ax`, ..., `imu.sample_tick` for every sensor, in the order of a snapshot's block."""
+        names = {name: (*column_index(sensor.sensor.reading), "sample_tick") for name, sensor in self.sensors.items()}
+        return tuple(f"{sensor}.{reading}" for sensor, readings in names.items() for reading in readings)
 
     def keep(self, rows: Any) -> None:
         """Vehicles have left; these rows stay."""

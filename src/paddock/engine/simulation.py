@@ -12,12 +12,14 @@ from paddock.engine.applier import Applier
 from paddock.engine.barrier import BarrierStage, ControlSource
 from paddock.engine.build import environment_values
 from paddock.engine.driver import Driver
+from paddock.engine.errands import Errands
 from paddock.engine.events import EventLog
-from paddock.engine.frames import WORLD, transform_between
+from paddock.engine.frames import WORLD, refuse_unusable, transform_between
 from paddock.engine.inspect import inspected
 from paddock.engine.latch import refuse_driven
 from paddock.engine.log import ActionLog
 from paddock.engine.mailbox import AT_ONCE, Mailbox
+from paddock.engine.markers import MarkerBoard
 from paddock.engine.motion import MOTIONS
 from paddock.engine.pacing import Pacer
 from paddock.engine.pipeline import Pipeline
@@ -31,6 +33,7 @@ from paddock.engine.state import hashed_state, load_state, saved_state
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.scenario import Scenario, Sync
 from paddock.world.archive import digest, pack
+from paddock.world.markers import Marker
 from paddock.world.snapshot import Snapshot
 from paddock.world.transforms import Transform, TransformTree
 from paddock.world.world import World
@@ -69,7 +72,12 @@ class Simulation:
         )
         self.pacer = Pacer(self.world.clock, self.pipeline.advance, scenario.clock.pace)
         self.driver = Driver()
-        self.pacer.between = self.publisher.serve
+        self.errands = Errands(self.driver, self._rouse)
+        self.barrier.meanwhile = self.errands.serve_glances
+        self.markers = MarkerBoard(self._check_frame)  # what is shown: no part of the state
+        # told "reset" or "restore" when the run begins anew
+        self.restarted: list[Callable[[str], None]] = [self.markers.restart]
+        self.pacer.between = self._between
         self.pacer.longest_slice = lambda: self.barrier.sync.every if self.barrier.sources else 1 << 20
         self._populate()
 
@@ -122,12 +130,12 @@ class Simulation:
 
     def resume(self) -> None:
         """Go on."""
-        self.pacer.set(paused=False)
+        self.pacer.set(paused=False, held=False)
 
     @property
     def paused(self) -> bool:
         """Whether `run` is held."""
-        return self.pacer.paused
+        return self.pacer.paused or self.pacer.held
 
     def stop(self) -> None:
         """Make `run` return."""
@@ -177,7 +185,7 @@ class Simulation:
         A frame that is not `moving` stays as it is; a moving one is set again and again, and is stale when it is not.
         """
         frame = SetFrame(name, parent, list(map(float, position)), list(map(float, quaternion)), moving)
-        with self.driver.driving("set_frame()"):
+        with self.driver.driving("set_frame()"), self.applier.rebuilding:
             self.applier.apply(Posted(self.tick, 0, frame, ""))
 
     def claim(self, *vehicles: str, source: str = "client") -> ControlSource:
@@ -228,10 +236,37 @@ class Simulation:
             raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one member, e.g. {target}[0]")
         return inspected(program, int(rows[0]))
 
-    def transform(self, target: str, source: str) -> Transform:
-        """What takes points of one frame to another, now: `world`, a vehicle's name, or a frame set by `set_frame`."""
+    def transform(self, target: str, source: str, time: float | None = None) -> Transform:
+        """What takes points of one frame to another: `world`, a vehicle's name, or a frame set by `set_frame`.
+
+        Now, or at another simulation time (s) for frames that hang on the same vehicle or in the world.
+        """
         self.driver.refuse_elsewhere("transform()")
-        return transform_between(self.world, self.publisher.poses, target, source)
+        return transform_between(self.world, self.publisher.poses, target, source, time)
+
+    # markers ---------------------------------------------------------------------------------------------------------
+
+    def mark(self, *markers: Marker, source: str = "") -> None:
+        """Show markers, in place of those of the same namespace and id; all, or none if any frame is unknown or stale.
+
+        They never change the run. Any thread may call this.
+        """
+        with self.applier.rebuilding:  # wait for a reset to be over: these are markers of the new run then
+            now = self.time
+        self.markers.put(markers, now, source)
+
+    def unmark(self, namespace: str | None = None, id: int | None = None) -> None:
+        """Take a marker away, a whole namespace, or everything. Any thread may call this."""
+        if namespace is not None:
+            self.markers.remove(namespace, id)
+        elif id is not None:
+            raise InvalidValueError(f"say the namespace of marker {id!r}: unmark(namespace, {id!r})")
+        else:
+            self.markers.clear()
+
+    def show_markers(self, namespace: str, visible: bool = True) -> None:
+        """Show or hide a namespace of markers. Any thread may call this."""
+        self.markers.show(namespace, visible)
 
     # state -----------------------------------------------------------------------------------------------------------
 
@@ -252,6 +287,7 @@ class Simulation:
             self.log.restart(self.tick)
             self.publisher.forget()
             self.latch.forget()
+            self._tell_restarted("restore")
 
     def reset(self, seed: int | None = None) -> None:
         """Start the scenario again from tick 0; a seed that is given replaces the scenario's."""
@@ -272,11 +308,13 @@ class Simulation:
             for part in (self.mailbox, self.events, self.log):
                 part.clear()
             self._populate()
+            self._tell_restarted("reset")
 
     def close(self) -> None:
         """Stop whatever runs and let clients go that wait for a control request. A closed simulation cannot tick."""
         self.driver.closed = True
         self.stop()
+        self.errands.cancel()
         for source in self.barrier.sources:
             source.release()
 
@@ -296,6 +334,25 @@ class Simulation:
         self.publisher.forget()
         self.latch.forget()
         self.sense.run(self.tick)
+
+    def _between(self) -> None:
+        """What the ticking thread does for other threads between two slices of ticks."""
+        self.publisher.serve()
+        self.errands.serve()
+
+    def _rouse(self) -> None:
+        """Have the ticking thread look around, wherever it waits."""
+        self.pacer.wake()
+        self.barrier.poke()
+
+    def _check_frame(self, frame: str) -> None:
+        """Refuse a frame in which nothing can be shown. Any thread may ask."""
+        with self.applier.rebuilding:
+            refuse_unusable(self.world, frame)
+
+    def _tell_restarted(self, how: str) -> None:
+        for listener in self.restarted:
+            listener(how)
 
     def _changed(self, roster: bool) -> None:
         """An action took effect; `roster`: vehicles, frames or events, not only commands."""

@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING, Any
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, unpack
+from paddock.world.fleet import NEVER
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
 
 
 def saved_state(simulation: Simulation) -> dict[str, Any]:
+    """Everything that changes in a run, and which scenario it is."""
+    return {"scenario": scenario_digest(simulation.scenario), **_changing_state(simulation)}
+
+
+def _changing_state(simulation: Simulation) -> dict[str, Any]:
     """World, queued actions, events, sensors, and the entries from which the fleets can be built again."""
     programs = simulation.roster.programs
     for program in programs.values():
         for sensor in program.sensors.values():
             sensor.arrive(simulation.tick)  # so that it does not matter who has looked at the readings
     return {
-        "scenario": scenario_digest(simulation.scenario),
         "rate": simulation.world.clock.rate,
         "entries": {name: json.dumps(program.entry, sort_keys=True) for name, program in programs.items()},
         "world": simulation.world.save(),
@@ -37,16 +42,23 @@ def saved_state(simulation: Simulation) -> dict[str, Any]:
 def scenario_digest(scenario: Scenario) -> str:
     """Which scenario it is, whatever its seed and the order of its vehicles."""
     tree = scenario.to_dict(defaults=True)
-    tree.pop("seed", None)
+    for immaterial in ("seed", "serve", "record"):
+        tree.pop(immaterial, None)
     tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
     return digest(tree)
 
 
 def hashed_state(simulation: Simulation) -> dict[str, Any]:
     """The state without the counts of resets and roster changes: a run is the same whichever of a session it is."""
-    tree = saved_state(simulation)
-    del tree["scenario"]
+    tree = _changing_state(simulation)
     tree["world"] = {name: value for name, value in tree["world"].items() if name not in ("run", "roster")}
+    return tree
+
+
+def settled_state(simulation: Simulation) -> dict[str, Any]:
+    """The state without actions that still wait: what a replay, whose actions all wait from the start, has as well."""
+    tree = hashed_state(simulation)
+    del tree["mailbox"]
     return tree
 
 
@@ -66,6 +78,8 @@ def load_state(simulation: Simulation, blob: bytes) -> None:
     simulation.mailbox.restore(tree["mailbox"])
     simulation.events.restore(tree["events"])
     simulation.behave.lost = set(tree["lost_targets"])
+    for program in simulation.roster.programs.values():
+        program.may_expire = bool((program.fleet.tables["expires"][: program.fleet.n] < NEVER).any())
     for name, sensors in tree["sensors"].items():
         for kind, saved in sensors.items():
             simulation.roster.programs[name].sensors[kind].restore(saved)

@@ -17,8 +17,8 @@ from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.streams import stream_ids
 
 Ints = NDArray[np.int64]
-NEVER = -1
-"""Tick of the last command of a vehicle that has had none."""
+NEVER = (1 << 62) - 1
+"""Tick at which a command expires that is held for ever."""
 
 
 class Fleet:
@@ -40,7 +40,7 @@ class Fleet:
             "ids": np.zeros(self.capacity, np.int64),
             "members": np.zeros(self.capacity, np.int64),
             "streams": np.zeros(self.capacity, np.int64),
-            "commanded": np.full(self.capacity, NEVER, np.int64),
+            "expires": np.full(self.capacity, NEVER, np.int64),
             "failed": np.zeros(self.capacity, np.int64),
         }
 
@@ -93,7 +93,7 @@ class Fleet:
         self.tables["ids"][rows] = ids
         self.tables["members"][rows] = members
         self.tables["streams"][rows] = stream_ids(self.name, members)
-        self.tables["commanded"][rows] = NEVER
+        self.tables["expires"][rows] = NEVER
         self.tables["failed"][rows] = 0
         return rows
 

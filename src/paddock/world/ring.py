@@ -37,6 +37,7 @@ from paddock.world.snapshot import Snapshot
 HEAD, SLOT_HEAD, U32 = Segment.HEAD, 64, 0xFFFFFFFF
 WORD_SLOTS, WORD_STRIDE, WORD_FIRST, WORD_LAYOUT, WORD_LATEST, WORD_RETIRED = range(4, 10)
 ATTEMPTS = 10_000  # copies tried before a reader admits that the writer is too fast for it
+ROOMY, MOST_SLOTS = 64 << 20, 256  # bytes and slots of a ring that chooses their number itself
 POLL = 0.0002  # s between two looks at the ring while waiting
 LIFE_CHECK = 0.1  # s between two looks at whether a silent writer still lives
 
@@ -54,9 +55,12 @@ class OverwrittenError(PaddockError):
 class RingWriter:
     """Publishes snapshots under a name; without one, under a fresh one."""
 
-    def __init__(self, name: str | None = None, slots: int = 4) -> None:
-        """Claim the name; a reader has `slots` - 1 publications of time to copy a snapshot."""
-        if slots < 2:
+    def __init__(self, name: str | None = None, slots: int | None = 4) -> None:
+        """Claim the name; a reader has `slots` - 1 publications of time to copy a snapshot.
+
+        None gives small snapshots more slots than large ones, for readers that want every one of them.
+        """
+        if slots is not None and slots < 2:
             raise InvalidValueError(f"a ring needs at least 2 slots, not {slots}")
         self.name = secrets.token_hex(4) if name is None else name
         self.sequence = 0
@@ -100,7 +104,8 @@ class RingWriter:
             self._generation += 1
             path = data_path(self.name, self._generation)
             Segment.discard(path)  # left by a writer that crashed
-            self._segments.append(_create_data(path, layout, self._slots, control, self._generation))
+            slots = self._slots or min(max(ROOMY // max(layout.nbytes, 1), 4), MOST_SLOTS)
+            self._segments.append(_create_data(path, layout, slots, control, self._generation))
             self._data = _Data(self._segments[-1])
         self._layout = layout
         return self._data
@@ -151,6 +156,28 @@ class RingReader:
                 return None
             sleep(POLL)
         return snapshot
+
+    @property
+    def newest(self) -> int:
+        """The sequence number of the newest snapshot; 0 before the first."""
+        data = self._current()
+        return data.latest if data else 0
+
+    def peek(self, sequence: int) -> Snapshot | None:
+        """A certain snapshot in the ring's own memory, not copied; None if it is no longer (or not yet) there.
+
+        Whatever is made of it counts only if `holds(sequence)` is still true afterwards. Sets `wall_time`.
+        """
+        data = self._current()
+        found = data.read(sequence, None) if data else None
+        if found is None:
+            return None
+        self.wall_time = found[0]
+        return found[1]
+
+    def holds(self, sequence: int) -> bool:
+        """Whether a snapshot that was peeked at has not been overwritten since."""
+        return self._data is not None and self._data.holds(sequence)
 
     @contextmanager
     def view(self) -> Iterator[Snapshot]:
@@ -252,11 +279,11 @@ class _Data:
         """Put a snapshot into its slot."""
         slot = sequence % self.slots
         self.locks[slot] = 2 * sequence + 1
-        _fence()
+        fence()
         meta = (snapshot.tick, snapshot.time, wall_clock(), snapshot.run & U32, snapshot.roster & U32)
         _META.pack_into(self._segment.memory, self._first + slot * self._stride + 8, *meta)
         np.copyto(self.payloads[slot], snapshot.buffer)
-        _fence()
+        fence()
         self.locks[slot] = 2 * sequence
         self.words[WORD_LATEST] = sequence
 
@@ -285,7 +312,7 @@ def _create_data(path: str, layout: Layout, slots: int, control: Words, generati
     return segment
 
 
-def _fence() -> None:
+def fence() -> None:
     """Taking a lock is an atomic read-modify-write: on x86-64 no store moves across it."""
     with Lock():
         pass

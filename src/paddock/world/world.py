@@ -10,6 +10,7 @@ from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.world.clock import Clock
 from paddock.world.columns import Floats
 from paddock.world.fleet import Fleet, Ints
+from paddock.world.index import IdIndex
 from paddock.world.transforms import TransformTree
 
 LARGEST_ID = 2**31 - 1
@@ -28,6 +29,8 @@ class World:
         self.used_ids: list[tuple[int, int]] = []  # ranges [first, end) given out in this run, ascending
         self.fleets: dict[str, Fleet] = {}
         self.transforms = TransformTree()
+        self._index_of: tuple[Any, ...] = ()  # what the index was made of
+        self._index = IdIndex(())
 
     def add_fleet(self, fleet: Fleet) -> None:
         """A new fleet under a name that is free."""
@@ -48,10 +51,12 @@ class World:
         self.next_id = max(self.next_id, end)
         return np.arange(start, end, dtype=np.int64)
 
-    def find(self, target: str | int) -> tuple[Fleet, Ints]:
-        """The fleet and rows that a name (`red`, `scouts`, `scouts[17]`) or an id stands for."""
+    def find(self, target: str | int | Ints) -> tuple[Fleet, Ints]:
+        """The fleet and rows that a name (`red`, `scouts`, `scouts[17]`), an id, or ids of one fleet stand for."""
+        if isinstance(target, np.ndarray):
+            return self._find_ids(target)
         if isinstance(target, int | np.integer) and not isinstance(target, bool):
-            return self._find_id(int(target))
+            return self.ids.find(int(target))
         target = str(target)  # 1.0 and True are neither names nor ids: the error shall say so
         fleet = self.fleets.get(target)
         if fleet is not None:
@@ -65,12 +70,19 @@ class World:
             raise UnknownNameError(f"fleet {name!r} has no member {rest[:-1]}")
         raise unknown_name("vehicle", target, self.fleets)
 
-    def _find_id(self, number: int) -> tuple[Fleet, Ints]:
-        for fleet in self.fleets.values():
-            rows = np.flatnonzero(fleet.ids == number)
-            if len(rows):
-                return fleet, rows
-        raise UnknownNameError(f"no vehicle has the id {number}")
+    def _find_ids(self, ids: Ints) -> tuple[Fleet, Ints]:
+        parts = self.ids.split(ids)
+        if len(parts) != 1:
+            raise PaddockError(f"a command is for vehicles of one fleet, these are of {len(parts)}")
+        return parts[0][0], parts[0][1]
+
+    @property
+    def ids(self) -> IdIndex:
+        """Vehicles by id; made anew when vehicles have come or gone."""
+        state = (self.roster, self.run, tuple((fleet, fleet.n, fleet.next_member) for fleet in self.fleets.values()))
+        if state != self._index_of:
+            self._index_of, self._index = state, IdIndex(tuple(self.fleets.values()))
+        return self._index
 
     @property
     def vehicles(self) -> int:

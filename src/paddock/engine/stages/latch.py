@@ -43,7 +43,7 @@ class LatchStage:
         for posted in self.mailbox.due(tick):
             self.apply(posted)
         for program in self.programs.values():
-            if program.timeout_ticks is not None:
+            if program.may_expire:
                 for row in fail_silent(program, tick):
                     self.events.report(tick, "failsafe", program.fleet.vehicle_name(row), "no command in time")
         self.forget()

@@ -62,7 +62,7 @@ class PublishStage:
         self._latest = None  # hand its buffer back before taking one
         blocks, finish = self.writer.begin(self.layout(), tick, self.world.clock.time, self.world.run)
         for program, block in zip(self.programs.values(), blocks, strict=True):
-            program.write_block(block)
+            program.write_block(block, self.world.environment, tick)
             self._check_finite(program, block)
         self._latest = self._published = finish()
         return self._latest
@@ -103,12 +103,15 @@ class PublishStage:
     def poses(self, fleet: str) -> Floats:
         """A fleet's poses now: from this tick's snapshot if there is one, otherwise worked out."""
         tick = self.world.clock.tick
-        if self.period is not None and tick % self.period == 0:
-            self.snapshot()  # due anyway, and then no second buffer is needed
+        if self.period is not None and tick % self.period == 0 and not self._sensors():
+            self.snapshot()  # due anyway, and then no second buffer is needed; but it shows what sensors have measured
         latest = self._latest
         if latest is not None and latest.tick == tick and latest.roster == self.world.roster:
             return latest.fleet(fleet).block
         return self.programs[fleet].pose_block(tick)
+
+    def _sensors(self) -> bool:
+        return any(program.sensors for program in self.programs.values())
 
     def forget(self) -> None:
         """The state was changed other than by a tick."""
