@@ -7,6 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from paddock.cli.options import Flag, RunOptions
+from paddock.cli.serving import ServeOptions
 
 DEFAULT = "swarm"
 
@@ -17,6 +18,7 @@ def demo(
     *,
     list_: Annotated[Flag, Parameter(name="--list")] = False,
     options: RunOptions | None = None,
+    serve: ServeOptions | None = None,
 ) -> int:
     """Run a demo that comes with Paddock.
 
@@ -34,7 +36,7 @@ def demo(
     scenario = load_scenario(demo_path(name))
     from paddock.cli.session import conduct
 
-    return conduct(scenario, options or RunOptions())
+    return conduct(scenario, options or RunOptions(), serve)
 
 
 def print_demos() -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from paddock.cli.options import RunOptions
+from paddock.cli.serving import ServeOptions
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def run(
     command: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
     rate: float | None = None,
     options: RunOptions | None = None,
+    serve: ServeOptions | None = None,
 ) -> int:
     """Run a scenario file, or a single vehicle described by flags.
 
@@ -70,9 +72,9 @@ def run(
     from paddock.scenario import load_scenario
 
     if scenario is not None:
-        return conduct(load_scenario(scenario), options or RunOptions())
+        return conduct(load_scenario(scenario), options or RunOptions(), serve)
     try:
-        return conduct(single(str(model), given), options or RunOptions())
+        return conduct(single(str(model), given), options or RunOptions(), serve)
     except PaddockError as error:
         raise PaddockError(as_flags(str(error))) from None
 

@@ -7,16 +7,17 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.options import RunOptions
+from paddock.cli.serving import ServeOptions, serving
 from paddock.cli.summary import Tally, summary_lines
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
-    from paddock.scenario import Scenario
+    from paddock.scenario import Scenario, Serve
 
 WARM_UP = 0.25
 """s of simulated time in which stages run for the first time and their kernels are loaded or compiled."""
@@ -24,14 +25,15 @@ LINE_EVERY = 1.0
 """s of wall time between the lines that stand for the view where there is no terminal."""
 
 
-def conduct(scenario: Scenario, options: RunOptions) -> int:
+def conduct(scenario: Scenario, options: RunOptions, serve: ServeOptions | None = None) -> int:
     """Run a scenario as the options say, tell what it amounted to, and return the exit code."""
     options.check()
     if options.seed is not None:
         scenario = scenario.model_copy(update={"seed": options.seed})
+    served = (serve or ServeOptions()).over(scenario.serve)
     with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
-        sim, tally = _started(scenario, options)
-    with sim, _signals(sim) as caught:
+        sim, tally = _started(scenario, options, served is not None)
+    with sim, _signals(sim) as caught, _serving(sim, served):
         run = _runner(options)
         tally.begin()
         run(sim, tally, options.seconds, lambda: bool(caught))
@@ -40,14 +42,22 @@ def conduct(scenario: Scenario, options: RunOptions) -> int:
     return 128 + caught[0] if caught else 0
 
 
-def _started(scenario: Scenario, options: RunOptions) -> tuple[Simulation, Tally]:
+def _serving(sim: Simulation, options: Serve | None) -> AbstractContextManager[None]:
+    if options is None:
+        return nullcontext()
+    from paddock.serve.live import LiveSource
+
+    return serving(LiveSource(sim, options.lock), options)
+
+
+def _started(scenario: Scenario, options: RunOptions, served: bool) -> tuple[Simulation, Tally]:
     """The simulation when it has got going: after its first tick, and all stages have run."""
     from paddock.compute.threads import limit_threads
     from paddock.engine.simulation import Simulation
 
     limit_threads(options.threads)
     sim = Simulation(scenario, options.device)
-    if options.pace is not None or options.quiet:
+    if options.pace is not None or (options.quiet and not served):
         sim.pace = options.pace or 0.0
     tally = Tally(sim)
     clock = sim.world.clock

@@ -9,6 +9,7 @@ from paddock.scenario.choice import BehaviourChoice, SensorChoice
 from paddock.scenario.marks import ScenarioError
 from paddock.scenario.model import Scenario
 from paddock.scenario.schema import scenario_schema
+from paddock.scenario.serve import Serve
 from paddock.scenario.sections import Clock, Every, Sync, World
 from paddock.scenario.source import load_scenario
 from paddock.scenario.spawn import Spawn
@@ -24,6 +25,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "SensorChoice",
+    "Serve",
     "Spawn",
     "Sync",
     "VehicleEntry",

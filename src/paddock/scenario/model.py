@@ -9,6 +9,7 @@ from pydantic import Field, PrivateAttr, field_validator
 from paddock.scenario.base import Section, Text, Whole
 from paddock.scenario.marks import Marks, Step
 from paddock.scenario.sections import Clock, Every, World
+from paddock.scenario.serve import Serve
 from paddock.scenario.unique import check_ids, check_names, with_names
 from paddock.scenario.vehicle import VehicleEntry
 
@@ -25,6 +26,7 @@ class Scenario(Section):
     world: World = Field(default=World(), description="Ground, air, gravity, and where the world lies on Earth.")
     vehicles: tuple[VehicleEntry, ...] = Field(description="Vehicles and fleets; the list may be empty.")
     every: Every = Field(default=Every(), description="How often stages of the tick run.")
+    serve: Serve | None = Field(default=None, description="Endpoints for watching and driving from outside.")
     _marks: Marks = PrivateAttr(default_factory=Marks)
 
     @field_validator("vehicles", mode="after")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddock.scenario.model import Scenario
+from paddock.scenario.serve import ENDPOINTS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -16,6 +17,9 @@ def scenario_schema() -> dict[str, Any]:
     parts["Clock"]["not"] = {"required": ["rate", "dt"]}
     parts["VehicleEntry"]["not"] = {"required": ["driver", "behaviour"]}
     parts["Spawn"] |= {"minProperties": 1, "maxProperties": 1}
+    for name in ENDPOINTS:  # instead of the mapping, its port, its name, or just true
+        short = {"type": "string"} if name == "shm" else {"type": "integer"}
+        parts["Serve"]["properties"][name]["anyOf"] += [short, {"const": True}]
     for part, key in (("Clock", "dt"), ("VehicleEntry", "name")):  # they follow from other fields
         del parts[part]["properties"][key]["default"]
     return {"$schema": DIALECT, **schema, "title": "Paddock scenario"}

@@ -1,0 +1,10 @@
+"""The hub process: `python -m paddock.serve LINK DOORBELL`, started by a simulation and never by hand."""
+
+from __future__ import annotations
+
+import sys
+
+from paddock.serve.hub import main
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

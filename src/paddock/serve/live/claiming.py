@@ -1,0 +1,62 @@
+"""Synchronous control: clients that are asked for commands, and waited for."""
+
+from __future__ import annotations
+
+from math import isinf
+from time import monotonic
+from typing import Any
+
+from paddock.engine.barrier import ControlRequest
+from paddock.errors import PaddockError
+from paddock.serve.live.group import Group
+from paddock.serve.operations import operation
+from paddock.serve.views import vehicle_tree
+
+
+class Claiming(Group):
+    """A client has one claim at a time."""
+
+    @operation
+    def claim(self, client: str, vehicles: list[str]) -> dict[str, Any]:
+        """Be asked for these vehicles' commands at the barrier, instead of those claimed before."""
+        self._let_go(client)
+        claim = self.sim.claim(*vehicles, source=client)
+        claim.on_request = lambda request: self._ask(client, request)
+        self.stage.claims[client] = claim
+        sync = self.sim.barrier.sync
+        return {"every": sync.every, "timeout": sync.timeout, "on_timeout": sync.on_timeout}
+
+    @operation
+    def release(self, client: str) -> None:
+        """Be asked no more."""
+        if not self._let_go(client):
+            raise PaddockError("release: this client has claimed nothing")
+
+    @operation
+    def control(self, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> int:
+        """Answer the request of a tick; returns that tick."""
+        claim = self.stage.claims.get(client)
+        if claim is None:
+            raise PaddockError("a control answers a request: claim vehicles first")
+        claim.reply(tick, commands)
+        self.stage.commands += len(commands)
+        return tick
+
+    def _let_go(self, client: str) -> bool:
+        claim = self.stage.claims.pop(client, None)
+        if claim is not None:
+            claim.release()
+        return claim is not None
+
+    def _ask(self, client: str, request: ControlRequest) -> None:
+        """Runs in the thread that ticks, which then waits for the reply."""
+        snapshot = request.snapshot
+        content = {
+            "client": client,
+            "tick": request.tick,
+            "time": self.sim.time,
+            "run": snapshot.run,
+            "deadline": None if isinf(request.deadline) else request.deadline - monotonic(),
+            "vehicles": [vehicle_tree(snapshot[name]) for name in request.vehicles if name in snapshot],
+        }
+        self.stage.push("control_request", content)

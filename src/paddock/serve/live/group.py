@@ -1,0 +1,47 @@
+"""What all groups of operations share: the simulation, and work for the thread that ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from paddock.engine.barrier import ControlSource
+from paddock.engine.simulation import Simulation
+from paddock.serve.owner import ClockOwner
+from paddock.serve.source import Push
+from paddock.world.snapshot import Snapshot
+
+
+@dataclass
+class Stage:
+    """The simulation and who has what of it."""
+
+    sim: Simulation
+    owner: ClockOwner
+    claims: dict[str, ControlSource] = field(default_factory=dict)  # client -> its claim
+    commands: int = 0  # taken
+    push: Push = lambda kind, content: None
+    publish: Callable[[Snapshot], None] = lambda snapshot: None
+    attend: Callable[[], None] = lambda: None  # see to errands, should nobody drive
+
+    def glance(self, work: Callable[[], Any]) -> Future[Any]:
+        """Look at the state between two ticks, or while a client is waited for."""
+        done = self.sim.errands.leave(work, glance=True)
+        self.attend()
+        return done
+
+    def errand(self, work: Callable[[], Any]) -> Future[Any]:
+        """Change the state between two ticks."""
+        done = self.sim.errands.leave(work)
+        self.attend()
+        return done
+
+
+class Group:
+    """Operations: `method(self, client, **arguments)` marked with @operation."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.sim = stage.sim

@@ -1,0 +1,94 @@
+"""Operations that only look."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import asdict
+from typing import Any
+
+from paddock import __version__
+from paddock.serve.live.group import Group
+from paddock.serve.operations import operation
+from paddock.serve.views import fleet_trees, vehicle_tree
+
+
+class Looking(Group):
+    """Answered between two ticks, from the state as it is then."""
+
+    @operation
+    def ping(self, client: str) -> dict[str, Any]:
+        """Whether it is there."""
+        return {"version": __version__}
+
+    @operation
+    def metadata(self, client: str) -> Future[Any]:
+        """What is being simulated: scenario, clock, seed, fleets with their inputs."""
+        return self.stage.glance(self._metadata)
+
+    def _metadata(self) -> dict[str, Any]:
+        sim = self.sim
+        scenario = sim.scenario.to_dict()
+        scenario.pop("serve", None)  # its token is not everybody's business
+        return {
+            "name": sim.scenario.name,
+            "description": sim.scenario.description,
+            "seed": sim.world.seed,
+            "rate": sim.world.clock.rate,
+            "pace": sim.pace,
+            "paused": sim.paused,
+            "run": sim.world.run,
+            "version": __version__,
+            "owner": self.stage.owner.client,
+            "scenario": scenario,
+            "fleets": fleet_trees(sim),
+        }
+
+    @operation
+    def snapshot(self, client: str) -> Future[Any]:
+        """Put the present state before every endpoint; returns its tick."""
+        return self.stage.glance(self._publish)
+
+    def _publish(self) -> dict[str, Any]:
+        snapshot = self.sim.publisher.snapshot()
+        self.stage.publish(snapshot)
+        return {"tick": snapshot.tick, "run": snapshot.run, "roster": snapshot.roster}
+
+    @operation
+    def state(self, client: str, vehicle: str | int) -> Future[Any]:
+        """One vehicle's public columns."""
+        return self.stage.glance(lambda: vehicle_tree(self.sim.publisher.snapshot()[vehicle]))
+
+    @operation
+    def sensors(self, client: str, target: str | int) -> Future[Any]:
+        """What sensors last delivered."""
+        return self.stage.glance(lambda: self.sim.sensors(target))
+
+    @operation
+    def inspect(self, client: str, target: str | int) -> Future[Any]:
+        """Every column of a vehicle."""
+        return self.stage.glance(lambda: self.sim.inspect(target))
+
+    @operation
+    def transform(self, client: str, target: str, source: str) -> Future[Any]:
+        """What takes points of one frame to another."""
+
+        def work() -> dict[str, Any]:
+            found = self.sim.transform(target, source)
+            return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
+
+        return self.stage.glance(work)
+
+    @operation
+    def state_hash(self, client: str) -> Future[Any]:
+        """Digest of the complete state."""
+        return self.stage.glance(self.sim.state_hash)
+
+    @operation
+    def save(self, client: str) -> Future[Any]:
+        """The complete state."""
+        return self.stage.glance(self.sim.save)
+
+    @operation
+    def events(self, client: str, since: int = 0) -> Future[Any]:
+        """Events after a number."""
+        return self.stage.glance(lambda: [asdict(event) for event in self.sim.events.since(since)])

@@ -1,0 +1,140 @@
+"""The simulation as a source: its operations, and what it tells."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import asdict
+from typing import Any
+
+from paddock.engine.actions import Posted, SetFrame
+from paddock.engine.events import Event
+from paddock.engine.markers import MarkerChange
+from paddock.engine.simulation import Simulation
+from paddock.errors import PaddockError
+from paddock.serve.figures import simulation_figures
+from paddock.serve.live.changing import Changing
+from paddock.serve.live.claiming import Claiming
+from paddock.serve.live.group import Stage
+from paddock.serve.live.looking import Looking
+from paddock.serve.live.showing import Showing
+from paddock.serve.live.timing import Timing
+from paddock.serve.marking import change_tree, placed_tree
+from paddock.serve.operations import Operations
+from paddock.serve.owner import ClockOwner
+from paddock.serve.source import Push
+from paddock.world.snapshot import Snapshot
+
+GROUPS = (Looking, Timing, Changing, Showing, Claiming)
+
+
+class LiveSource:
+    """A simulation that some thread drives, or that nobody drives at the moment."""
+
+    def __init__(self, sim: Simulation, locked: bool = False) -> None:
+        """`locked` keeps the clock from clients."""
+        self.sim = sim
+        self.rate = sim.world.clock.rate
+        self.stage = Stage(sim, ClockOwner(locked))
+        self.operations = Operations([group(self.stage) for group in GROUPS])
+        self.refused = 0  # operations that could not be done
+        self._asked = threading.Event()
+        self._closing = False
+        self._worker = threading.Thread(target=self._attend, name="paddock-requests", daemon=True)
+
+    @property
+    def tick(self) -> int:
+        """Where the simulation stands."""
+        return self.sim.tick
+
+    @property
+    def time(self) -> float:
+        """Simulated s."""
+        return self.sim.time
+
+    def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
+        """Have snapshots shown, every so many ticks."""
+        return self.sim.watch(watcher, every)
+
+    def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
+        """Begin to tell what happens."""
+        self.stage.push, self.stage.publish, self.stage.attend = push, publish, self._asked.set
+        for listeners, listener in self._listening():
+            listeners.append(listener)
+        self._worker.start()
+
+    def detach(self) -> None:
+        """End that; nobody owns or claims anything any more."""
+        for listeners, listener in self._listening():
+            listeners.remove(listener)
+        for client in [*self.stage.claims, self.stage.owner.client or ""]:
+            self.gone(client)
+        self._closing = True
+        self._asked.set()
+        if self._worker.is_alive():
+            self._worker.join()
+
+    def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
+        """Do something for a client."""
+        try:
+            return self.operations.call(operation, client, arguments)
+        except PaddockError:
+            self.refused += 1
+            raise
+
+    def gone(self, client: str) -> None:
+        """A client has left: whatever it held goes on without it."""
+        claim = self.stage.claims.pop(client, None)
+        if claim is not None:
+            claim.release()
+        if self.stage.owner.release(client):
+            self.sim.pacer.revoke(f"{client} has left")
+            self.sim.resume()
+
+    def announce(self) -> list[tuple[str, dict[str, Any]]]:
+        """The markers and frames that are there."""
+        board = self.sim.markers
+        hidden = [name for name, visible in board.namespaces().items() if not visible]
+        return [
+            ("markers", {"put": list(map(placed_tree, board.alive(self.sim.time, hidden=True)))}),
+            ("hidden", {"namespaces": hidden}),
+            ("frames", {"tree": self.sim.world.transforms.save()}),
+        ]
+
+    def figures(self) -> dict[str, Any]:
+        """Numbers about the run."""
+        stage = self.stage
+        own = {"commands": stage.commands, "refused": self.refused, "claims": len(stage.claims)}
+        return {**simulation_figures(self.sim), **own, "owner": stage.owner.client or ""}
+
+    def _listening(self) -> list[tuple[list[Any], Any]]:
+        sim = self.sim
+        return [
+            (sim.events.listeners, self._on_event),
+            (sim.log.listeners, self._on_action),
+            (sim.restarted, self._on_restart),
+            (sim.markers.listeners, self._on_markers),
+        ]
+
+    def _attend(self) -> None:
+        """Do what is asked while nobody drives the simulation."""
+        while not self._closing:
+            self._asked.wait()
+            self._asked.clear()
+            self.sim.errands.serve_idle()
+
+    def _on_event(self, event: Event) -> None:
+        self.stage.push("event", asdict(event))
+
+    def _on_action(self, posted: Posted) -> None:
+        if isinstance(posted.action, SetFrame):
+            self.stage.push("frames", {"tree": self.sim.world.transforms.save()})
+
+    def _on_restart(self, how: str) -> None:
+        self.stage.push("restart", {"how": how, "run": self.sim.world.run, "tick": self.sim.tick})
+        self.stage.push("frames", {"tree": self.sim.world.transforms.save()})
+        self.stage.publish(self.sim.publisher.snapshot())
+
+    def _on_markers(self, change: MarkerChange) -> None:
+        self.stage.push("markers", change_tree(change))

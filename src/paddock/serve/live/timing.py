@@ -1,0 +1,97 @@
+"""Operations on time: it has one owner, the first client that asks for it."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from math import isfinite
+from typing import Any
+
+from paddock.errors import InvalidValueError
+from paddock.serve.live.group import Group
+from paddock.serve.operations import operation
+
+
+class Timing(Group):
+    """Stepping, running and holding."""
+
+    @operation
+    def step(self, client: str, ticks: int = 1) -> Future[Any]:
+        """Exactly so many ticks; the client owns the clock from now on. Returns the tick reached."""
+        if isinstance(ticks, bool) or not isinstance(ticks, int) or not 0 <= ticks < 1 << 53:
+            raise InvalidValueError(f"step takes a whole number of ticks >= 0, not {ticks!r}")
+        self.stage.owner.take(client, "step")
+        pacer = self.sim.pacer
+        pacer.set(held=True)
+        return pacer.grant(ticks) if pacer.running else self.stage.errand(lambda: self._step(ticks))
+
+    @operation
+    def run(self, client: str, until: float | None = None, pace: float | None = None) -> Any | Future[Any]:
+        """Let time pass: up to a simulation time, then hold; without one, from now on. Returns the tick reached."""
+        if until is not None and (not isinstance(until, int | float) or not isfinite(until)):
+            raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
+        self.stage.owner.take(client, "run")
+        if pace is not None:
+            self.sim.pace = pace
+        if until is None:
+            self.sim.resume()
+            return self.sim.tick
+        return self._run_until(until)
+
+    def _run_until(self, until: float) -> Future[Any]:
+        pacer = self.sim.pacer
+        if not pacer.running:
+            pacer.set(held=False, paused=False)
+            return self.stage.errand(lambda: self._run(until))
+        pacer.set(held=True, paused=False)
+        return pacer.grant(max(0, self.sim.world.clock.tick_at(until) - self.sim.tick), paced=True)
+
+    @operation
+    def pause(self, client: str) -> None:
+        """Hold a run; anyone may, unless the server keeps the clock."""
+        if self.stage.owner.locked:
+            self.stage.owner.check(client, "pause")
+        self.sim.pause()
+
+    @operation
+    def resume(self, client: str) -> None:
+        """Go on."""
+        self.stage.owner.check(client, "resume")
+        self.sim.resume()
+
+    @operation
+    def pace(self, client: str, pace: float) -> None:
+        """Change the pace."""
+        self.stage.owner.check(client, "pace")
+        self.sim.pace = pace
+
+    @operation
+    def hold(self, client: str) -> None:
+        """Own the clock: time passes by `step` and `run` of this client only."""
+        self.stage.owner.take(client, "hold")
+        self.sim.pacer.set(held=True)
+
+    @operation
+    def let_go(self, client: str) -> None:
+        """Give the clock back; time goes on."""
+        if self.stage.owner.release(client):
+            self.sim.resume()
+
+    @operation
+    def reset(self, client: str, seed: int | None = None) -> Future[Any]:
+        """From tick 0 again."""
+        self.stage.owner.check(client, "reset")
+        return self.stage.errand(lambda: self.sim.reset(seed))
+
+    @operation
+    def restore(self, client: str, state: bytes) -> Future[Any]:
+        """Back to a saved state."""
+        self.stage.owner.check(client, "restore")
+        return self.stage.errand(lambda: self.sim.restore(state))
+
+    def _step(self, ticks: int) -> int:
+        self.sim.step(ticks)
+        return self.sim.tick
+
+    def _run(self, until: float) -> int:
+        self.sim.run(until)
+        return self.sim.tick

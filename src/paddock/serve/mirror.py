@@ -1,0 +1,51 @@
+"""What the hub knows of the simulation beside snapshots: markers, frames, figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddock.world.transforms import TransformTree
+
+Key = tuple[str, int]
+
+
+class Mirror:
+    """Kept up to date by what the simulation tells."""
+
+    def __init__(self) -> None:
+        self.markers: dict[Key, dict[str, Any]] = {}  # (namespace, id) -> the marker as a tree, with `expires`
+        self.hidden: set[str] = set()  # namespaces that nobody shall see
+        self.frames = TransformTree()
+        self.figures: dict[str, Any] = {}  # of the last beat
+        self.version = 0  # +1 whenever markers or frames change
+
+    def hear(self, kind: str, content: dict[str, Any]) -> None:
+        """Take up what the simulation tells."""
+        if kind == "markers":
+            self._take_markers(content)
+        elif kind == "hidden":
+            self.hidden = set(content["namespaces"])
+        elif kind == "frames":
+            self.frames.restore(content["tree"])
+        elif kind == "restart" and content["how"] == "reset":
+            self.markers.clear()
+        self.version += 1
+
+    def alive(self, time: float) -> list[dict[str, Any]]:
+        """The markers that are to be seen at a simulation time, by namespace and id."""
+        for key in [
+            key for key, tree in self.markers.items() if tree["expires"] is not None and tree["expires"] <= time
+        ]:
+            del self.markers[key]
+            self.version += 1
+        return [self.markers[key] for key in sorted(self.markers) if key[0] not in self.hidden]
+
+    def _take_markers(self, content: dict[str, Any]) -> None:
+        if "namespace" in content:
+            (self.hidden.discard if content["visible"] else self.hidden.add)(content["namespace"])
+        for namespace, number in content.get("removed", ()):
+            self.markers.pop((namespace, number), None)
+        if content.get("cleared"):
+            self.markers.clear()
+        for tree in content.get("put", ()):
+            self.markers[tree["namespace"], tree["id"]] = tree

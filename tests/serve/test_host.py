@@ -1,0 +1,177 @@
+"""The hub process: it may die, hang or be refused; the simulation goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+import paddock
+from paddock.errors import PaddockError
+from paddock.serve.host import Host
+
+CAR = {"name": "red", "model": "car.kinematic", "speed": 10.0}
+SCENARIO = {"clock": {"rate": 1000, "pace": 1.0}, "vehicles": [CAR]}
+
+
+@pytest.fixture
+def served() -> Iterator[tuple[paddock.Simulation, Host, list[str]]]:
+    """A simulation that runs in real time, served with metrics; and what was told."""
+    told: list[str] = []
+    with paddock.load(SCENARIO) as sim, paddock.share(sim, told.append, metrics={"port": 0}) as host:
+        thread = threading.Thread(target=sim.run)
+        thread.start()
+        yield sim, host, told
+        sim.stop()
+        thread.join()
+
+
+def get(host: Host, path: str, token: str = "") -> tuple[int, str]:
+    request = urllib.request.Request(f"http://127.0.0.1:{host.addresses['metrics']['port']}{path}")
+    if token:
+        request.add_header("Authorization", f"Bearer {token}")
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def eventually(true: Callable[[], bool], seconds: float = 20.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if true():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def values(page: str) -> dict[str, float]:
+    samples = [s for family in text_string_to_metric_families(page) for s in family.samples]
+    return {s.name + "".join(s.labels.values()): s.value for s in samples}
+
+
+def test_metrics_are_the_simulations_own_figures(served: tuple[paddock.Simulation, Host, list[str]]) -> None:
+    sim, host, _ = served
+    assert eventually(lambda: values(get(host, "/metrics")[1]).get("paddock_tick", 0) > 0)
+    page = values(get(host, "/metrics")[1])
+    assert page["paddock_rate"] == 1000 and page["paddock_vehicles"] == 1 and page["paddock_pace"] == 1
+    assert 0 < page["paddock_tick"] <= sim.tick
+    assert page["paddock_stage_calls_totalmove"] > 0
+    assert 0 < page["paddock_stage_seconds_totalmove"] < 60
+    assert get(host, "/healthz") == (200, "healthy\n")
+    assert eventually(lambda: get(host, "/readyz")[0] == 200)
+    assert get(host, "/nothing")[0] == 404
+
+
+def test_a_killed_hub_is_replaced_on_the_same_port_and_the_run_goes_on(
+    served: tuple[paddock.Simulation, Host, list[str]],
+) -> None:
+    sim, host, told = served
+    before, tick = host.hub_pid, sim.tick
+    os.kill(before, signal.SIGKILL)
+    assert eventually(lambda: host.restarts == 1 and host.hub_pid != before)
+    assert eventually(lambda: _answers(host))
+    assert sim.tick > tick
+    assert told == ["the hub process ended with code -9; a new one starts"]
+
+
+def test_a_hub_that_hangs_is_replaced(
+    served: tuple[paddock.Simulation, Host, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim, host, told = served
+    monkeypatch.setattr("paddock.serve.host.HANG", 1.0)
+    os.kill(host.hub_pid, signal.SIGSTOP)
+    tick = sim.tick
+    assert eventually(lambda: host.restarts == 1)
+    assert eventually(lambda: _answers(host))
+    assert sim.tick - tick > 900  # it took a second to be noticed, in which the run went on
+    assert "has not answered for 1 s" in told[0]
+
+
+def _answers(host: Host) -> bool:
+    try:
+        return get(host, "/healthz")[0] == 200
+    except OSError:
+        return False
+
+
+def test_a_port_that_is_taken_is_said_in_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, paddock.load(SCENARIO) as sim:
+        port = taken.getsockname()[1]
+        with pytest.raises(PaddockError, match=rf"metrics cannot listen on 127.0.0.1:{port}: .*in use"):
+            paddock.share(sim, metrics=port)
+
+
+def test_a_token_keeps_others_out_of_the_figures() -> None:
+    with paddock.load(SCENARIO) as sim, paddock.share(sim, metrics={"port": 0}, token="open sesame") as host:
+        assert get(host, "/metrics")[0] == 401
+        assert get(host, "/metrics", "open simsim")[0] == 401
+        assert get(host, "/metrics", "open sesame")[0] == 200
+        assert get(host, "/healthz")[0] in (200, 503)
+
+
+def test_listening_beyond_this_machine_needs_a_token_or_a_word() -> None:
+    with paddock.load(SCENARIO) as sim:
+        with pytest.raises(PaddockError, match=r"serve.bind: listening on 0.0.0.0 needs a token"):
+            paddock.share(sim, metrics={"port": 0}, bind="0.0.0.0")
+        with pytest.raises(PaddockError, match="vds1 cannot check a token"):
+            paddock.share(sim, vds1={"port": 0}, bind="0.0.0.0", token="long enough")
+        with paddock.share(sim, metrics={"port": 0}, bind="0.0.0.0", insecure=True) as host:
+            assert host.addresses["metrics"]["port"] > 0
+        with pytest.raises(PaddockError, match="say what to serve"):
+            paddock.share(sim)
+
+
+def test_garbage_at_the_metrics_port_is_counted_and_hurts_nobody(
+    served: tuple[paddock.Simulation, Host, list[str]],
+) -> None:
+    _, host, told = served
+    address = ("127.0.0.1", host.addresses["metrics"]["port"])
+    for garbage in (
+        b"\x00" * 100,
+        b"GET " + b"a" * 20_000 + b"\r\n\r\n",
+        b"POST /metrics HTTP/1.1\r\n\r\n",
+        b"\r\n\r\n",
+    ):
+        with socket.create_connection(address, 5) as connection:
+            connection.sendall(garbage)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(4096):
+                pass
+    assert get(host, "/metrics")[0] == 200
+    assert told == []
+
+
+def test_operations_are_done_while_nobody_drives() -> None:
+    with paddock.load(SCENARIO) as sim, paddock.share(sim, metrics={"port": 0}) as host:
+        stepped = host.source.operate("step", "ann", {"ticks": 5})
+        assert isinstance(stepped, Future) and stepped.result(10) == 5
+        with pytest.raises(PaddockError, match="step refused: the clock belongs to ann"):
+            host.source.operate("step", "bob", {"ticks": 1})
+        with pytest.raises(PaddockError, match="unknown operation 'stop'; did you mean 'step'"):
+            host.source.operate("stop", "ann", {})
+        host.source.gone("ann")
+        assert host.source.operate("step", "bob", {"ticks": 1}).result(10) == 6
+
+
+def test_serving_leaves_the_run_as_it_is_and_nothing_behind() -> None:
+    with paddock.load(SCENARIO) as plain:
+        plain.step(500)
+        expected = plain.state_hash()
+    threads = threading.active_count()
+    with paddock.load(SCENARIO) as sim:
+        with paddock.share(sim, metrics={"port": 0}):
+            sim.step(500)
+        assert sim.state_hash() == expected
+    assert threading.active_count() == threads
