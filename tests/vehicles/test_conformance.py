@@ -23,8 +23,8 @@ from paddock.world.pose import Environment, Pose
 def test_shipped_model_conforms(name: str) -> None:
     report = check_vehicle_model(name)
     assert isinstance(report, Report)
-    assert len(report.details) == 15
-    assert f"model '{name}': 15 checks passed" in str(report)
+    assert len(report.details) == 16
+    assert f"model '{name}': 16 checks passed" in str(report)
 
 
 def test_report_names_each_check_and_its_measurement() -> None:
@@ -142,6 +142,27 @@ def guide_with_tuple(s: State, u: Command, p: Parameters, d: Desire) -> Command:
     return (d.vx, d.vy, d.vz)  # type: ignore[return-value]
 
 
+class Speed(NamedTuple):
+    vx: Annotated[float, Column("m/s", "velocity east")]
+
+
+def report_of_speed(s: State, u: Command, p: Parameters, w: Environment) -> Speed:
+    return Speed(s.vx)
+
+
+class Share(NamedTuple):
+    share: Annotated[float, Column("", "of the speed that is asked for")]
+
+
+def report_of_share(s: State, u: Command, p: Parameters, w: Environment) -> Share:
+    huge = 1e300 * (1.0 + u.vx * u.vx) * 1e300
+    return Share(huge - huge)
+
+
+def report_of_nothing(s: State, u: Command, p: Parameters, w: Environment) -> Share:
+    return (s.vx,)  # type: ignore[return-value]
+
+
 class Unlabelled(NamedTuple):
     gain: float = 1.0
 
@@ -185,6 +206,20 @@ BROKEN: list[tuple[str, dict, str, str]] = [
     ("kind", {"kind": "plane"}, "declarations", r"unknown kind 'plane'; valid: agent, aircraft"),
     ("unit", {"parameters": Unlabelled}, "declarations", r"Unlabelled.gain has no Column with its unit"),
     ("range", {"parameters": OutOfRange}, "declarations", r"OutOfRange.gain: default 2 lies outside 0 to 1"),
+    ("half a report", {"report": report_of_speed}, "report", r"report and report_type belong together"),
+    (
+        "reported twice",
+        {"report": report_of_speed, "report_type": Speed, "telemetry": ("vx",)},
+        "report",
+        r"the report's column 'vx' is in snapshots already",
+    ),
+    ("infinite", {"report": report_of_share, "report_type": Share}, "report", r"'share' becomes nan in the report"),
+    (
+        "one report",
+        {"report": report_of_nothing, "report_type": Share},
+        "report",
+        r"report\(\) returns tuple, not the model's Share",
+    ),
     ("dt", {"dt_max": 0.0}, "declarations", r"dt_max 0 s must lie in \(0, 1\]"),
 ]
 

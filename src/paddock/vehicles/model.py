@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
-from paddock.world.columns import Column
+from paddock.world.columns import Column, column_index
 from paddock.world.pose import Environment, Pose
 
 
@@ -52,6 +52,8 @@ class VehicleModel:
     dt_max: float  # s: the longest tick for which the model is stable and its tests hold
     telemetry: tuple[str, ...] = ()  # state columns that snapshots carry beside the pose
     steady: tuple[str, ...] = ()  # commands that must not jump in the conformance check (modes, switches)
+    report: Callable[..., Any] | None = None  # (state, command, parameters, environment) -> what else snapshots carry
+    report_type: type | None = None  # the named tuple that `report` returns
     name: str = ""  # given by the registry
 
     def named(self, name: str) -> VehicleModel:
@@ -77,3 +79,21 @@ class VehicleModel:
             Rows("pose", Pose, "write"),
         )
         return KernelSpec(f"{self.name}-pose", self.pose, arguments, dtype)
+
+    @property
+    def report_columns(self) -> tuple[str, ...]:
+        """The columns of the report; none for a model without one."""
+        return () if self.report_type is None else tuple(column_index(self.report_type))
+
+    def report_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec | None:
+        """The kernel that writes a fleet's reports; None for a model without one."""
+        if self.report is None or self.report_type is None:
+            return None
+        arguments = (
+            Rows("state", self.state),
+            Rows("command", self.command),
+            Shared("parameters", self.parameters, varying),
+            Shared("environment", Environment),
+            Rows("report", self.report_type, "write"),
+        )
+        return KernelSpec(f"{self.name}-report", self.report, arguments, dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from paddock.errors import PaddockError
 from paddock.testing.report import ConformanceError, Report
-from paddock.testing.vehicles import declarations, motion, source, twins
+from paddock.testing.vehicles import declarations, motion, reports, source, twins
 from paddock.testing.vehicles.rig import Rig
 from paddock.vehicles.model import VehicleModel
 from paddock.vehicles.registry import find_model
@@ -22,6 +22,7 @@ CHECKS: dict[str, Callable[[Rig], str]] = {
     "python twin": twins.check_python,
     "numpy twin": twins.check_numpy,
     "float32 twin": twins.check_float32,
+    "report": reports.check_report,
     "threads": twins.check_threads,
     "independence": twins.check_independence,
     "substeps": twins.check_substeps,

@@ -22,7 +22,8 @@ def check_declarations(rig: Rig) -> str:
         rig.fail("the summary is empty")
     if not (model.order >= 1 and 0.0 < model.dt_max <= 1.0):
         rig.fail(f"order {model.order} must be at least 1, dt_max {model.dt_max:g} s must lie in (0, 1]")
-    for tuple_class in (model.state, model.command, model.parameters):
+    reports = () if model.report_type is None else (model.report_type,)
+    for tuple_class in (model.state, model.command, model.parameters, *reports):
         for column in columns_of(tuple_class):
             _check_column(rig, f"{tuple_class.__name__}.{column.name}", column)
     for tuple_class in (model.command, model.parameters):
@@ -60,17 +61,18 @@ def check_returns(rig: Rig) -> str:
     model, parameters, environment = rig.model, rig.parameters, rig.environment
     command = model.command(*map(float, rig.commands(1)[:, 0]))
     state = model.place(Placement(1.0, 2.0, 3.0, 0.5, 0.0), parameters, environment)
-    _demand_tuple(rig, "place", state, model.state)
-    _demand_tuple(rig, "step", model.step(state, command, parameters, environment, model.dt_max), model.state)
-    _demand_tuple(rig, "pose", model.pose(state, parameters), Pose)
+    demand_tuple(rig, "place", state, model.state)
+    demand_tuple(rig, "step", model.step(state, command, parameters, environment, model.dt_max), model.state)
+    demand_tuple(rig, "pose", model.pose(state, parameters), Pose)
     guided = model.guide(state, command, parameters, Desire(1.0, 0.0, 0.0, 10.0))
-    _demand_tuple(rig, "guide", guided, model.command)
+    demand_tuple(rig, "guide", guided, model.command)
     if not isinstance(model.energy(state, parameters, environment), float):
         rig.fail("energy() does not return a float")
     return "place, step, pose, guide and energy return what they should"
 
 
-def _demand_tuple(rig: Rig, function: str, value: Any, expected: Any) -> None:
+def demand_tuple(rig: Rig, function: str, value: Any, expected: Any) -> None:
+    """What a function returned must be such a tuple, of floats."""
     if not isinstance(value, expected):
         rig.fail(f"{function}() returns {type(value).__name__}, not the model's {expected.__name__}")
     for name, number in zip(expected._fields, value, strict=True):

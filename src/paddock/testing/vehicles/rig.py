@@ -112,9 +112,10 @@ class Rig:
             if not np.isfinite(row).all():
                 self.fail(f"column {name!r} becomes {row[~np.isfinite(row)][0]} {when}")
 
-    def demand_same_bits(self, a: Floats, b: Floats, what: str) -> None:
-        """Two fleets must be equal bit for bit; a failure names the column."""
-        for name, one, other in zip(self.model.state._fields, a, b, strict=True):  # type: ignore[attr-defined]
+    def demand_same_bits(self, a: Floats, b: Floats, what: str, names: tuple[str, ...] = ()) -> None:
+        """Two fleets must be equal bit for bit; a failure names the column (of the state, unless names are given)."""
+        fields = names or self.model.state._fields  # type: ignore[attr-defined]
+        for name, one, other in zip(fields, a, b, strict=True):
             unequal = np.flatnonzero(one.view(np.uint64) != other.view(np.uint64))
             if unequal.size:
                 k = unequal[0]

@@ -19,7 +19,7 @@ TICKS = 200
 
 def check_python(rig: Rig) -> str:
     """The plain Python functions agree with the compiled kernel bit for bit."""
-    start, commands = _drive(rig, 3)
+    start, commands = drive(rig, 3)
     for agent in range(3):
         fleet = start[:, agent : agent + 1].copy()
         state = rig.model.state(*map(float, start[:, agent]))
@@ -40,7 +40,7 @@ def _python_step(rig: Rig, state: Any, command: Floats) -> Any:
 
 def check_numpy(rig: Rig) -> str:
     """The NumPy twin agrees with the compiled kernel bit for bit, and every column is an array."""
-    fleet, commands = _drive(rig, 64)
+    fleet, commands = drive(rig, 64)
     state = rig.model.state(*fleet.copy())
     step = vectorised(rig.model.step)
     for command in commands:
@@ -57,7 +57,7 @@ def check_float32(rig: Rig) -> str:
     """The float32 twin computes in float32 throughout, and stays finite."""
     step = compiled(rig.model.step, "float32")
     shared = _single(rig.parameters), _single(rig.environment), np.float32(rig.model.dt_max)
-    start, commands = _drive(rig, 1)
+    start, commands = drive(rig, 1)
     state = _single(rig.model.state(*start[:, 0]))
     for command in commands:
         given = state, _single(rig.model.command(*command[:, 0])), *shared
@@ -92,7 +92,7 @@ def _double_lines(text: str) -> list[str]:
 
 def check_threads(rig: Rig) -> str:
     """One thread and all threads give the same bits."""
-    start, commands = _drive(rig, 2000)
+    start, commands = drive(rig, 2000)
     serial, parallel = start.copy(), start.copy()
     with _threads(1):
         rig.run(serial, commands[0], rig.model.dt_max, 50)
@@ -114,7 +114,7 @@ def _threads(count: int | None) -> Iterator[None]:
 
 def check_independence(rig: Rig) -> str:
     """An agent alone does what it does within a fleet."""
-    fleet, commands = _drive(rig, 61)
+    fleet, commands = drive(rig, 61)
     chosen = [0, 7, 60]
     alone = [np.ascontiguousarray(fleet[:, k : k + 1]) for k in chosen]
     rig.run(fleet, commands[0], rig.model.dt_max, 50)
@@ -126,7 +126,7 @@ def check_independence(rig: Rig) -> str:
 
 def check_substeps(rig: Rig) -> str:
     """Ten ticks in one launch are ten launches of one tick."""
-    together, commands = _drive(rig, 300)
+    together, commands = drive(rig, 300)
     apart = together.copy()
     rig.run(together, commands[0], rig.model.dt_max, 10)
     for _ in range(10):
@@ -135,7 +135,7 @@ def check_substeps(rig: Rig) -> str:
     return "1 x 10 and 10 x 1 ticks agree"
 
 
-def _drive(rig: Rig, n: int) -> tuple[Floats, list[Floats]]:
+def drive(rig: Rig, n: int) -> tuple[Floats, list[Floats]]:
     """A fleet at random places and speeds, and commands for each tick that change every tenth of a second."""
     state = rig.place(n, speed=rig.random.uniform(0.0, rig.typical_speed, n))
     every = max(1, round(0.1 / rig.model.dt_max))

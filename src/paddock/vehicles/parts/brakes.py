@@ -25,6 +25,11 @@ def resisting(brake: float, drive: float, direction: float, grip: float) -> floa
     return minimum(brake, maximum(0.0, grip + direction * drive))
 
 
+def holding(speed: float, push: float, resistance: float) -> float:
+    """The force (N) of a resistance (>= 0): against the motion, or what holds a standing car against a push."""
+    return select(speed == 0.0, -clamp(push, -resistance, resistance), -sign(speed) * resistance)
+
+
 def slowed(speed: float, loss: float) -> tuple[float, float]:
     """The speed after a resistance that can take `loss` (>= 0) from it, exactly 0 where it suffices, and the change."""
     change = -sign(speed) * minimum(absolute(speed), loss)

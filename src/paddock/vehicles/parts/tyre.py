@@ -40,6 +40,11 @@ def relaxed_slip(slip: float, sideways: float, rolling: float, relaxation: float
     return clamp((slip - gain * sideways) / (1.0 + gain * absolute(rolling)), -SLIP_MAX, SLIP_MAX)
 
 
+def slip_rate(slip: float, sideways: float, rolling: float, relaxation: float) -> float:
+    """The rate at which the slip changes, 1/s: what `relaxed_slip` adds per time when dt goes to nothing."""
+    return -(sideways + absolute(rolling) * slip) / relaxation
+
+
 def patch_damping_time(rolling: float, stiffness: float, relaxation: float) -> float:
     """The time (s) of slip rate to add to the slip, so that the contact patch never rings.
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import absolute, clamp, maximum, select, sign, sincos
+from paddock.compute.math import absolute, atan, clamp, maximum, select, sign, sincos
 from paddock.compute.quaternion import yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.vehicles.parts.aero import air_drag, air_speed, down_forces
-from paddock.vehicles.parts.brakes import brake_forces, resisting, slowed
+from paddock.vehicles.parts.brakes import brake_forces, holding, resisting, slowed
 from paddock.vehicles.parts.car_controls import Command
 from paddock.vehicles.parts.car_guide import guided
 from paddock.vehicles.parts.car_load import axle_loads
 from paddock.vehicles.parts.car_parameters import Parameters
+from paddock.vehicles.parts.car_report import Report
 from paddock.vehicles.parts.drivetrain import drive_force
 from paddock.vehicles.parts.steering import steered
 from paddock.vehicles.parts.tyre import (
@@ -26,6 +27,7 @@ from paddock.vehicles.parts.tyre import (
     magic_formula,
     patch_damping_time,
     relaxed_slip,
+    slip_rate,
 )
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
@@ -55,7 +57,8 @@ class State(NamedTuple):
 class Axle(NamedTuple):
     """One axle during a step, in the axes of its wheels."""
 
-    slip: float  # after the step
+    slip: float
+    load: float  # N
     drive: float  # N, forward, within friction
     resistance: float  # N >= 0, against the motion, within friction
     side: float  # N, to the left
@@ -89,49 +92,65 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 def _axles(
     s: State, u: Command, p: Parameters, w: Environment, dt: float, tilt: tuple[float, float], ux: float
 ) -> tuple[Axle, Axle]:
-    """The forces of both axles; `tilt` is sine and cosine of the road-wheel angle, `ux` the air speed forward."""
+    """Both axles after their contact patches moved for dt; `tilt` and `ux` as for `_pushing`."""
+    rolling, across_front, across_rear = _contacts(s, p, tilt)
+    slip_front = relaxed_slip(s.slip_front, across_front, rolling, p.relaxation_lateral, dt)
+    slip_rear = relaxed_slip(s.slip_rear, across_rear, s.vx, p.relaxation_lateral, dt)
+    lead_front = _damping_time(rolling, p, w) * (slip_front - s.slip_front) * (1.0 / dt)
+    lead_rear = _damping_time(s.vx, p, w) * (slip_rear - s.slip_rear) * (1.0 / dt)
+    return _pushing(s, u, p, w, ux, (slip_front, lead_front), (slip_rear, lead_rear))
+
+
+def _contacts(s: State, p: Parameters, tilt: tuple[float, float]) -> tuple[float, float, float]:
+    """Speeds (m/s) of the front contact along and across its wheel, and of the rear contact across its own."""
+    left = s.vy + p.cg_to_front * s.yaw_rate
+    rolling, sideways = s.vx * tilt[1] + left * tilt[0], left * tilt[1] - s.vx * tilt[0]
+    return rolling, sideways, s.vy - p.cg_to_rear * s.yaw_rate
+
+
+def _damping_time(rolling: float, p: Parameters, w: Environment) -> float:
+    """The time (s) of slip rate that acts like slip, at a contact's rolling speed."""
+    stiffness = p.tyre_b_lat * p.tyre_c_lat * p.tyre_d_lat * (p.tyre_mu * w.mu) * w.gravity
+    return patch_damping_time(rolling, stiffness, p.relaxation_lateral)
+
+
+def _pushing(
+    s: State,
+    u: Command,
+    p: Parameters,
+    w: Environment,
+    ux: float,
+    front: tuple[float, float],
+    rear: tuple[float, float],
+) -> tuple[Axle, Axle]:
+    """The forces of both axles, each given as its slip and what damping adds; `ux` is the air speed forward (m/s)."""
     down_front, down_rear = down_forces(ux, p, w)
     load_front, load_rear = axle_loads(s.ax, down_front, down_rear, p, w)
     drive = drive_force(u.throttle, u.gear, s.vx, p)
     brake_front, brake_rear = brake_forces(u, p)
     direction = sign(s.vx)  # 0 while the brakes hold: then the tyres keep all their side force
-    left = s.vy + p.cg_to_front * s.yaw_rate
-    rolling, sideways = s.vx * tilt[1] + left * tilt[0], left * tilt[1] - s.vx * tilt[0]
-    front = _axle(s.slip_front, rolling, sideways, direction, load_front, drive * p.drive_front, brake_front, p, w, dt)
-    sideways = s.vy - p.cg_to_rear * s.yaw_rate
-    rear = _axle(s.slip_rear, s.vx, sideways, direction, load_rear, drive * (1.0 - p.drive_front), brake_rear, p, w, dt)
-    return front, rear
+    return (
+        _axle(front[0], front[1], direction, load_front, drive * p.drive_front, brake_front, p, w),
+        _axle(rear[0], rear[1], direction, load_rear, drive * (1.0 - p.drive_front), brake_rear, p, w),
+    )
 
 
 def _axle(
-    slip_before: float,
-    rolling: float,
-    sideways: float,
-    direction: float,
-    load: float,
-    drive: float,
-    brake: float,
-    p: Parameters,
-    w: Environment,
-    dt: float,
+    slip: float, lead: float, direction: float, load: float, drive: float, brake: float, p: Parameters, w: Environment
 ) -> Axle:
-    """One axle whose contact moves at (rolling, sideways) m/s, under a load, a wanted drive and a brake force (N).
+    """One axle with a slip and its damping's lead, under a load, a wanted drive and a brake force (N).
 
     `direction` is the sign of the car's speed, against which brakes act.
     """
-    mu = p.tyre_mu * w.mu
-    limit = axle_friction(load, mu, p.tyre_load, p.tyre_load_sensitivity)
-    slip = relaxed_slip(slip_before, sideways, rolling, p.relaxation_lateral, dt)
+    limit = axle_friction(load, p.tyre_mu * w.mu, p.tyre_load, p.tyre_load_sensitivity)
     cosine = cosine_of_slip(slip)
     grip = limit * cosine
     drive = clamp(drive, -grip, grip)
     resistance = resisting(brake + p.rolling_resistance * load, drive, direction, grip)
-    stiffness = p.tyre_b_lat * p.tyre_c_lat * p.tyre_d_lat * mu * w.gravity
-    lead = patch_damping_time(rolling, stiffness, p.relaxation_lateral) * (slip - slip_before) * (1.0 / dt)
     peak = p.tyre_d_lat
     pure = magic_formula(slip + lead, p.tyre_b_lat, p.tyre_c_lat, peak * limit, p.tyre_e_lat)
     along = drive - direction * resistance
-    return Axle(slip, drive, resistance, combined_side_force(pure, along, limit, peak, slip, cosine))
+    return Axle(slip, load, drive, resistance, combined_side_force(pure, along, limit, peak, slip, cosine))
 
 
 def _speeds(
@@ -146,8 +165,7 @@ def _speeds(
     """Body velocities (m/s), yaw rate (rad/s) and force over mass forward (m/s2) after dt."""
     sine, cosine = tilt
     turned_vx, turned_vy = _turned(s.vx, s.vy, s.yaw_rate * dt)
-    push = front.drive * cosine - front.side * sine + rear.drive + drag[0]
-    resistance = front.resistance * cosine + rear.resistance
+    push, resistance = _along(tilt, front, rear, drag[0])
     per_mass = 1.0 / p.mass  # quotients of constants leave the loop over agents; divisions are what it spends most on
     vx, change = slowed(turned_vx + dt * per_mass * push, dt * per_mass * resistance)
     held = change * (p.mass / dt)
@@ -160,6 +178,12 @@ def _speeds(
     calm = (vx == 0.0) & (absolute(vy) < CALM_SPEED) & (absolute(rate) < CALM_SPEED)
     rest = calm & (absolute(left) < CALM_ACCELERATION) & (absolute(turn) < CALM_ACCELERATION)
     return vx, select(rest, 0.0, vy), select(rest, 0.0, rate), (push + held) * per_mass
+
+
+def _along(tilt: tuple[float, float], front: Axle, rear: Axle, drag: float) -> tuple[float, float]:
+    """What pushes the car forward and what can resist its motion, N."""
+    push = front.drive * tilt[1] - front.side * tilt[0] + rear.drive + drag
+    return push, front.resistance * tilt[1] + rear.resistance
 
 
 def _turned(vx: float, vy: float, angle: float) -> tuple[float, float]:
@@ -177,6 +201,35 @@ def pose(s: State, p: Parameters) -> Pose:
     zero = 0.0 * s.x
     vx, vy = s.vx * cosine - s.vy * sine, s.vx * sine + s.vy * cosine
     return Pose(s.x, s.y, s.z, qx, qy, qz, qw, vx, vy, zero, zero, zero, s.yaw_rate)
+
+
+def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
+    """The forces of this moment, under the commands as they are: those of `step` for a dt that goes to nothing."""
+    tilt, heading = sincos(s.steer), sincos(s.yaw)
+    ux, uy = air_speed(s.vx, s.vy, heading[0], heading[1], w)
+    rolling, across_front, across_rear = _contacts(s, p, tilt)
+    lead_front = _damping_time(rolling, p, w) * slip_rate(s.slip_front, across_front, rolling, p.relaxation_lateral)
+    lead_rear = _damping_time(s.vx, p, w) * slip_rate(s.slip_rear, across_rear, s.vx, p.relaxation_lateral)
+    front, rear = _pushing(s, u, p, w, ux, (s.slip_front, lead_front), (s.slip_rear, lead_rear))
+    drag = air_drag(ux, uy, p, w)
+    push, resistance = _along(tilt, front, rear, drag[0])
+    used = holding(s.vx, push, resistance) / maximum(resistance, 1e-9)
+    force_front, force_rear = front.drive + used * front.resistance, rear.drive + used * rear.resistance
+    left = front.side * tilt[1] + force_front * tilt[0] + rear.side + drag[1]
+    return Report(
+        ax=s.ax,
+        ay=left * (1.0 / p.mass),
+        load_fl=0.5 * front.load,
+        load_fr=0.5 * front.load,
+        load_rl=0.5 * rear.load,
+        load_rr=0.5 * rear.load,
+        slip_angle_front=atan(s.slip_front),
+        slip_angle_rear=atan(s.slip_rear),
+        force_x_front=force_front,
+        force_y_front=front.side,
+        force_x_rear=force_rear,
+        force_y_rear=rear.side,
+    )
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
@@ -213,4 +266,6 @@ MODEL = VehicleModel(
     dt_max=0.01,
     telemetry=("steer", "wheel_speed"),
     steady=("gear", "handbrake"),
+    report=report,
+    report_type=Report,
 )

@@ -13,7 +13,7 @@ from paddock.compute.math import absolute, clamp, minimum, select, sign, sin, si
 from paddock.compute.quaternion import yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.vehicles.parts.aero import air_drag, air_speed, down_forces
-from paddock.vehicles.parts.brakes import brake_forces, resisting, slowed
+from paddock.vehicles.parts.brakes import brake_forces, holding, resisting, slowed
 from paddock.vehicles.parts.car_controls import Command
 from paddock.vehicles.parts.car_guide import guided
 from paddock.vehicles.parts.car_parameters import Parameters
@@ -33,6 +33,13 @@ class State(NamedTuple):
     vx: Annotated[float, Column("m/s", "velocity forward, of the rear axle")]
     steer: Annotated[float, Column("rad", "road-wheel angle")]
     wheel_speed: Annotated[float, Column("rad/s", "rotation of the wheels")]
+
+
+class Report(NamedTuple):
+    """Accelerations of the centre of gravity; this level knows no forces of single wheels."""
+
+    ax: Annotated[float, Column("m/s2", "force over mass, forward")]
+    ay: Annotated[float, Column("m/s2", "speed times rate of turn, to the left")]
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
@@ -57,6 +64,13 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 
 def _driven(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> float:
     """The forward speed after dt, m/s."""
+    push, resistance = _along(s, u, p, w)
+    impulse = dt * (1.0 / p.mass)  # of a force, as speed; the quotient of constants leaves the loop over agents
+    return slowed(s.vx + impulse * push, impulse * resistance)[0]
+
+
+def _along(s: State, u: Command, p: Parameters, w: Environment) -> tuple[float, float]:
+    """What pushes the car forward and what can resist its motion, N."""
     sine, cosine = sincos(s.yaw)
     ux, uy = air_speed(s.vx, _turning(s.vx, s.steer, p)[0], sine, cosine, w)
     down_front, down_rear = down_forces(ux, p, w)
@@ -68,9 +82,7 @@ def _driven(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> f
     # a hard handbrake locks the rear wheels: they cannot give more than their part of the weight allows
     rear_grip = grip * (p.cg_to_front / (p.cg_to_front + p.cg_to_rear))
     brake = front + minimum(rear, rear_grip) + p.rolling_resistance * load
-    resistance = resisting(brake, drive, sign(s.vx), grip)
-    impulse = dt * (1.0 / p.mass)  # of a force, as speed; the quotient of constants leaves the loop over agents
-    return slowed(s.vx + impulse * (drive + air_drag(ux, uy, p, w)[0]), impulse * resistance)[0]
+    return drive + air_drag(ux, uy, p, w)[0], resisting(brake, drive, sign(s.vx), grip)
 
 
 def _turning(vx: float, steer: float, p: Parameters) -> tuple[float, float]:
@@ -93,6 +105,13 @@ def pose(s: State, p: Parameters) -> Pose:
     zero = 0.0 * s.x
     vx, vy = s.vx * cosine - side * sine, s.vx * sine + side * cosine
     return Pose(s.x, s.y, s.z, qx, qy, qz, qw, vx, vy, zero, zero, zero, rate)
+
+
+def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
+    """The accelerations of this moment, under the commands as they are."""
+    push, resistance = _along(s, u, p, w)
+    forward = (push + holding(s.vx, push, resistance)) * (1.0 / p.mass)
+    return Report(forward, s.vx * _turning(s.vx, s.steer, p)[1])
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
@@ -126,4 +145,6 @@ MODEL = VehicleModel(
     dt_max=0.05,
     telemetry=("steer", "wheel_speed"),
     steady=("gear", "handbrake"),
+    report=report,
+    report_type=Report,
 )
