@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import FrameType
-from paddock.wire.stream.split import Frame, Json, Splitter
+from paddock.wire.stream.split import Frame, Json, Splitter, frames_in
 
 LIMIT = 1000
 
@@ -163,3 +163,14 @@ def test_a_frame_in_one_piece_is_not_copied() -> None:
     data = frame(1, bytes(1000))
     (message,) = Splitter(LIMIT, LIMIT).feed(data)
     assert isinstance(message, Frame) and message.payload.obj is data
+
+
+def test_frames_of_a_whole_buffer_are_taken_apart_in_place() -> None:
+    data = bytearray(struct.pack("<BI3s", 0x01, 3, b"abc") + struct.pack("<BI", 0x10, 0))
+    frames = list(frames_in(memoryview(data)))
+    assert [(frame.type, bytes(frame.payload)) for frame in frames] == [(0x01, b"abc"), (0x10, b"")]
+    data[5] = ord("z")
+    assert bytes(frames[0].payload) == b"zbc"  # a view, not a copy
+    for broken in (data[:-1], data[:7], b"\x99\x00\x00\x00\x00", data + b"\x01"):
+        with pytest.raises(WireError):
+            list(frames_in(memoryview(broken)))

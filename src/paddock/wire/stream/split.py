@@ -121,3 +121,21 @@ class Splitter:
         self._broken = reason, message
         self._piece, self._at, self._begun = b"", 0, bytearray()
         raise WireError(reason, message)
+
+
+def frames_in(data: memoryview) -> Iterator[Frame]:
+    """The frames of a buffer that holds nothing but whole ones, such as a slot of shared memory; nothing is copied."""
+    at = 0
+    while at < len(data):
+        if len(data) - at < HEADER.size:
+            raise WireError("length", f"a frame starts with {HEADER.size} bytes of header, {len(data) - at} are left")
+        kind, length = HEADER.unpack_from(data, at)
+        if kind not in frozenset(FrameType):
+            raise WireError("type", f"no frame has the type 0x{kind:02x}")
+        at += HEADER.size
+        if length > len(data) - at:
+            raise WireError(
+                "length", f"a payload of {length} bytes does not fit: {len(data) - at} are left"
+            )
+        yield Frame(FrameType(kind), data[at : at + length])
+        at += length

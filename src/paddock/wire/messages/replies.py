@@ -1,0 +1,136 @@
+"""What the simulation sends to one client: replies, and, with the id 0, what it was not asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from paddock.wire import messages_pb2 as pb
+from paddock.wire.error import WireError
+from paddock.wire.messages.recordings import Event, event_message, event_value
+from paddock.wire.messages.states import StateUpdate, state_update_message, state_update_value
+from paddock.wire.messages.values import Buffer, body_of, finite, from_tree, parsed, sending, to_tree
+
+
+class Error(NamedTuple):
+    """What was wrong with a request, which changed nothing."""
+
+    code: str  # a short word to tell errors apart by
+    message: str  # one line for people
+
+
+class Done(NamedTuple):
+    """It has taken effect."""
+
+
+class Welcome(NamedTuple):
+    """The answer to Hello."""
+
+    version: str  # of the server
+    client: str  # how the server calls this client
+    rate: float  # ticks per simulated second
+    run: int
+    heartbeat: float  # s of silence after which the server lets go of the client
+    protocol: int = 1
+    publish: int = 0  # TCP port on which states are published
+
+
+class ControlAck(NamedTuple):
+    """The Control of that tick came in time."""
+
+    tick: int
+
+
+class Result(NamedTuple):
+    """What a call returned; arrays may be in it."""
+
+    value: Any
+    blob: bytes = b""
+
+
+class ControlRequest(NamedTuple):
+    """The simulation waits: what shall these vehicles do from this tick on?"""
+
+    tick: int
+    deadline: float  # s of wall time that the client has; infinity: as long as it takes
+    vehicles: tuple[str, ...]
+    state: StateUpdate
+
+
+Body = Error | Done | Welcome | ControlAck | Result | StateUpdate | ControlRequest | Event
+
+
+class Reply(NamedTuple):
+    """A body, the id of the request it answers (0: none), and when that was."""
+
+    id: int
+    tick: int
+    sim_time: float  # s
+    body: Body
+
+
+def encode_reply(reply: Reply) -> bytes:
+    """The bytes of a reply."""
+    with sending(f"{type(reply.body).__name__}"):
+        message = pb.Reply(id=reply.id, tick=reply.tick, sim_time=finite(reply.sim_time, "sim_time"))
+        _WRITERS[type(reply.body)](message, reply.body)
+        return message.SerializeToString()
+
+
+def decode_reply(data: Buffer) -> Reply:
+    """A reply; its times are finite, its arrays as long as they say."""
+    message = parsed(pb.Reply, data)
+    body = _READERS[body_of(message, "body")](message)
+    return Reply(message.id, message.tick, finite(message.sim_time, "reply: sim_time"), body)
+
+
+def _put_result(message: pb.Reply, result: Result) -> None:
+    json, arrays = to_tree(result.value)
+    message.result.CopyFrom(pb.Result(json=json, arrays=arrays, blob=result.blob))
+
+
+def _put_control_request(message: pb.Reply, request: ControlRequest) -> None:
+    to = message.control_request
+    to.tick, to.deadline = request.tick, request.deadline
+    to.vehicles.extend(request.vehicles)
+    to.state.CopyFrom(state_update_message(request.state))
+
+
+def _welcome(message: pb.Reply) -> Welcome:
+    told = message.welcome
+    rate, heartbeat = finite(told.rate, "welcome: rate", 0.0), finite(told.heartbeat, "welcome: heartbeat", 0.0)
+    return Welcome(told.version, told.client, rate, told.run, heartbeat, told.protocol, told.publish)
+
+
+def _result(message: pb.Reply) -> Result:
+    return Result(from_tree(message.result.json, message.result.arrays, "result"), message.result.blob)
+
+
+def _control_request(message: pb.Reply) -> ControlRequest:
+    asked = message.control_request
+    if math.isnan(asked.deadline) or asked.deadline < 0.0:
+        raise WireError("value", f"control request: the deadline must be a time from now, not {asked.deadline}")
+    return ControlRequest(asked.tick, asked.deadline, tuple(asked.vehicles), state_update_value(asked.state))
+
+
+_WRITERS: dict[type, Callable[[pb.Reply, Any], object]] = {
+    Error: lambda message, body: message.error.CopyFrom(pb.Error(**body._asdict())),
+    Done: lambda message, body: message.done.SetInParent(),
+    Welcome: lambda message, body: message.welcome.CopyFrom(pb.Welcome(**body._asdict())),
+    ControlAck: lambda message, body: message.control_ack.CopyFrom(pb.ControlAck(tick=body.tick)),
+    Result: _put_result,
+    StateUpdate: lambda message, body: message.state.CopyFrom(state_update_message(body)),
+    ControlRequest: _put_control_request,
+    Event: lambda message, body: message.event.CopyFrom(event_message(body)),
+}
+_READERS: dict[str, Callable[[pb.Reply], Body]] = {
+    "error": lambda message: Error(message.error.code, message.error.message),
+    "done": lambda message: Done(),
+    "welcome": _welcome,
+    "control_ack": lambda message: ControlAck(message.control_ack.tick),
+    "result": _result,
+    "state": lambda message: state_update_value(message.state),
+    "control_request": _control_request,
+    "event": lambda message: event_value(message.event),
+}

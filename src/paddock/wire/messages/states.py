@@ -1,0 +1,216 @@
+"""All vehicles after a tick: a roster that says who is where, and a block of numbers for each fleet.
+
+The blocks are those of a snapshot, so a client makes the same snapshot of them. A roster travels when it has changed,
+or when someone asks for it; every state names the number of its roster.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.errors import InvalidValueError
+from paddock.wire import messages_pb2 as pb
+from paddock.wire.error import WireError
+from paddock.wire.messages.values import Buffer, Ids, enumerated, finite, from_ids, parsed, sending, to_ids
+
+Block = NDArray[np.floating]
+PRECISIONS = {"double": "<f8", "single": "<f4"}
+"""How many bytes a number of a recorded state takes: NumPy's types by the names of the enum."""
+
+
+class Fleet(NamedTuple):
+    """One fleet; the fields are those of a snapshot's FleetLayout, where `n` is the number of ids."""
+
+    name: str
+    kind: str
+    model: str
+    columns: tuple[str, ...]
+    ids: Ids  # (n,)
+    members: Ids  # (n,) the k of each vehicle's name fleet[k]
+    single: bool  # its one vehicle is called like the fleet
+
+
+class Roster(NamedTuple):
+    """Who is there, in the order of the blocks."""
+
+    number: int  # changes when a vehicle comes or goes
+    fleets: tuple[Fleet, ...]
+
+
+class StateUpdate(NamedTuple):
+    """A published state."""
+
+    tick: int
+    sim_time: float  # s
+    wall_time: float  # s since 1970
+    run: int
+    roster_number: int
+    blocks: tuple[Block, ...]  # one per fleet; (columns, n) where it is sent, flat where it arrives: see `arranged`
+    roster: Roster | None = None  # None where the receiver knows the one of this number
+
+
+class State(NamedTuple):
+    """A recorded state."""
+
+    tick: int
+    sim_time: float  # s
+    run: int
+    roster_number: int
+    blocks: tuple[Block, ...]  # as of a StateUpdate; float32 or float64, as the precision says
+    precision: str = "double"  # or single
+    roster: Roster | None = None
+
+
+def arranged(blocks: Sequence[Block], roster: Roster) -> tuple[Block, ...]:
+    """Blocks that have arrived, each as (columns, n): views, nothing is copied."""
+    if len(blocks) != len(roster.fleets):
+        raise WireError("count", f"state: {len(blocks)} blocks for {len(roster.fleets)} fleets")
+    result = []
+    for block, fleet in zip(blocks, roster.fleets, strict=True):
+        shape = len(fleet.columns), len(fleet.ids)
+        if block.size != math.prod(shape):
+            raise WireError("length", f"state: {block.size} numbers for fleet {fleet.name[:40]!r} of shape {shape}")
+        result.append(block.reshape(shape))
+    return tuple(result)
+
+
+# rosters -------------------------------------------------------------------------------------------------------------
+
+
+def encode_roster(roster: Roster) -> bytes:
+    """A roster on its own."""
+    with sending("roster"):
+        return roster_message(roster).SerializeToString()
+
+
+def decode_roster(data: Buffer) -> Roster:
+    """A roster on its own."""
+    return roster_value(parsed(pb.Roster, data))
+
+
+def roster_message(roster: Roster) -> pb.Roster:
+    """As a part of another message."""
+    return pb.Roster(number=roster.number, fleets=[_fleet_message(fleet) for fleet in roster.fleets])
+
+
+def _fleet_message(fleet: Fleet) -> pb.Fleet:
+    ids, members = to_ids(fleet.ids, "ids"), to_ids(fleet.members, "members")
+    if len(ids) != len(members):
+        raise InvalidValueError(f"fleet {fleet.name!r}: {len(ids)} ids, but {len(members)} members")
+    words = {"name": fleet.name, "kind": fleet.kind, "model": fleet.model}
+    return pb.Fleet(**words, columns=fleet.columns, ids=ids, members=members, single=bool(fleet.single))
+
+
+def roster_value(message: pb.Roster) -> Roster:
+    """From a part of another message."""
+    fleets = tuple(map(_fleet_value, message.fleets))
+    if len({fleet.name for fleet in fleets}) != len(fleets):
+        raise WireError("value", "roster: two fleets have the same name")
+    return Roster(message.number, fleets)
+
+
+def _fleet_value(message: pb.Fleet) -> Fleet:
+    what = f"fleet {message.name[:40]!r}"
+    ids, members = from_ids(message.ids, f"{what}: ids"), from_ids(message.members, f"{what}: members")
+    columns = tuple(message.columns)
+    if len(ids) != len(members):
+        raise WireError("count", f"{what}: {len(ids)} ids, but {len(members)} members")
+    if len(set(columns)) != len(columns) or (message.single and len(ids) > 1):
+        raise WireError("value", f"{what}: columns must differ, and a single vehicle is alone")
+    return Fleet(message.name, message.kind, message.model, columns, ids, members, message.single)
+
+
+# states --------------------------------------------------------------------------------------------------------------
+
+
+def encode_state_update(update: StateUpdate) -> bytes:
+    """A published state."""
+    with sending("state"):
+        return state_update_message(update).SerializeToString()
+
+
+def decode_state_update(data: Buffer) -> StateUpdate:
+    """A published state; where the roster is with it, the blocks have the sizes that it says."""
+    return state_update_value(parsed(pb.StateUpdate, data))
+
+
+def state_update_message(update: StateUpdate) -> pb.StateUpdate:
+    """As a part of another message."""
+    return pb.StateUpdate(
+        tick=update.tick,
+        sim_time=finite(update.sim_time, "sim_time"),
+        wall_time=finite(update.wall_time, "wall_time"),
+        run=update.run,
+        roster_number=update.roster_number,
+        roster=_roster_beside(update),
+        blocks=_packed(update.blocks, "<f8"),
+    )
+
+
+def state_update_value(message: pb.StateUpdate) -> StateUpdate:
+    """From a part of another message."""
+    roster, blocks = _contents(message, "<f8")
+    times = finite(message.sim_time, "state: sim_time"), finite(message.wall_time, "state: wall_time")
+    return StateUpdate(message.tick, *times, message.run, message.roster_number, blocks, roster)
+
+
+def encode_state(state: State) -> bytes:
+    """A recorded state, in its precision."""
+    if state.precision not in PRECISIONS:
+        raise InvalidValueError(f"precision is one of {', '.join(PRECISIONS)}, not {state.precision!r}")
+    with sending("state"):
+        return pb.State(
+            tick=state.tick,
+            sim_time=finite(state.sim_time, "sim_time"),
+            run=state.run,
+            roster_number=state.roster_number,
+            roster=_roster_beside(state),
+            precision=state.precision.upper(),
+            blocks=_packed(state.blocks, PRECISIONS[state.precision]),
+        ).SerializeToString()
+
+
+def decode_state(data: Buffer) -> State:
+    """A recorded state; where the roster is with it, the blocks have the sizes that it says."""
+    message = parsed(pb.State, data)
+    precision = enumerated(message.precision, tuple(PRECISIONS), "state: precision")
+    roster, blocks = _contents(message, PRECISIONS[precision])
+    time = finite(message.sim_time, "state: sim_time")
+    return State(message.tick, time, message.run, message.roster_number, blocks, precision, roster)
+
+
+def _roster_beside(state: StateUpdate | State) -> pb.Roster | None:
+    """The roster that travels with a state, if one does; the state has to be of that roster."""
+    roster = state.roster
+    if roster is None:
+        return None
+    if roster.number != state.roster_number:
+        raise InvalidValueError(f"a state of roster {state.roster_number} cannot travel with roster {roster.number}")
+    shapes = [(len(fleet.columns), len(fleet.ids)) for fleet in roster.fleets]
+    if [np.shape(block) for block in state.blocks] != shapes:
+        raise InvalidValueError(f"the blocks of this roster have the shapes {shapes[:8]}")
+    return roster_message(roster)
+
+
+def _packed(blocks: Sequence[Block], dtype: str) -> list[bytes]:
+    with np.errstate(over="ignore"):  # what is too large for float32 is infinite in it
+        return [np.ascontiguousarray(block, dtype).tobytes() for block in blocks]
+
+
+def _contents(message: pb.StateUpdate | pb.State, dtype: str) -> tuple[Roster | None, tuple[Block, ...]]:
+    size = np.dtype(dtype).itemsize
+    if wrong := [len(block) for block in message.blocks if len(block) % size]:
+        raise WireError("length", f"state: {wrong[0]} bytes are not numbers of {size} bytes")
+    blocks = tuple(np.frombuffer(block, dtype) for block in message.blocks)
+    if not message.HasField("roster"):
+        return None, blocks
+    roster = roster_value(message.roster)
+    if roster.number != message.roster_number:
+        raise WireError("value", f"state: of roster {message.roster_number}, but with roster {roster.number}")
+    arranged(blocks, roster)
+    return roster, blocks

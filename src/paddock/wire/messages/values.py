@@ -1,0 +1,193 @@
+"""What all messages share: parsing, finite numbers, arrays, and trees of plain values with arrays in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+from google.protobuf.message import DecodeError, EncodeError, Message
+from numpy.typing import NDArray
+
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.wire import messages_pb2 as pb
+from paddock.wire.error import WireError
+from paddock.wire.strict_json import dumps, loads
+
+Buffer = bytes | bytearray | memoryview
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+M = TypeVar("M", bound=Message)
+
+ARRAY, WHOLE, NUMBER = "$array", "whole", "$number"
+"""Keys of the objects that stand for what JSON cannot hold."""
+ODD_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+LARGEST_ID = 2**31 - 1
+_UNSENDABLE = (WireError, TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
+EXACT = 2.0**53
+"""Whole numbers up to this size are exact as float64."""
+
+
+def parsed(kind: type[M], data: Buffer) -> M:
+    """The bytes as such a message."""
+    message = kind()
+    try:
+        message.ParseFromString(bytes(data))
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise WireError("protobuf", f"these {len(data)} bytes are no {kind.DESCRIPTOR.full_name}") from error
+    return message
+
+
+@contextmanager
+def sending(what: str) -> Iterator[None]:
+    """Whatever cannot be put into a message is the caller's mistake, and named as such."""
+    try:
+        yield
+    except _UNSENDABLE as error:
+        if isinstance(error, PaddockError) and not isinstance(error, WireError):
+            raise
+        raise InvalidValueError(f"this {what} cannot be sent: {error}") from error
+
+
+def body_of(message: Message, oneof: str) -> str:
+    """Which of the fields of a oneof is there; one has to be."""
+    name: str | None = message.WhichOneof(oneof)
+    if name is None:
+        known = ", ".join(field.name for field in message.DESCRIPTOR.oneofs_by_name[oneof].fields)
+        raise WireError("type", f"{message.DESCRIPTOR.name}: nothing in it that is known here; valid: {known}")
+    return name
+
+
+def finite(value: float, what: str, low: float = -math.inf) -> float:
+    """The number, if it is one and not below `low`."""
+    if not (math.isfinite(value) and value >= low):
+        least = f" of at least {low:g}" if low > -math.inf else ""
+        raise WireError("value", f"{what} must be a finite number{least}, not {value}")
+    return value
+
+
+def enumerated(number: int, names: Sequence[str], what: str) -> str:
+    """The name of an enum's value; Protobuf lets unknown ones through."""
+    if not 0 <= number < len(names):
+        raise WireError("value", f"{what} must be from 0 to {len(names) - 1} ({', '.join(names)}), not {number}")
+    return names[number]
+
+
+# arrays --------------------------------------------------------------------------------------------------------------
+
+
+def to_values(array: NDArray[Any]) -> pb.Values:
+    """An array of numbers as float64."""
+    if array.dtype.kind not in "fiub" or (array.dtype.kind in "iu" and array.size and not _exact(array)):
+        raise InvalidValueError(f"an array of {array.dtype} cannot be sent without loss: numbers of 64 bits can")
+    message = pb.Values(f64_le=np.ascontiguousarray(array, "<f8").tobytes())
+    if array.ndim != 1:
+        message.shape.extend(array.shape)
+    return message
+
+
+def _exact(whole: NDArray[Any]) -> bool:
+    return bool(int(whole.min()) >= -EXACT and int(whole.max()) <= EXACT)
+
+
+def from_values(message: pb.Values, what: str) -> Floats:
+    """The array; its shape has to fit its bytes."""
+    data = message.f64_le
+    shape = tuple(message.shape) or (len(data) // 8,)
+    if len(data) % 8 or len(shape) > 8 or math.prod(shape) != len(data) // 8:
+        raise WireError("length", f"{what}: {len(data)} bytes are no float64 array of shape {shape[:8]}")
+    return np.frombuffer(data, "<f8").reshape(shape)
+
+
+def to_ids(ids: Any, what: str) -> list[int]:
+    """Vehicle ids as a list of whole numbers."""
+    array = np.asarray(ids)
+    if array.ndim != 1 or (
+        array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() > LARGEST_ID)
+    ):
+        raise InvalidValueError(f"{what} must be a list of whole numbers from 0 to 2^31 - 1")
+    return array.tolist()  # type: ignore[no-any-return]
+
+
+def from_ids(ids: Iterable[int], what: str) -> Ids:
+    """(n,) vehicle ids, or members of a fleet."""
+    array = np.fromiter(ids, np.int64)
+    if array.size and array.max() > LARGEST_ID:
+        raise WireError("value", f"{what} must be from 0 to 2^31 - 1, not {array.max()}")
+    array.flags.writeable = False
+    return array
+
+
+# trees ---------------------------------------------------------------------------------------------------------------
+
+
+def to_tree(value: Any) -> tuple[str, list[pb.Values]]:
+    """JSON text and the arrays that it refers to, of mappings, sequences, texts, numbers (NaN too), None and arrays."""
+    arrays: list[pb.Values] = []
+    return dumps(_folded(value, arrays)).decode(), arrays
+
+
+def _folded(value: Any, arrays: list[pb.Values]) -> Any:
+    match value:
+        case np.ndarray():
+            arrays.append(to_values(value))
+            return {ARRAY: len(arrays) - 1, WHOLE: True} if value.dtype.kind in "iu" else {ARRAY: len(arrays) - 1}
+        case np.generic():
+            return _folded(value.item(), arrays)
+        case float() if not math.isfinite(value):
+            return {NUMBER: str(value)}
+        case Mapping():
+            return {_key(key): _folded(inner, arrays) for key, inner in value.items()}
+        case list() | tuple():
+            return [_folded(inner, arrays) for inner in value]
+    return value
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str) or key.startswith("$"):
+        raise InvalidValueError(f"keys are texts that do not begin with $, not {key!r}")
+    return key
+
+
+def from_tree(text: str, arrays: Sequence[pb.Values], what: str) -> Any:
+    """The value that `to_tree` took apart; sequences come back as lists."""
+    if not text:
+        raise WireError("json", f"{what}: there is no JSON")
+    return _unfolded(loads(text.encode()), arrays, what)
+
+
+def _unfolded(value: Any, arrays: Sequence[pb.Values], what: str) -> Any:
+    if isinstance(value, list):
+        return [_unfolded(inner, arrays, what) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    if ARRAY in value:
+        return _array(value, arrays, what)
+    if NUMBER in value:
+        return _odd_number(value, what)
+    if any(key.startswith("$") for key in value):
+        raise WireError("value", f"{what}: keys that begin with $ are {ARRAY} and {NUMBER}, not {min(value)[:40]!r}")
+    return {key: _unfolded(inner, arrays, what) for key, inner in value.items()}
+
+
+def _array(place: dict[str, Any], arrays: Sequence[pb.Values], what: str) -> NDArray[Any]:
+    index, whole = place[ARRAY], place.get(WHOLE, False)
+    if place.keys() - {ARRAY, WHOLE} or type(index) is not int or not isinstance(whole, bool):
+        raise WireError("value", f'{what}: an array is told as {{"{ARRAY}": k}} or {{"{ARRAY}": k, "{WHOLE}": true}}')
+    if not 0 <= index < len(arrays):
+        raise WireError("count", f"{what}: there is no array {index}, only {len(arrays)}")
+    values = from_values(arrays[index], what)
+    if not whole:
+        return values
+    if not (np.abs(values) <= EXACT).all() or (values != np.trunc(values)).any():
+        raise WireError("value", f"{what}: array {index} is said to be whole, but is not")
+    return values.astype(np.int64)
+
+
+def _odd_number(place: dict[str, Any], what: str) -> float:
+    name = place[NUMBER]
+    if len(place) != 1 or not isinstance(name, str) or name not in ODD_NUMBERS:
+        raise WireError("value", f'{what}: {{"{NUMBER}": ...}} takes {", ".join(ODD_NUMBERS)}')
+    return ODD_NUMBERS[name]

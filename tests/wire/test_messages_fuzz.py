@@ -1,0 +1,141 @@
+"""Protobuf decoders under damaged and random bytes: WireError or a value, nothing else, and no memory kept."""
+
+import gc
+import math
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paddock.wire.error import WireError
+from paddock.wire.messages import markers, recordings, replies, requests, states
+from paddock.wire.messages.controls import Command, Control
+
+INPUTS = 100_000
+"""For each decoder."""
+REASONS = {"protobuf", "type", "length", "count", "value", "json", "utf8"}
+ROSTER = states.Roster(
+    3, (states.Fleet("red", "car", "car.bicycle", ("x", "y"), np.array([7, 8]), np.array([0, 1]), False),)
+)
+UPDATE = states.StateUpdate(9, 0.5, 1.0, 0, 3, (np.arange(4.0).reshape(2, 2),), ROSTER)
+MARKER = markers.Marker("plan", 1, "line_strip", vertices=np.ones((2, 3), np.float32), label="a", ttl=2.0)
+BODIES = (
+    requests.Hello("notebook"),
+    requests.Run(30.0, 1.0),
+    requests.SetMode("synchronous", ("red",)),
+    Command("red", {"steer": 0.1, "mode": "angle", "vx": np.ones(3)}, at_tick=4, timeout=0.5),
+    Command(np.array([1, 2]), {"vx": np.ones(2)}),
+    Control(10, {"red": {"steer": 0.2}, 7: {"brake": 1.0}}),
+    markers.PutMarkers((MARKER,)),
+    markers.DeleteMarkers("plan", (1, 2)),
+    requests.Call("spawn", {"fields": {"pose": [0, 0, 1.5], "at": np.ones(3), "far": math.inf}}, b"blob"),
+)
+ANSWERS = (
+    replies.Error("unknown_name", "unknown vehicle"),
+    replies.Welcome("0.1", "client-1", 1000.0, 0, 2.0),
+    replies.Result({"imu": {"ax": np.ones(4), "ids": np.arange(3)}}, b"blob"),
+    replies.ControlRequest(9, 0.5, ("red",), UPDATE),
+)
+ACTION = recordings.Action(4, 1, "alice", "control", {"target": np.array([1, 2]), "inputs": {"steer": np.ones(2)}})
+DECODERS: dict[str, tuple[Callable[[bytes], Any], tuple[bytes, ...]]] = {
+    "request": (requests.decode_request, tuple(requests.encode_request(requests.Request(5, b, "t")) for b in BODIES)),
+    "reply": (replies.decode_reply, tuple(replies.encode_reply(replies.Reply(5, 6, 0.5, b)) for b in ANSWERS)),
+    "state update": (states.decode_state_update, (states.encode_state_update(UPDATE),)),
+    "state": (
+        states.decode_state,
+        (states.encode_state(states.State(9, 0.5, 0, 3, UPDATE.blocks, "single", ROSTER)),),
+    ),
+    "roster": (states.decode_roster, (states.encode_roster(ROSTER),)),
+    "markers": (markers.decode_markers, (markers.encode_markers([MARKER, MARKER]),)),
+    "action": (recordings.decode_action, (recordings.encode_action(ACTION),)),
+    "state hash": (recordings.decode_state_hash, (recordings.encode_state_hash(recordings.StateHash(9, 0, "ab12")),)),
+    "run start": (
+        recordings.decode_run_start,
+        (recordings.encode_run_start(recordings.RunStart(1, 7, {"seed": 7}, {"paddock": "0.1"}, "reset", b"s")),),
+    ),
+    "event": (recordings.decode_event, (recordings.encode_event(recordings.Event(1, 2, "spawned", "red", "one")),)),
+}
+
+
+def mutated(message: bytes, n: int, random: np.random.Generator) -> Iterable[bytes]:
+    """Copies with up to three bytes changed, some of them cut short."""
+    rows = np.tile(np.frombuffer(message, np.uint8), (n, 1))
+    for _ in range(3):
+        chosen = random.random(n) < 0.5
+        rows[chosen, random.integers(0, rows.shape[1], n)[chosen]] = random.integers(0, 256, chosen.sum())
+    ends = np.where(random.random(n) < 0.8, rows.shape[1], random.integers(0, rows.shape[1], n))
+    data = rows.tobytes()
+    starts = range(0, len(data), rows.shape[1])
+    return (data[start : start + end] for start, end in zip(starts, ends.tolist(), strict=True))
+
+
+def noise(n: int, random: np.random.Generator) -> Iterable[bytes]:
+    """Random bytes."""
+    pool = random.bytes(1 << 20)
+    starts, sizes = random.integers(0, len(pool) - 64, n).tolist(), random.integers(0, 64, n).tolist()
+    return (pool[start : start + size] for start, size in zip(starts, sizes, strict=True))
+
+
+def tried(decoder: Callable[[bytes], Any], inputs: Iterable[bytes]) -> Counter[str]:
+    """How often which outcome came about."""
+    outcomes: Counter[str] = Counter()
+    for data in inputs:
+        try:
+            decoder(data)
+        except WireError as error:
+            outcomes[error.reason] += 1
+        else:
+            outcomes["value read"] += 1
+    return outcomes
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_damaged_and_random_bytes(name: str) -> None:
+    decoder, valid = DECODERS[name]
+    for message in valid:
+        decoder(message)  # sound before it is damaged
+    random = np.random.default_rng(len(name))
+    outcomes = tried(decoder, noise(INPUTS // 5, random))
+    each = -(-(INPUTS - INPUTS // 5) // len(valid))
+    for message in valid:
+        outcomes += tried(decoder, mutated(message, each, random))
+    assert outcomes.total() >= INPUTS
+    assert outcomes.keys() <= REASONS | {"value read"}
+    assert outcomes["protobuf"] > INPUTS // 20 and outcomes["value read"] > INPUTS // 20
+
+
+def test_sound_requests_only_hold_finite_numbers() -> None:
+    random = np.random.default_rng(1)
+    read = 0
+    command = requests.encode_request(requests.Request(1, Command("red", {"steer": 0.1, "vx": np.ones(3)})))
+    for data in mutated(command, 20_000, random):
+        try:
+            body = requests.decode_request(data).body
+        except WireError:
+            continue
+        if isinstance(body, Command):
+            read += 1
+            assert all(np.isfinite(value).all() for value in body.inputs.values() if not isinstance(value, str))
+    assert read > 1000
+
+
+@pytest.mark.parametrize("name", ["request", "reply", "markers"])
+def test_refusals_keep_no_memory(name: str) -> None:
+    decoder, valid = DECODERS[name]
+    inputs = [data for message in valid for data in mutated(message, 400, np.random.default_rng(2))]
+    tried(decoder, inputs)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        tried(decoder, inputs)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(3):
+            tried(decoder, inputs)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 20_000
+    finally:
+        tracemalloc.stop()

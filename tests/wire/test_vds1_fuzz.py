@@ -1,0 +1,124 @@
+"""VDS1 decoders under damaged and random datagrams: WireError or a value, nothing else, and no memory kept."""
+
+import gc
+import math
+import tracemalloc
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from paddock.wire.error import WireError
+from paddock.wire.vds1 import Command, Subscribe, decode, decode_states, encode_command, encode_states, encode_subscribe
+
+Bytes = NDArray[np.uint8]
+REASONS = {"length", "magic", "version", "type", "crc", "value"}
+VALID = (
+    encode_command(Command(1, 2, 3.0, 0.1, 0.2, 0.3)),
+    encode_subscribe(Subscribe(1)),
+    encode_states([1], [2], 3.0, np.linspace(-1.0, 1.0, 51)[:, None])[0].tobytes(),
+)
+
+
+def mutated(message: bytes, n: int, random: np.random.Generator) -> Bytes:
+    """(n, m) copies with up to four bytes changed."""
+    rows = np.tile(np.frombuffer(message, np.uint8), (n, 1))
+    for _ in range(4):
+        chosen = random.random(n) < 0.5
+        rows[chosen, random.integers(0, rows.shape[1], n)[chosen]] = random.integers(0, 256, chosen.sum())
+    return rows
+
+
+def repaired(rows: Bytes) -> list[bytes]:
+    """Datagrams with the CRC32 that belongs to them, so that what lies behind that check is reached too."""
+    bodies = [row.tobytes() for row in rows[:, :-4]]
+    return [body + zlib.crc32(body).to_bytes(4, "little") for body in bodies]
+
+
+def cut(rows: Bytes, random: np.random.Generator) -> list[bytes]:
+    """Datagrams with ends missing."""
+    return [row[:end].tobytes() for row, end in zip(rows, random.integers(0, rows.shape[1], len(rows)), strict=True)]
+
+
+def noise(n: int, random: np.random.Generator) -> list[bytes]:
+    """Random bytes, many of a valid length."""
+    sizes = random.choice([0, 1, 24, 28, 28, 76, 76, 76, 436, 500], n)
+    pool = random.bytes(1 << 20)
+    starts = random.integers(0, len(pool) - 500, n)
+    return [pool[start : start + size] for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)]
+
+
+def tried(decoder: Callable[[bytes], Any], inputs: Iterable[bytes]) -> Counter[str]:
+    """How often which outcome came about."""
+    outcomes: Counter[str] = Counter()
+    for data in inputs:
+        try:
+            decoder(data)
+        except WireError as error:
+            outcomes[error.reason] += 1
+        else:
+            outcomes["value read"] += 1
+    return outcomes
+
+
+@pytest.mark.parametrize("message", VALID, ids=["CMD", "SUBSCRIBE", "STATE"])
+def test_damaged_datagrams(message: bytes) -> None:
+    random = np.random.default_rng(len(message))
+    rows = mutated(message, 40_000, random)
+    outcomes = tried(decode, (row.tobytes() for row in rows))
+    outcomes += tried(decode, repaired(rows[:20_000]))
+    outcomes += tried(decode, cut(rows[:10_000], random))
+    assert outcomes.total() == 70_000
+    assert outcomes.keys() <= REASONS | {"value read"}
+    expected = {"length", "magic", "version", "type", "crc", "value read"}
+    assert outcomes.keys() >= expected | ({"value"} if len(message) == 76 else set())
+
+
+def test_random_datagrams() -> None:
+    random = np.random.default_rng(5)
+    outcomes = tried(decode, noise(60_000, random))
+    assert outcomes.keys() <= REASONS and outcomes["magic"] > 10_000
+
+
+def test_commands_that_are_read_are_sound() -> None:
+    random = np.random.default_rng(6)
+    read = 0
+    for datagram in repaired(mutated(VALID[0], 20_000, random)):
+        try:
+            command = decode(datagram)
+        except WireError:
+            continue
+        read += 1
+        assert isinstance(command, Command)
+        assert all(map(math.isfinite, command[3:6])) and command.gear in (-1, 0, 1)
+    assert read > 1000
+
+
+def test_damaged_batches_of_states() -> None:
+    random = np.random.default_rng(7)
+    batch = encode_states(np.arange(8), np.arange(8), 0.0, np.ones((51, 8)))
+    rows = mutated(batch.tobytes(), 2000, random)
+    outcomes = tried(decode_states, (row.tobytes() for row in rows))
+    outcomes += tried(decode_states, cut(rows, random))
+    assert outcomes.keys() == {"length", "magic", "version", "type", "crc", "value read"}
+
+
+def test_refusals_keep_no_memory() -> None:
+    inputs = [row.tobytes() for row in mutated(VALID[0], 2000, np.random.default_rng(8))]
+    tried(decode, inputs)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        tried(decode, inputs)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(5):
+            tried(decode, inputs)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 20_000
+    finally:
+        tracemalloc.stop()
