@@ -5,6 +5,7 @@ A page says `<!-- generated: NAME -->` where a table belongs and `<!-- end -->` 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from math import isinf
@@ -13,16 +14,41 @@ from typing import Any
 
 from paddock.behaviour.registry import find_rule, rule_names
 from paddock.behaviour.rule import Rule
+from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
 from paddock.scenario.schema import scenario_schema
 from paddock.sensing.registry import find_sensor, sensor_names
+from paddock.serve.endpoints.stream.methods import METHODS
+from paddock.serve.endpoints.stream.parameters import Parameter
+from paddock.serve.endpoints.vds1.mapping import AXLES, PLAIN, WHEELS, sources
 from paddock.vehicles.model import VehicleModel
 from paddock.vehicles.registry import find_model, model_names
+from paddock.wire.layout import Record, byte_table
+from paddock.wire.params import REQUIRED
+from paddock.wire.stream.commands import COMMANDS
+from paddock.wire.stream.debug import LINES, SPHERES
+from paddock.wire.stream.events import EVENT
+from paddock.wire.stream.fpv import FPV_STATE
+from paddock.wire.stream.frames import FRAME_HEADER
+from paddock.wire.stream.markers import MARKER
+from paddock.wire.stream.positions import POSITIONS
+from paddock.wire.stream.telemetry import TELEMETRY
+from paddock.wire.stream.tick import TICK
+from paddock.wire.vds1 import RECORDS
 from paddock.world.columns import Column, columns_of
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/scenario.md", "docs/models.md", "docs/behaviours.md", "docs/sensors.md")
-REGION = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+PAGES = (
+    "README.md",
+    "docs/scenario.md",
+    "docs/models.md",
+    "docs/behaviours.md",
+    "docs/sensors.md",
+    "docs/recording.md",
+    "docs/wire-stream.md",
+    "docs/wire-vds1.md",
+)
+REGION = re.compile(r"(<!-- generated: (?P<name>[a-z0-9-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -81,6 +107,8 @@ def kind(field: dict[str, Any]) -> str:
     """What may stand in a field."""
     if "anyOf" in field:
         return " or ".join(kind(option) for option in field["anyOf"])
+    if "const" in field:
+        return f"`{str(field['const']).lower()}`"
     if "enum" in field:
         return ", ".join(f"`{choice}`" for choice in field["enum"])
     if name := reference(field):
@@ -96,6 +124,8 @@ def lists(field: dict[str, Any]) -> str:
     """A list of numbers, or of lists."""
     if field.get("items", {}).get("type") == "array":
         return lists(field["items"]).replace("list of", "list of lists of")
+    if "enum" in field.get("items", {}):
+        return "list of " + kind(field["items"])
     low, high = field.get("minItems"), field.get("maxItems")
     return f"list of {low}" + (f" or {high}" if high != low else "") + " numbers"
 
@@ -122,7 +152,9 @@ def default(name: str, field: dict[str, Any], section: dict[str, Any]) -> str:
     if isinstance(value, dict) or (value == "" and field.get("type") != "string"):
         return ""
     if isinstance(value, list):
-        return "`[" + ", ".join(map(number, value)) + "]`"
+        return "`[" + ", ".join(item if isinstance(item, str) else number(item) for item in value) + "]`"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
     text = {None: "null"}.get(value, number(value) if isinstance(value, float) else value)
     return f"`{text}`" if text != "" else ""
 
@@ -165,8 +197,17 @@ def model_section(model: VehicleModel) -> str:
             parameter_table(model),
             "**State**\n",
             table(["column", "unit", "meaning", "in snapshots"], states),
+            *report_table(model),
         ]
     )
+
+
+def report_table(model: VehicleModel) -> Iterable[str]:
+    """What snapshots carry beside pose and state, for the models that report something."""
+    if model.report_type is not None:
+        rows = [[f"`{c.name}`", c.unit, c.meaning] for c in columns_of(model.report_type)]
+        yield "**Report** (in snapshots)\n"
+        yield table(["column", "unit", "meaning"], rows)
 
 
 def parameter_table(model: VehicleModel) -> str:
@@ -242,6 +283,73 @@ def demo_overview() -> str:
     return table(["demo", "what it shows"], rows)
 
 
+# wires ---------------------------------------------------------------------------------------------------------------
+
+
+def byte_section(title: str, record: Record) -> str:
+    """The bytes of a record, one line per field."""
+    head = ["offset", "bytes", "type", "field", "unit", "meaning"]
+    rows = [["" if row[0] is None else str(row[0]), *map(str, row[1:])] for row in byte_table(record)]
+    size = f"{record.size} bytes" + (" and what follows them" if record.tail else "")
+    return f"### {title}\n\n{size}.\n\n" + table(head, [[*r[:3], f"`{r[3]}`", *r[4:]] for r in rows])
+
+
+def stream_tables() -> str:
+    """The frames of the stream."""
+    frames = {0x01: POSITIONS, 0x02: TELEMETRY, 0x03: LINES, 0x04: SPHERES, 0x10: TICK}
+    frames |= {0x11: FPV_STATE, 0x12: MARKER, 0x13: EVENT, 0x20: COMMANDS}
+    parts = [byte_section("Header of every frame", FRAME_HEADER)]
+    for code, record in frames.items():
+        one = "" if record in (TICK, COMMANDS) else ", each record"
+        parts.append(byte_section(f"0x{code:02x} {record.name}{one}", record))
+    return "\n".join(parts)
+
+
+def stream_methods() -> str:
+    """The calls of the stream, with their parameters."""
+    rows = [
+        [f"`{method.name}`", "<br>".join(map(parameter, method.parameters)), method.summary]
+        for method in sorted(METHODS.values(), key=lambda method: method.name)
+    ]
+    return table(["method", "parameters", "what it does"], rows)
+
+
+def parameter(one: Parameter) -> str:
+    """One parameter of a call."""
+    names = " or ".join(f"`{name}`" for name in one.names)
+    initial = "" if one.default is REQUIRED else f", default {json.dumps(one.default)}"
+    parts = f" {{{'; '.join(map(parameter, one.parts))}}}" if one.parts else ""
+    return f"{names}: {one.meaning} ({one.kind}{initial}){parts}"
+
+
+def vds1_tables() -> str:
+    """The datagrams of VDS1."""
+    return "\n".join(byte_section(f"{code} {record.name}", record) for code, record in RECORDS.items())
+
+
+def vds1_sources() -> str:
+    """Which column of a snapshot each value of a STATE comes from, for every car."""
+    cars = [find_model(name) for name in model_names() if find_model(name).kind == "car"]
+    wheels = {f"{quantity}_{'/'.join(AXLES)}": [f"{quantity}_{wheel}" for wheel in AXLES] for quantity in WHEELS}
+    values = {name: [name] for name in PLAIN} | wheels
+    rows = [[f"`{value}`", *(vds1_source(car, names) for car in cars)] for value, names in values.items()]
+    return table(["value", *(f"`{car.name}`" for car in cars)], rows)
+
+
+def vds1_source(car: VehicleModel, values: Sequence[str]) -> str:
+    """Where some values of one quantity come from."""
+    found = sources((*car.telemetry, *car.report_columns))
+    taken = dict.fromkeys(found[value] for value in values if value in found)
+    told = [f"`{column}`" if factor == 1 else f"`{column}` x {number(factor)}" for column, factor in taken]
+    return ", ".join(told) or "0"
+
+
+def channel_table() -> str:
+    """What a recording holds."""
+    rows = [[f"`{spec.topic}`", f"`{spec.schema_name}`", spec.content, spec.when] for spec in CHANNELS]
+    return table(["channel", "message", "content", "when"], rows)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "scenario": scenario_tables,
     "models": model_tables,
@@ -251,6 +359,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "sensors": sensor_tables,
     "sensor-overview": sensor_overview,
     "demo-overview": demo_overview,
+    "channels": channel_table,
+    "stream-frames": stream_tables,
+    "stream-methods": stream_methods,
+    "vds1-datagrams": vds1_tables,
+    "vds1-values": vds1_sources,
 }
 
 

@@ -35,7 +35,16 @@ def generator() -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/scenario.md", "docs/models.md", "docs/behaviours.md", "docs/sensors.md"]
+    "page",
+    [
+        "README.md",
+        "docs/scenario.md",
+        "docs/models.md",
+        "docs/behaviours.md",
+        "docs/sensors.md",
+        "docs/wire-stream.md",
+        "docs/wire-vds1.md",
+    ],
 )
 def test_generated_tables_are_up_to_date(generator: ModuleType, page: str) -> None:
     assert page in generator.PAGES

@@ -14,14 +14,16 @@ def test_head() -> None:
     assert SCHEMA["title"] == "Paddock scenario"
     assert "$id" not in SCHEMA
     assert SCHEMA["required"] == ["vehicles"]
-    assert list(SCHEMA["properties"]) == ["name", "description", "seed", "clock", "world", "vehicles", "every"]
+    sections = ["clock", "world", "vehicles", "every", "record", "serve"]
+    assert list(SCHEMA["properties"]) == ["name", "description", "seed", *sections]
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
 
 
 def test_no_unknown_keys_and_everything_described() -> None:
     choices = {"BehaviourChoice", "SensorChoice"}
     assert set(PARTS) == choices | {
-        "Circle", "Clock", "Every", "Grid", "Line", "Random", "Spawn", "Sync", "VehicleEntry", "World",
+        "Circle", "Clock", "Dial", "Every", "Grid", "Line", "Metrics", "Random", "Record", "Serve", "Shm", "Spawn",
+        "Stream", "Sync", "Vds1", "VehicleEntry", "World", "Zmq",
     }  # fmt: skip
     for name, part in [("Scenario", SCHEMA), *PARTS.items()]:
         assert part["description"], name

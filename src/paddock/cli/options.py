@@ -52,6 +52,12 @@ class RunOptions:
     device: str = "cpu"
     "Where the vehicles are moved: cpu, or cuda for an NVIDIA GPU."
 
+    record: str | None = None
+    "Record the run to this file (MCAP), which is overwritten if it exists."
+
+    record_rate: float | None = None
+    "Samples per simulated second in the recording; 30 by default."
+
     @property
     def quiet(self) -> bool:
         """Whether nothing is shown while it runs."""
@@ -65,6 +71,8 @@ class RunOptions:
             raise InvalidValueError(f"--seconds must be a positive number, not {self.seconds:g}")
         if self.seed is not None and not 0 <= self.seed < SEED_END:
             raise InvalidValueError(f"--seed must lie in 0..2^64-1, not {self.seed}")
+        if self.record_rate is not None and not (isfinite(self.record_rate) and self.record_rate > 0):
+            raise InvalidValueError(f"--record-rate must be a positive number of Hz, not {self.record_rate:g}")
         if self.pace is not None:
             try:
                 checked_pace(self.pace)

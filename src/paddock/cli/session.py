@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.options import RunOptions
 from paddock.cli.serving import ServeOptions, serving
 from paddock.cli.summary import Tally, summary_lines
+from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
+    from paddock.record.recorder import Recorder
     from paddock.scenario import Scenario, Serve
 
 WARM_UP = 0.25
@@ -32,13 +34,17 @@ def conduct(scenario: Scenario, options: RunOptions, serve: ServeOptions | None 
         scenario = scenario.model_copy(update={"seed": options.seed})
     served = (serve or ServeOptions()).over(scenario.serve)
     with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
-        sim, tally = _started(scenario, options, served is not None)
-    with sim, _signals(sim) as caught, _serving(sim, served):
+        sim, tally, recorder = _started(scenario, options, served is not None)
+    with sim, signals(sim.stop) as caught, recorder or nullcontext(), _serving(sim, served):
         run = _runner(options)
         tally.begin()
         run(sim, tally, options.seconds, lambda: bool(caught))
         numbers = tally.summary()
-    print(json.dumps(numbers, indent=2) if options.json else "\n".join(summary_lines(numbers)))
+    recorded = [] if recorder is None else [recorder.close()]
+    for report in recorded:
+        numbers["recording"] = report.to_dict()
+    lines = [*summary_lines(numbers), *(f"  {report.line()}" for report in recorded)]
+    print(json.dumps(numbers, indent=2) if options.json else "\n".join(lines))
     return 128 + caught[0] if caught else 0
 
 
@@ -50,7 +56,7 @@ def _serving(sim: Simulation, options: Serve | None) -> AbstractContextManager[N
     return serving(LiveSource(sim, options.lock), options)
 
 
-def _started(scenario: Scenario, options: RunOptions, served: bool) -> tuple[Simulation, Tally]:
+def _started(scenario: Scenario, options: RunOptions, served: bool) -> tuple[Simulation, Tally, Recorder | None]:
     """The simulation when it has got going: after its first tick, and all stages have run."""
     from paddock.compute.threads import limit_threads
     from paddock.engine.simulation import Simulation
@@ -59,7 +65,7 @@ def _started(scenario: Scenario, options: RunOptions, served: bool) -> tuple[Sim
     sim = Simulation(scenario, options.device)
     if options.pace is not None or (options.quiet and not served):
         sim.pace = options.pace or 0.0
-    tally = Tally(sim)
+    tally, recorder = Tally(sim), _recorder(sim, options)
     clock = sim.world.clock
     # of a short run only a tenth is left out, so that there is something to measure
     end = clock.ticks(WARM_UP if options.seconds is None else min(WARM_UP, 0.1 * options.seconds))
@@ -67,7 +73,21 @@ def _started(scenario: Scenario, options: RunOptions, served: bool) -> tuple[Sim
         sim.step(1)
         tally.first_tick()
         sim.step(end - 1)
-    return sim, tally
+    return sim, tally, recorder
+
+
+def _recorder(sim: Simulation, options: RunOptions) -> Recorder | None:
+    """Records from the first tick on, if the scenario or the command line says so."""
+    own = sim.scenario.record
+    file = options.record or (own.file if own else None)
+    if file is None:
+        if options.record_rate is not None:
+            raise PaddockError("--record-rate goes with --record")
+        return None
+    from paddock.record.recorder import RATE, Recorder
+
+    rate = options.record_rate or (own.rate if own else RATE)
+    return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto")
 
 
 Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool]], None]
@@ -132,18 +152,18 @@ def _waiting(message: str) -> Iterator[None]:
 
 
 @contextmanager
-def _signals(sim: Simulation) -> Iterator[list[int]]:
+def signals(stop: Callable[[], None]) -> Iterator[list[int]]:
     """A first signal ends the run after a whole tick, so that its state can be reported; a second one at once."""
     caught: list[int] = []
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def catch(number: int, frame: FrameType | None) -> None:
         if caught:
             raise KeyboardInterrupt
         caught.append(number)
-        sim.stop()
+        stop()
 
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before: dict[signal.Signals, Any] = {getattr(signal, n): signal.signal(getattr(signal, n), stop) for n in names}
+    before: dict[signal.Signals, Any] = {getattr(signal, n): signal.signal(getattr(signal, n), catch) for n in names}
     try:
         yield caught
     finally:

@@ -22,6 +22,10 @@ from paddock.world.snapshot import Snapshot
 Readings = dict[str, dict[str, Any]]
 
 
+class LateReplyError(PaddockError):
+    """An answer to a request that is not open: it came too late, or twice."""
+
+
 @dataclass(frozen=True)
 class ControlRequest:
     """The engine asks: what shall these vehicles do from this tick on?"""
@@ -48,6 +52,7 @@ class ControlSource:
         self.on_request: Callable[[ControlRequest], None] | None = None  # called by the ticking thread; must not wait
         self._request: ControlRequest | None = None
         self._reply: list[Control] | None = None
+        self._prepared: tuple[int, list[Control]] | None = None
 
     def wait(self, timeout: float | None = None) -> ControlRequest | None:
         """The next unanswered request; None when none came within `timeout` seconds, or none will come any more."""
@@ -57,17 +62,19 @@ class ControlSource:
 
     def reply(self, tick: int, commands: Mapping[str, Mapping[str, Any]]) -> None:
         """Answer the request of that tick: vehicle -> inputs. An answer to another tick is refused."""
-        controls = []
-        for vehicle, inputs in commands.items():
-            if vehicle not in self.vehicles:
-                raise PaddockError(f"{self.name!r} has not claimed {vehicle!r}; claimed: {', '.join(self.vehicles)}")
-            controls.append(self._check(Control(vehicle, inputs)))
+        controls = self._checked(commands)
         with self._change:
             if self._request is None or self._request.tick != tick:
                 waiting = "none" if self._request is None else f"tick {self._request.tick}"
-                raise PaddockError(f"the reply for tick {tick} comes too late; open request: {waiting}")
+                raise LateReplyError(f"the reply for tick {tick} comes too late; open request: {waiting}")
+            if self._reply is not None:
+                raise LateReplyError(f"the request of tick {tick} has been answered already")
             self._reply = controls
             self._change.notify_all()
+
+    def prepare(self, tick: int, commands: Mapping[str, Mapping[str, Any]]) -> None:
+        """Answer the next request beforehand, should it be of that tick; otherwise it is asked as usual."""
+        self._prepared = tick, self._checked(commands)
 
     def release(self) -> None:
         """Give the vehicles back; the engine no longer waits for this source."""
@@ -77,10 +84,12 @@ class ControlSource:
 
     def ask(self, request: ControlRequest) -> None:
         """Open a request (called by the engine)."""
+        prepared, self._prepared = self._prepared, None
+        ready = prepared is not None and prepared[0] == request.tick
         with self._change:
-            self._request, self._reply = request, None
+            self._request, self._reply = request, prepared[1] if prepared and ready else None
             self._change.notify_all()
-        if self.on_request is not None:
+        if self.on_request is not None and not ready:
             self.on_request(request)
 
     def poke(self) -> None:
@@ -100,6 +109,12 @@ class ControlSource:
                     reply, self._request, self._reply = self._reply, None, None
                     return reply
                 self._change.wait(left)
+
+    def _checked(self, commands: Mapping[str, Mapping[str, Any]]) -> list[Control]:
+        for vehicle in commands:
+            if vehicle not in self.vehicles:
+                raise PaddockError(f"{self.name!r} has not claimed {vehicle!r}; claimed: {', '.join(self.vehicles)}")
+        return [self._check(Control(vehicle, inputs)) for vehicle, inputs in commands.items()]
 
 
 class BarrierStage:

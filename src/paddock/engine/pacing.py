@@ -58,6 +58,7 @@ class Pacer:
         self.slips = 0  # times that a paced run fell behind and gave up catching up
         self._slice_ticks = 1
         self._grants: deque[Grant] = deque()
+        self._roused = False  # something has changed since the loop last slept
         self.longest_slice: Callable[[], int] = lambda: 1 << 20
         self.between: Callable[[], None] = lambda: None  # called between slices, also while paused
 
@@ -84,7 +85,7 @@ class Pacer:
             self.paused = self.paused if paused is None else paused
             self.held = self.held if held is None else held
             self.stopping = self.stopping if stopping is None else stopping
-            self._wake.notify_all()
+            self._rouse()
 
     def wake(self) -> None:
         """Have a running loop look around at once."""
@@ -96,7 +97,7 @@ class Pacer:
         with self._wake:
             start = self._grants[-1].target if self._grants else self.clock.tick
             self._grants.append(Grant(start + ticks, paced, done))
-            self._wake.notify_all()
+            self._rouse()
         return done
 
     def revoke(self, why: str) -> None:
@@ -105,6 +106,13 @@ class Pacer:
             revoked, self._grants = self._grants, deque()
         for grant in revoked:
             grant.done.set_exception(PaddockError(f"{why} at tick {self.clock.tick}, before tick {grant.target}"))
+
+    def finish(self) -> None:
+        """Let what was granted end here: whoever waits for it has the tick that was reached."""
+        with self._wake:
+            ended, self._grants = self._grants, deque()
+        for grant in ended:
+            grant.done.set_result(self.clock.tick)
 
     def run(self, end: int | None, heartbeat: Callable[[], None] | None) -> None:
         """Advance until the tick `end` (None: until stopped)."""
@@ -185,4 +193,10 @@ class Pacer:
     def _sleep(self, seconds: float) -> None:
         if seconds > 0:
             with self._wake:
-                self._wake.wait(seconds)
+                if not self._roused:  # since the loop last looked around
+                    self._wake.wait(seconds)
+                self._roused = False
+
+    def _rouse(self) -> None:
+        self._roused = True
+        self._wake.notify_all()

@@ -9,8 +9,8 @@ from paddock.scenario.choice import BehaviourChoice, SensorChoice
 from paddock.scenario.marks import ScenarioError
 from paddock.scenario.model import Scenario
 from paddock.scenario.schema import scenario_schema
+from paddock.scenario.sections import Clock, Every, Record, Sync, World
 from paddock.scenario.serve import Serve
-from paddock.scenario.sections import Clock, Every, Sync, World
 from paddock.scenario.source import load_scenario
 from paddock.scenario.spawn import Spawn
 from paddock.scenario.vehicle import VehicleEntry
@@ -22,6 +22,7 @@ __all__ = [
     "BehaviourChoice",
     "Clock",
     "Every",
+    "Record",
     "Scenario",
     "ScenarioError",
     "SensorChoice",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator
 
 from paddock.scenario.base import Section, Text, Whole
 from paddock.scenario.marks import Marks, Step
-from paddock.scenario.sections import Clock, Every, World
+from paddock.scenario.sections import Clock, Every, Record, World
 from paddock.scenario.serve import Serve
 from paddock.scenario.unique import check_ids, check_names, with_names
 from paddock.scenario.vehicle import VehicleEntry
@@ -26,6 +26,9 @@ class Scenario(Section):
     world: World = Field(default=World(), description="Ground, air, gravity, and where the world lies on Earth.")
     vehicles: tuple[VehicleEntry, ...] = Field(description="Vehicles and fleets; the list may be empty.")
     every: Every = Field(default=Every(), description="How often stages of the tick run.")
+    record: Annotated[Record | None, BeforeValidator(Record.short)] = Field(
+        default=None, description="Where to record the run: a path, or a mapping."
+    )
     serve: Serve | None = Field(default=None, description="Endpoints for watching and driving from outside.")
     _marks: Marks = PrivateAttr(default_factory=Marks)
 

@@ -20,6 +20,7 @@ def scenario_schema() -> dict[str, Any]:
     for name in ENDPOINTS:  # instead of the mapping, its port, its name, or just true
         short = {"type": "string"} if name == "shm" else {"type": "integer"}
         parts["Serve"]["properties"][name]["anyOf"] += [short, {"const": True}]
+    schema["properties"]["record"]["anyOf"].append({"type": "string", "minLength": 1})
     for part, key in (("Clock", "dt"), ("VehicleEntry", "name")):  # they follow from other fields
         del parts[part]["properties"][key]["default"]
     return {"$schema": DIALECT, **schema, "title": "Paddock scenario"}

@@ -1,4 +1,4 @@
-"""The sections that exist once: the clock, the world, and how often stages run."""
+"""The sections that exist once: the clock, the world, how often stages run, and the recording."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Vector3, Whole, trouble
+from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Text, Vector3, Whole, trouble
 
 RATE_MIN, RATE_MAX = 1e-3, 1e6
 PACE_MIN, PACE_MAX = 0.05, 100.0
@@ -103,3 +103,18 @@ class Every(Section):
     snapshot: Whole | None = Field(
         default=None, ge=1, description="A snapshot is published every so many ticks; null publishes on demand only."
     )
+
+
+class Record(Section):
+    """A recording of the run, which does not change it. Instead of a mapping the file's path alone may stand."""
+
+    file: Text = Field(min_length=1, description="Where to write it (MCAP); a file that exists is overwritten.")
+    rate: Positive = Field(default=30.0, description="Samples per simulated second, in Hz.")
+    precision: Literal["auto", "double", "single"] = Field(
+        default="auto", description="Of the numbers; auto is double up to 1,000 vehicles and single beyond."
+    )
+
+    @classmethod
+    def short(cls, value: Any) -> Any:
+        """The mapping that a path stands for."""
+        return {"file": value} if isinstance(value, str) else value

@@ -14,6 +14,7 @@ Flag = Annotated[bool, Field(strict=True)]
 FrameName = Literal["enu", "nwu", "ned", "unreal"]
 Kind = Literal["positions", "telemetry", "fpv", "lines", "spheres", "markers", "events"]
 Kinds = tuple[Kind, ...]
+TickKind = Literal["positions", "telemetry", "fpv", "lines", "spheres"]
 ENDPOINTS = ("stream", "vds1", "zmq", "shm", "metrics")
 
 
@@ -78,6 +79,8 @@ class Vds1(Served):
         default="127.0.0.1:7002", description="Who is sent every state without asking, host:port; null is nobody."
     )
     subscribers: Whole = Field(default=64, ge=1, description="Subscribers at once at most.")
+    datagrams: Positive = Field(default=20000.0, description="Datagrams per second of one client, in Hz.")
+    vehicles: Whole = Field(default=1024, ge=1, description="Cars whose state is sent at most.")
 
 
 class Zmq(Served):
@@ -96,7 +99,7 @@ class Shm(Served):
     name: Text = Field(default="paddock", pattern=r"^[A-Za-z0-9_-]{1,40}$", description="Name of the ring.")
     rate: Positive = Field(default=60.0, description="Frames per simulated second at most, in Hz.")
     frame: FrameName = Field(default="enu", description="Axes and units.")
-    kinds: Kinds = Field(default=("positions", "telemetry"), description="What is written.")
+    kinds: tuple[TickKind, ...] = Field(default=("positions", "telemetry"), description="What is written.")
 
     @classmethod
     def short(cls, value: Any) -> Any:

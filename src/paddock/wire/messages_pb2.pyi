@@ -179,10 +179,14 @@ class Run(_message.Message):
     def __init__(self, until: _Optional[float] = ..., pace: _Optional[float] = ...) -> None: ...
 
 class Step(_message.Message):
-    __slots__ = ("ticks",)
+    __slots__ = ("ticks", "control", "state")
     TICKS_FIELD_NUMBER: _ClassVar[int]
+    CONTROL_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
     ticks: int
-    def __init__(self, ticks: _Optional[int] = ...) -> None: ...
+    control: Control
+    state: bool
+    def __init__(self, ticks: _Optional[int] = ..., control: _Optional[_Union[Control, _Mapping]] = ..., state: _Optional[bool] = ...) -> None: ...
 
 class SetPace(_message.Message):
     __slots__ = ("pace",)

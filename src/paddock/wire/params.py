@@ -103,6 +103,14 @@ class Params:
 
         return self._take(name, default, f"a list of up to {most} objects", read)
 
+    def items(self, name: str, default: D | _Missing = REQUIRED, most: int = MOST) -> list[Any] | D:
+        """A list of up to `most` values of any kind; the caller checks each of them."""
+
+        def read(value: Any) -> list[Any] | None:
+            return value if isinstance(value, list) and len(value) <= most else None
+
+        return self._take(name, default, f"a list of up to {most} items", read)
+
     def numbers_by_name(self) -> dict[str, float]:
         """All members as numbers, where the names are the caller's own: the inputs of a vehicle, say."""
         return {name: self.number(name) for name in self._members}

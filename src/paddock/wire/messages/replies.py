@@ -78,6 +78,11 @@ def encode_reply(reply: Reply) -> bytes:
         return message.SerializeToString()
 
 
+def encode_id(number: int) -> bytes:
+    """What gives an encoded reply of the id 0 this id when it is put before it: Protobuf merges the two."""
+    return pb.Reply(id=number).SerializeToString()
+
+
 def decode_reply(data: Buffer) -> Reply:
     """A reply; its times are finite, its arrays as long as they say."""
     message = parsed(pb.Reply, data)

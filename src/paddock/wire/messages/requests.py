@@ -61,6 +61,8 @@ class Step(NamedTuple):
     """That many ticks."""
 
     ticks: int = 1
+    control: Control | None = None  # the answer to what the coming tick would ask
+    state: bool = False  # whether the answer shall be the state that it leads to
 
 
 class SetPace(NamedTuple):
@@ -125,8 +127,9 @@ def _put_admin(message: pb.Request, admin: Admin) -> None:
             to.reset.CopyFrom(pb.Reset(seed=seed))
         case Run(until, pace):
             to.run.CopyFrom(pb.Run(until=until, pace=pace))
-        case Step(ticks):
-            to.step.CopyFrom(pb.Step(ticks=ticks))
+        case Step(ticks, control, state):
+            told = None if control is None else controls.control_message(control)
+            to.step.CopyFrom(pb.Step(ticks=ticks, control=told, state=state))
         case SetPace(pace):
             to.set_pace.CopyFrom(pb.SetPace(pace=pace))
         case SetMode(mode, vehicles):
@@ -180,6 +183,11 @@ def _run(admin: pb.Admin) -> Run:
     return Run(until, pace)
 
 
+def _step(admin: pb.Admin) -> Step:
+    step = admin.step
+    return Step(step.ticks, controls.control_value(step.control) if step.HasField("control") else None, step.state)
+
+
 def _set_mode(admin: pb.Admin) -> SetMode:
     mode = enumerated(admin.set_mode.mode, MODES, "set_mode: mode")
     return SetMode(mode, tuple(admin.set_mode.vehicles))
@@ -199,7 +207,7 @@ _ADMIN_READERS: dict[str, Callable[[pb.Admin], Admin]] = {
     "resume": lambda admin: Resume(),
     "stop": lambda admin: Stop(),
     "run": _run,
-    "step": lambda admin: Step(admin.step.ticks),
+    "step": _step,
     "set_pace": lambda admin: SetPace(finite(admin.set_pace.pace, "set_pace: pace", 0.0)),
     "set_mode": _set_mode,
     "get_metadata": lambda admin: GetMetadata(),

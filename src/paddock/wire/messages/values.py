@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +22,7 @@ M = TypeVar("M", bound=Message)
 
 ARRAY, WHOLE, NUMBER = "$array", "whole", "$number"
 """Keys of the objects that stand for what JSON cannot hold."""
+UNSENDABLE = (TypeError, ValueError, AttributeError, OverflowError, RecursionError, EncodeError)
 ODD_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 LARGEST_ID = 2**31 - 1
 _UNSENDABLE = (WireError, TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
@@ -40,15 +40,20 @@ def parsed(kind: type[M], data: Buffer) -> M:
     return message
 
 
-@contextmanager
-def sending(what: str) -> Iterator[None]:
+class sending:  # noqa: N801 - reads as `with sending("request"):`
     """Whatever cannot be put into a message is the caller's mistake, and named as such."""
-    try:
-        yield
-    except _UNSENDABLE as error:
-        if isinstance(error, PaddockError) and not isinstance(error, WireError):
-            raise
-        raise InvalidValueError(f"this {what} cannot be sent: {error}") from error
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and not isinstance(error, PaddockError) and isinstance(error, UNSENDABLE):
+            raise InvalidValueError(f"this {self._what} cannot be sent: {error}") from error
 
 
 def body_of(message: Message, oneof: str) -> str:

@@ -1,0 +1,140 @@
+"""`paddock replay`: plays a recording, simulates it again to verify it, or tells what it amounted to."""
+
+from __future__ import annotations
+
+import json
+import sys
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from paddock.cli.options import Flag
+from paddock.cli.progress import bar
+from paddock.errors import InvalidValueError, PaddockError
+
+if TYPE_CHECKING:
+    from paddock.record.player import Player
+
+
+def replay(
+    file: str,
+    /,
+    *,
+    verify: Flag = False,
+    metrics: Flag = False,
+    pace: float = 1.0,
+    from_: Annotated[float, Parameter(name="--from")] = 0.0,
+    seconds: float | None = None,
+    headless: Flag = False,
+    json_: Annotated[Flag, Parameter(name="--json")] = False,
+) -> int:
+    """Play a recording as if it were live.
+
+    Parameters
+    ----------
+    file
+        A recording (MCAP).
+    verify
+        Simulate it again from the recorded commands and compare the recorded hashes; exit code 1 if they differ.
+    metrics
+        Tell distances, speeds, heights and events instead of playing.
+    pace
+        Recorded seconds per second: 0 is as fast as possible, else 0.05 to 100.
+    from_
+        Where to begin, in s from the beginning of the recording.
+    seconds
+        How much to play, in s of the recording; to its end by default.
+    headless
+        Plain lines instead of a picture.
+    json_
+        Print a JSON object at the end and nothing else; implies --headless.
+    """
+    if verify and metrics:
+        raise PaddockError("give --verify or --metrics, not both")
+    if verify:
+        return _verify(file, json_)
+    if metrics:
+        return _metrics(file, json_)
+    for name, value in (("--from", from_), ("--seconds", 0.0 if seconds is None else seconds)):
+        if not (isfinite(value) and value >= 0):
+            raise InvalidValueError(f"{name} must be a number of seconds >= 0, not {value:g}")
+    return _play(file, pace, from_, seconds, headless, json_)
+
+
+def _play(file: str, pace: float, start: float, seconds: float | None, headless: bool, as_json: bool) -> int:
+    from paddock.cli.playback import can_show, play_lines, play_live
+    from paddock.cli.session import signals
+    from paddock.record.player import Player
+
+    with Player(file, pace) as player, signals(player.stop) as caught:
+        if not player.recording.complete:
+            print(f"paddock: {file} has no end: the run was cut off", file=sys.stderr)
+        player.seek(start)
+        until = None if seconds is None else start + seconds
+        if headless or as_json or not can_show():
+            play_lines(player, until, lambda: bool(caught), quiet=as_json)
+        else:
+            play_live(player, until, lambda: bool(caught))
+        print(json.dumps(_summary(player), indent=2) if as_json else _line(player))
+    return 128 + caught[0] if caught else 0
+
+
+def _summary(player: Player) -> dict[str, Any]:
+    run, snapshot = player.recording, player.snapshot()
+    return {
+        "file": run.path,
+        "scenario": run.metadata.get("name", ""),
+        "complete": run.complete,
+        "duration": run.duration,
+        "samples": len(run),
+        "position": player.position,
+        "tick": snapshot.tick,
+        "sim_seconds": snapshot.time,
+        "vehicles": len(snapshot),
+        "events": len(run.events()),
+        "actions": len(run.actions()),
+    }
+
+
+def _line(player: Player) -> str:
+    numbers = _summary(player)
+    return (
+        f"{numbers['scenario']}: played to {numbers['position']:.3f} of {numbers['duration']:.3f} s, "
+        f"{numbers['samples']:,} samples, {numbers['events']:,} events, {numbers['actions']:,} actions"
+    )
+
+
+def _verify(file: str, as_json: bool) -> int:
+    from paddock.record import verify as verify_run
+
+    with bar("simulating it again") as told:
+        result = verify_run(file, told)
+    print(json.dumps(result.to_dict(), indent=2) if as_json else "\n".join(result.lines()))
+    return 0 if result.same else 1
+
+
+def _metrics(file: str, as_json: bool) -> int:
+    from paddock.record import metrics, open_run
+
+    with open_run(file) as run:
+        numbers = metrics(run)
+    print(json.dumps(numbers, indent=2) if as_json else "\n".join(_metric_lines(numbers)))
+    return 0
+
+
+def _metric_lines(numbers: dict[str, Any]) -> list[str]:
+    events = ", ".join(f"{count} {kind}" for kind, count in numbers["events"].items()) or "none"
+    width = max((len(name) for name in numbers["fleets"]), default=5)
+    lines = [
+        f"{numbers['scenario']}: {numbers['duration_s']:.3f} s, {numbers['samples']:,} samples, "
+        f"{numbers['vehicles']:,} vehicles, {numbers['actions']:,} actions",
+        f"  {'fleet':<{width}} {'n':>7} {'distance m':>12} {'mean m/s':>9} {'max m/s':>9} {'moving s':>10}  height m",
+    ]
+    for name, fleet in numbers["fleets"].items():
+        lines.append(
+            f"  {name:<{width}} {fleet['vehicles']:>7,} {fleet['distance_m']:>12,.1f} {fleet['mean_speed_mps']:>9.2f} "
+            f"{fleet['max_speed_mps']:>9.2f} {fleet['moving_s']:>10,.1f}  "
+            f"{fleet['min_height_m']:.2f} to {fleet['max_height_m']:.2f}"
+        )
+    return [*lines, f"  events: {events}; collisions: {numbers['collisions']}"]

@@ -1,0 +1,250 @@
+"""Playing a recording as if it were live: at a pace, with pauses and jumps; watchers get its snapshots."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Self
+
+import numpy as np
+
+from paddock.engine.events import Event
+from paddock.engine.pacing import HEARTBEAT, LATE, SLICE, checked_pace
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.record.run import Run, open_run
+from paddock.scenario import Scenario
+from paddock.world.snapshot import Snapshot
+
+Watcher = Callable[[Snapshot], object]
+
+
+@dataclass(eq=False)
+class _Watching:
+    """One watcher, and what it saw last."""
+
+    watcher: Watcher
+    every: int  # ticks
+    run: int = -1
+    tick: int = 0
+
+    def show(self, snapshot: Snapshot, jumped: bool) -> None:
+        """Call the watcher, unless it is too early."""
+        if jumped or snapshot.run != self.run or not self.tick <= snapshot.tick < self.tick + self.every:
+            self.run, self.tick = snapshot.run, snapshot.tick
+            self.watcher(snapshot)
+
+
+class Player:
+    """One thread calls `run`; any thread may `pause`, `resume`, `seek`, `stop`, change the `pace` or look."""
+
+    def __init__(self, source: str | os.PathLike[str] | Run, pace: float = 1.0) -> None:
+        """From a file, or a run that is open already."""
+        self._pace = checked_pace(pace)
+        self.recording = source if isinstance(source, Run) else open_run(source)
+        if not len(self.recording):
+            self.recording.close()
+            raise PaddockError(f"{self.recording.path} holds no samples to play")
+        self.event_listeners: list[Callable[[Event], None]] = []  # told what happened when its time has come
+        self.slips = 0  # times that playing fell behind and gave up catching up
+        self._times = self.recording.times()
+        self._events = self.recording.events()
+        self._event_times = self.recording.event_times()
+        self._change = threading.Condition()
+        self._watchers: list[_Watching] = []
+        self._paused = self._stopping = self._running = False
+        self._goal: int | None = None  # a sample to jump to
+        self._index = 0
+        self._snapshot = self.recording.sample(0)
+
+    # looking ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def scenario(self) -> Scenario:
+        """What was simulated."""
+        return self.recording.scenario
+
+    @property
+    def tick(self) -> int:
+        """Of the sample that is shown."""
+        return self.snapshot().tick
+
+    @property
+    def time(self) -> float:
+        """Simulation time of the sample that is shown, s."""
+        return self.snapshot().time
+
+    @property
+    def position(self) -> float:
+        """How far the recording has been played, s."""
+        with self._change:
+            return float(self._times[self._index if self._goal is None else self._goal])
+
+    @property
+    def duration(self) -> float:
+        """How long the recording is, s."""
+        return float(self._times[-1])
+
+    def snapshot(self) -> Snapshot:
+        """The sample that is shown."""
+        with self._change:
+            return self._snapshot
+
+    def events(self) -> list[Event]:
+        """What had happened by now."""
+        return self._events[: self._events_by(self.position)]
+
+    def watch(self, watcher: Watcher, every: int = 1) -> Callable[[], None]:
+        """Call `watcher(snapshot)` with each sample, but not more often than every so many ticks, and after jumps.
+
+        Returns a function that ends the watching.
+        """
+        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+            raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
+        entry = _Watching(watcher, every)
+        self._watchers = [*self._watchers, entry]
+
+        def unwatch() -> None:
+            self._watchers = [other for other in self._watchers if other is not entry]
+
+        return unwatch
+
+    # time ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def pace(self) -> float:
+        """Recorded seconds per wall second; 0 is as fast as possible. May be set at any time."""
+        return self._pace
+
+    @pace.setter
+    def pace(self, pace: float) -> None:
+        pace = checked_pace(pace)
+        with self._change:
+            self._pace = pace
+            self._change.notify_all()
+
+    @property
+    def paused(self) -> bool:
+        """Whether `run` is held."""
+        return self._paused
+
+    def pause(self) -> None:
+        """Hold a running `run`; jumps still show."""
+        self._set(paused=True)
+
+    def resume(self) -> None:
+        """Go on."""
+        self._set(paused=False)
+
+    def stop(self) -> None:
+        """Make `run` return."""
+        self._set(stopping=True)
+
+    def seek(self, at: float) -> None:
+        """Jump to a time (s from the beginning of the recording); times beyond its ends are its ends."""
+        goal = self.recording.sample_at(at)
+        with self._change:
+            self._goal = goal
+            idle = not self._running
+            self._change.notify_all()
+        if idle:
+            self._jump()
+
+    def run(self, until: float | None = None, heartbeat: Callable[[], None] | None = None, stay: bool = False) -> None:
+        """Play to a time (s; None: to the end); at the end return, or `stay` there, paused, until stopped.
+
+        `heartbeat` is called ten times a second.
+        """
+        with self._change:
+            if self._running:
+                raise PaddockError("run() refused: the recording is being played already")
+            self._running, self._stopping = True, False
+        last = len(self._times) - 1 if until is None else self.recording.sample_at(until)
+        try:
+            self._show(self._index, jumped=True)
+            self._play(last, heartbeat, stay)
+        finally:
+            self._running = False
+
+    def close(self) -> None:
+        """Stop playing and close the file."""
+        self.stop()
+        self.recording.close()
+
+    def __enter__(self) -> Self:
+        """The player itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    # inside ----------------------------------------------------------------------------------------------------------
+
+    def _set(self, paused: bool | None = None, stopping: bool | None = None) -> None:
+        with self._change:
+            self._paused = self._paused if paused is None else paused
+            self._stopping = self._stopping if stopping is None else stopping
+            self._change.notify_all()
+
+    def _play(self, last: int, heartbeat: Callable[[], None] | None, stay: bool) -> None:
+        anchor, beat = self._anchor(), 0.0
+        while not self._stopping:
+            if heartbeat is not None and monotonic() >= beat:
+                heartbeat()
+                beat = monotonic() + HEARTBEAT
+            if self._goal is not None:
+                self._jump()
+                anchor = self._anchor()
+            elif self._index >= last and not stay:
+                return
+            elif self._paused or self._index >= last or anchor[2] != self._pace:
+                self._sleep(SLICE)
+                anchor = self._anchor()
+            else:
+                anchor = self._step(anchor)
+
+    def _anchor(self) -> tuple[float, float, float]:
+        """Wall time, recorded time and pace from which on time is counted."""
+        return monotonic(), float(self._times[self._index]), self._pace
+
+    def _step(self, anchor: tuple[float, float, float]) -> tuple[float, float, float]:
+        """Show the next sample if it is due, or wait a little for it."""
+        started, position, pace = anchor
+        ahead = 0.0 if pace == 0 else started + (self._times[self._index + 1] - position) / pace - monotonic()
+        if ahead > 0:
+            self._sleep(min(SLICE, ahead))
+            return anchor
+        self._show(self._index + 1)
+        if ahead < -LATE:
+            self.slips += 1
+            return self._anchor()
+        return anchor
+
+    def _jump(self) -> None:
+        with self._change:
+            goal, self._goal = self._goal, None
+        if goal is not None:
+            self._show(goal, jumped=True)
+
+    def _show(self, index: int, jumped: bool = False) -> None:
+        snapshot = self.recording.sample(index)
+        with self._change:
+            before, self._index, self._snapshot = self._index, index, snapshot
+        if not jumped:
+            first, end = (self._events_by(float(self._times[k])) for k in (before, index))
+            for event in self._events[first:end]:
+                for listener in self.event_listeners:
+                    listener(event)
+        for entry in self._watchers:
+            entry.show(snapshot, jumped)
+
+    def _events_by(self, time: float) -> int:
+        return int(np.searchsorted(self._event_times, time + 1e-9, "right"))
+
+    def _sleep(self, seconds: float) -> None:
+        with self._change:
+            if self._goal is None and not self._stopping:
+                self._change.wait(seconds)

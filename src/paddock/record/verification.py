@@ -1,0 +1,157 @@
+"""Simulating a recorded run again, from its scenario and the actions that entered it, and comparing the hashes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from paddock.engine.state import settled_state
+from paddock.errors import PaddockError
+from paddock.record.run import Run, Section, open_run
+from paddock.record.versions import versions
+from paddock.world.archive import digest
+
+if TYPE_CHECKING:
+    from paddock.engine.simulation import Simulation
+
+Progress = Callable[[float], None]
+"""Told the share that is done, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first state that came out differently in a section."""
+
+    section: int
+    tick: int
+    time: float  # simulation time, s
+    recorded: str
+    computed: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a second simulation of a run found."""
+
+    path: str
+    complete: bool  # False: the recording was cut off, and compared as far as it goes
+    sections: int
+    hashes: int  # compared
+    ticks: int  # simulated again
+    actions: int
+    differences: tuple[Difference, ...]  # the first of each section that has any
+    other_versions: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (recorded, here)
+
+    @property
+    def same(self) -> bool:
+        """Whether everything came out as recorded."""
+        return not self.differences
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "same": self.same}
+
+    def lines(self) -> list[str]:
+        """For people."""
+        what = f"{self.hashes} hashes over {self.ticks:,} ticks, {self.actions} actions"
+        lines = [f"{self.path}: {'the same' if self.same else 'DIFFERENT'} ({what})"]
+        for diff in self.differences:
+            lines.append(
+                f"  section {diff.section}: first differs at tick {diff.tick:,} ({diff.time:.3f} s): "
+                f"recorded {diff.recorded}, now {diff.computed}"
+            )
+        lines += [f"  recorded with {name} {old}, here is {new}" for name, (old, new) in self.other_versions.items()]
+        return lines if self.complete else [*lines, "  the recording was cut off: compared as far as it goes"]
+
+
+def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None) -> Verification:
+    """Simulate a recording again and compare every recorded hash."""
+    from paddock.engine.simulation import Simulation
+
+    with open_run(path) as run, Simulation(run.scenario) as sim:
+        checked = [_Checked(run, sim, section) for section in run.sections]
+        total = max(sum(part.last - part.first for part in checked), 1)
+        done = 0
+        for part in checked:
+            part.simulate(partial(_tell_share, progress, done, total))
+            done += part.last - part.first
+        return _verification(run, checked)
+
+
+def _tell_share(progress: Progress, done: int, total: int, ticks: float) -> None:
+    progress((done + ticks) / total)
+
+
+def _verification(run: Run, checked: list[_Checked]) -> Verification:
+    return Verification(
+        path=run.path,
+        complete=run.complete,
+        sections=len(checked),
+        hashes=sum(part.compared for part in checked),
+        ticks=sum(part.reached - part.first for part in checked),
+        actions=sum(part.taken_up for part in checked),
+        differences=tuple(part.difference for part in checked if part.difference is not None),
+        other_versions=_other_versions(run),
+    )
+
+
+def _other_versions(run: Run) -> dict[str, tuple[str, str]]:
+    recorded = {name: run.metadata.get(name, "unknown") for name in versions()}
+    return {name: (recorded[name], here) for name, here in versions().items() if recorded[name] != here}
+
+
+class _Checked:
+    """One section, simulated again up to its first difference."""
+
+    def __init__(self, run: Run, sim: Simulation, section: Section) -> None:
+        self.sim, self.section = sim, section
+        self.hashes = run.hashes(section.number)
+        self.taken_up_before = run.actions_before_hashes(section.number)
+        self.actions = run.iterate_actions(section.number)
+        self.first = self.hashes[0].tick if self.hashes else 0
+        self.last = self.hashes[-1].tick if self.hashes else 0
+        self.reached = self.first
+        self.compared = self.taken_up = 0
+        self.difference: Difference | None = None
+
+    def simulate(self, progress: Progress) -> None:
+        """From the section's beginning through its hashes."""
+        self._begin()
+        for recorded, actions in zip(self.hashes, self.taken_up_before, strict=True):
+            self._advance(recorded.tick, actions)
+            progress(recorded.tick - self.first)
+            computed = digest(settled_state(self.sim))
+            self.compared += 1
+            if computed != recorded.hash:
+                at = recorded.tick / self.sim.world.clock.rate
+                self.difference = Difference(self.section.number, recorded.tick, at, recorded.hash, computed)
+                return
+
+    def _begin(self) -> None:
+        begin = self.section.begin
+        if not begin.state:
+            self.sim.reset(begin.seed)
+            return
+        try:
+            self.sim.restore(begin.state)
+        except PaddockError as error:
+            raise PaddockError(f"the state that section {self.section.number} goes on from: {error}") from None
+        self.sim.mailbox.clear()  # what waited then is among the recorded actions
+
+    def _advance(self, tick: int, actions: int) -> None:
+        """To a tick, through as many actions as had been taken up when its hash was made."""
+        at_the_end = []
+        for posted in islice(self.actions, actions - self.taken_up):
+            if posted.tick < tick:
+                self.sim.mailbox.post(posted.action, posted.tick, posted.source)
+            else:  # done by hand between two steps, so that the hash of that tick has it already
+                at_the_end.append(posted)
+        self.taken_up = actions
+        self.sim.step(max(0, tick - self.sim.tick))
+        self.reached = tick
+        for posted in at_the_end:
+            self.sim.applier.take_up(posted)

@@ -1,0 +1,191 @@
+"""A recording as a source: watched like a live run, paused, sought and paced, but not changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import asdict
+from math import isfinite
+from time import time
+from typing import Any
+
+from paddock import __version__
+from paddock.engine.events import Event
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.record.player import Player
+from paddock.serve.operations import Operations, operation
+from paddock.serve.owner import ClockOwner
+from paddock.serve.source import Push
+from paddock.serve.views import vehicle_tree
+from paddock.world.snapshot import Snapshot
+
+
+class ReplaySource:
+    """Operations on a player."""
+
+    def __init__(self, player: Player, locked: bool = False) -> None:
+        """`locked` keeps the clock from clients."""
+        self.player = player
+        self.rate = player.recording.rate
+        self.owner = ClockOwner(locked)
+        self.operations = Operations([self])
+        self.refused = 0
+        self._push: Push = lambda kind, content: None
+        self._publish: Callable[[Snapshot], None] = lambda snapshot: None
+
+    @property
+    def tick(self) -> int:
+        """Of the sample that is shown."""
+        return self.player.tick
+
+    @property
+    def time(self) -> float:
+        """Simulated s of that sample."""
+        return self.player.time
+
+    def period(self, rate: float) -> int:
+        """Whatever was recorded is shown, however its ticks fall."""
+        return 1
+
+    def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
+        """Have samples shown."""
+        return self.player.watch(watcher, every)
+
+    def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
+        """Begin to tell what happened."""
+        self._push, self._publish = push, publish
+        self.player.event_listeners.append(self._on_event)
+
+    def detach(self) -> None:
+        """End that."""
+        self.player.event_listeners.remove(self._on_event)
+
+    def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
+        """Do something for a client."""
+        try:
+            if operation not in self.operations.names():
+                can = ", ".join(self.operations.names())
+                raise PaddockError(f"{operation} refused: this is a recording; it can be asked for {can}")
+            return self.operations.call(operation, client, arguments)
+        except PaddockError:
+            self.refused += 1
+            raise
+
+    def gone(self, client: str) -> None:
+        """A client has left."""
+        if self.owner.release(client):
+            self.player.resume()
+
+    def announce(self) -> list[tuple[str, dict[str, Any]]]:
+        """Nothing but the samples themselves."""
+        return []
+
+    def figures(self) -> dict[str, Any]:
+        """Numbers about the playing."""
+        player, snapshot = self.player, self.player.snapshot()
+        return {
+            "tick": snapshot.tick,
+            "time": snapshot.time,
+            "wall": time(),
+            "rate": self.rate,
+            "pace": player.pace,
+            "paused": player.paused,
+            "run": snapshot.run,
+            "vehicles": len(snapshot),
+            "slips": player.slips,
+            "refused": self.refused,
+            "owner": self.owner.client or "",
+        }
+
+    @operation
+    def ping(self, client: str) -> dict[str, Any]:
+        """Whether it is there."""
+        return {"version": __version__}
+
+    @operation
+    def clock(self, client: str) -> dict[str, Any]:
+        """How time passes."""
+        player = self.player
+        run = player.snapshot().run
+        return {"pace": player.pace, "paused": player.paused, "run": run, "owner": self.owner.client}
+
+    @operation
+    def metadata(self, client: str) -> dict[str, Any]:
+        """What was simulated, and how far it has been played."""
+        player, scenario = self.player, self.player.scenario
+        snapshot = player.snapshot()
+        fleets = [
+            {
+                "name": fleet.name,
+                "count": len(fleet),
+                "kind": fleet.kind,
+                "model": fleet.model,
+                "single": fleet.layout.single,
+                "inputs": [],
+                "driven_by": "recording",
+                "sensors": [],
+                "parameters": {},
+            }
+            for fleet in snapshot
+        ]
+        return {
+            "name": scenario.name,
+            "description": scenario.description,
+            "seed": scenario.seed,
+            "rate": self.rate,
+            "pace": player.pace,
+            "paused": player.paused,
+            "run": snapshot.run,
+            "version": __version__,
+            "owner": self.owner.client,
+            "scenario": scenario.to_dict(),
+            "fleets": fleets,
+            "recording": {"position": player.position, "duration": player.duration},
+        }
+
+    @operation
+    def snapshot(self, client: str) -> dict[str, Any]:
+        """Put the present sample before every endpoint."""
+        snapshot = self.player.snapshot()
+        self._publish(snapshot)
+        return {"tick": snapshot.tick, "run": snapshot.run, "roster": snapshot.roster}
+
+    @operation
+    def state(self, client: str, vehicle: str | int) -> dict[str, Any]:
+        """One vehicle's public columns."""
+        return vehicle_tree(self.player.snapshot()[vehicle])
+
+    @operation
+    def events(self, client: str, since: int = 0) -> list[dict[str, Any]]:
+        """What had happened by now."""
+        return [asdict(event) for event in self.player.events() if event.number > since]
+
+    @operation
+    def pause(self, client: str) -> None:
+        """Hold."""
+        self.owner.check(client, "pause")
+        self.player.pause()
+
+    @operation
+    def resume(self, client: str) -> None:
+        """Go on."""
+        self.owner.check(client, "resume")
+        self.player.resume()
+
+    @operation
+    def pace(self, client: str, pace: float) -> None:
+        """Change the pace."""
+        self.owner.check(client, "pace")
+        self.player.pace = pace
+
+    @operation
+    def seek(self, client: str, position: float) -> float:
+        """Jump to a time, in s from the beginning of the recording."""
+        self.owner.check(client, "seek")
+        if isinstance(position, bool) or not isinstance(position, int | float) or not isfinite(position):
+            raise InvalidValueError(f"seek takes a time in s, not {position!r}")
+        self.player.seek(position)
+        return self.player.position
+
+    def _on_event(self, event: Event) -> None:
+        self._push("event", asdict(event))

@@ -1,0 +1,126 @@
+"""Simulating a recording again gives the recorded hashes, and anything else is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import paddock
+from paddock.engine.simulation import Simulation
+from paddock.record import Recorder, codec, open_run, verify
+from paddock.record.scribe import Scribe
+from paddock.record.verification import Verification
+from paddock.scenario import demo_names
+from paddock.wire.messages.recordings import StateHash
+
+
+def about(sim: Simulation) -> None:
+    """Commands; vehicles that come and go; a restore and a reset; something done by hand at the very end."""
+    sim.command("red", steer=0.1, throttle=0.4, source="wheel")
+    sim.command("scouts", vx=[1.0, 2.0, 3.0], at_tick=10)
+    sim.command("scouts[1]", vy=-1.5, at_tick=90)
+    sim.step(60)
+    sim.spawn(name="late", model="point", pose=[1, 2, 3, 0])
+    sim.set_frame("gate", "red", [1.0, 0.0, 0.5])
+    sim.command("late", vx=1.0, at_tick=104)
+    sim.command("scouts[0]", vx=1.0, at_tick=120)
+    sim.step(45)
+    sim.remove("scouts[0]")
+    blob = sim.save()  # a command for scouts[0] waits in it, which will be refused
+    sim.step(37)
+    sim.restore(blob)
+    sim.command("red", steer=-0.1)
+    sim.step(50)
+    sim.reset(seed=11)
+    sim.step(73)
+    sim.spawn(name="last", model="point")
+
+
+@pytest.mark.parametrize("demo", demo_names())
+def test_every_demo(demo: str, tmp_path: Path) -> None:
+    with paddock.load(demo) as sim, Recorder(sim, tmp_path / "run.mcap", rate=10):
+        sim.step(round(sim.world.clock.rate * (0.25 if sim.world.vehicles > 5000 else 1.5)))
+        end = sim.tick
+    result = verify(tmp_path / "run.mcap")
+    assert result.same and result.ticks == end and result.hashes >= 2 and result.complete
+    assert result.other_versions == {}
+
+
+def test_sections(record: Callable[..., Path]) -> None:
+    path = record(about)
+    with open_run(path) as run:
+        assert [section.begin.reason for section in run.sections] == ["start", "restore", "reset"]
+        assert [section.begin.seed for section in run.sections] == [5, 5, 11]
+        assert run.sections[0].samples.start == 0
+        kinds = [[posted.action.__class__.__name__ for posted in run.actions(k)] for k in range(3)]
+        refused = [event.kind for event in run.events(1)]
+    assert kinds[0][:4] == ["Control", "Control", "Spawn", "SetFrame"] and kinds[2] == ["Spawn"]
+    assert "refused" in refused
+    result = verify(path)
+    assert result.same and result.sections == 3
+    assert result.lines()[0].startswith(f"{path}: the same (")
+
+
+def test_attached_in_the_middle_of_a_run(small: Simulation, tmp_path: Path) -> None:
+    small.command("scouts", vx=[1.0, 2.0, 3.0], at_tick=50)
+    small.step(40)
+    with Recorder(small, tmp_path / "run.mcap"):
+        small.step(60)
+    with open_run(tmp_path / "run.mcap") as run:
+        assert run.sections[0].begin.state and run.sample(0).tick == 40
+        assert run.duration == pytest.approx(0.6, abs=1e-9)
+        assert [posted.tick for posted in run.actions()] == [50]
+    assert verify(tmp_path / "run.mcap").same
+
+
+def test_a_tampered_command_is_found(record: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def drive(sim: Simulation) -> None:
+        sim.command("red", throttle=0.5, at_tick=100)
+        sim.step(200)
+
+    real = codec.encode_posted
+
+    def forged(posted: Any) -> bytes:
+        posted.action.inputs["throttle"] = 0.5 + 1e-9
+        return real(posted)
+
+    honest = verify(record(drive, "honest.mcap"))
+    monkeypatch.setattr(codec, "encode_posted", forged)
+    path = record(drive, "forged.mcap")
+    monkeypatch.undo()
+    result = verify(path)
+    assert honest.same and not result.same
+    (difference,) = result.differences
+    assert difference.section == 0 and 100 < difference.tick <= 112  # the first hash after the command
+    assert result.to_dict()["same"] is False
+    assert f"first differs at tick {difference.tick}" in result.lines()[1]
+
+
+def test_a_tampered_hash_is_found(record: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Scribe.digest
+
+    def forged(scribe: Scribe, state: StateHash, *times: int) -> None:
+        real(scribe, state._replace(hash="0" * 32) if state.tick == 21 else state, *times)
+
+    monkeypatch.setattr(Scribe, "digest", forged)
+    path = record(lambda sim: sim.step(100))
+    result = verify(path)
+    assert [(found.tick, found.recorded) for found in result.differences] == [(21, "0" * 32)]
+
+
+def test_other_versions_are_told(record: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = record(lambda sim: sim.step(10))
+    monkeypatch.setattr("numpy.__version__", "9.9.9")
+    result = verify(path)
+    assert list(result.other_versions) == ["numpy"] and result.other_versions["numpy"][1] == "9.9.9"
+    assert any("here is 9.9.9" in line for line in result.lines())
+
+
+def test_progress(record: Callable[..., Path]) -> None:
+    shares: list[float] = []
+    result: Verification = verify(record(about), shares.append)
+    assert len(shares) == result.hashes
+    assert shares == sorted(shares) and shares[-1] == pytest.approx(1.0)
