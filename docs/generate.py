@@ -25,6 +25,7 @@ from paddock.vehicles.model import VehicleModel
 from paddock.vehicles.registry import find_model, model_names
 from paddock.wire.layout import Record, byte_table
 from paddock.wire.params import REQUIRED
+from paddock.wire.shm import CONTROL, DATA, SLOT
 from paddock.wire.stream.commands import COMMANDS
 from paddock.wire.stream.debug import LINES, SPHERES
 from paddock.wire.stream.events import EVENT
@@ -46,6 +47,7 @@ PAGES = (
     "docs/sensors.md",
     "docs/recording.md",
     "docs/wire-stream.md",
+    "docs/wire-shm.md",
     "docs/wire-vds1.md",
 )
 REGION = re.compile(r"(<!-- generated: (?P<name>[a-z0-9-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -322,6 +324,11 @@ def parameter(one: Parameter) -> str:
     return f"{names}: {one.meaning} ({one.kind}{initial}){parts}"
 
 
+def shm_tables() -> str:
+    """The segments of shared memory."""
+    return "\n".join(byte_section(record.name.capitalize(), record) for record in (CONTROL, DATA, SLOT))
+
+
 def vds1_tables() -> str:
     """The datagrams of VDS1."""
     return "\n".join(byte_section(f"{code} {record.name}", record) for code, record in RECORDS.items())
@@ -362,6 +369,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "channels": channel_table,
     "stream-frames": stream_tables,
     "stream-methods": stream_methods,
+    "shm-segments": shm_tables,
     "vds1-datagrams": vds1_tables,
     "vds1-values": vds1_sources,
 }

@@ -31,8 +31,10 @@ LINE_EVERY = 1.0
 """s of wall time between two plain lines."""
 
 
-def play_lines(player: Player, until: float | None, interrupted: Callable[[], bool], quiet: bool) -> None:
-    """Play; a line now and then, and one for each event, unless quiet."""
+def play_lines(
+    player: Player, until: float | None, interrupted: Callable[[], bool], quiet: bool, stay: bool = False
+) -> None:
+    """Play; a line now and then, and one for each event, unless quiet. `stay` at the end, for who is served."""
     due = [time.perf_counter()]
 
     def tell(event: Event) -> None:
@@ -47,7 +49,7 @@ def play_lines(player: Player, until: float | None, interrupted: Callable[[], bo
 
     if not quiet:
         player.event_listeners.append(tell)
-    player.run(until, heartbeat=beat)
+    player.run(until, heartbeat=beat, stay=stay)
 
 
 def play_live(player: Player, until: float | None, interrupted: Callable[[], bool]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +12,12 @@ from cyclopts import Parameter
 
 from paddock.cli.options import Flag
 from paddock.cli.progress import bar
+from paddock.cli.serving import ServeOptions, serving
 from paddock.errors import InvalidValueError, PaddockError
 
 if TYPE_CHECKING:
     from paddock.record.player import Player
+    from paddock.scenario import Serve
 
 
 def replay(
@@ -28,6 +31,7 @@ def replay(
     seconds: float | None = None,
     headless: Flag = False,
     json_: Annotated[Flag, Parameter(name="--json")] = False,
+    serve: ServeOptions | None = None,
 ) -> int:
     """Play a recording as if it were live.
 
@@ -59,23 +63,33 @@ def replay(
     for name, value in (("--from", from_), ("--seconds", 0.0 if seconds is None else seconds)):
         if not (isfinite(value) and value >= 0):
             raise InvalidValueError(f"{name} must be a number of seconds >= 0, not {value:g}")
-    return _play(file, pace, from_, seconds, headless, json_)
+    return _play(file, pace, from_, seconds, headless or json_, json_, (serve or ServeOptions()).over(None))
 
 
-def _play(file: str, pace: float, start: float, seconds: float | None, headless: bool, as_json: bool) -> int:
+def _play(
+    file: str,
+    pace: float,
+    start: float,
+    seconds: float | None,
+    headless: bool,
+    as_json: bool,
+    served: Serve | None,
+) -> int:
     from paddock.cli.playback import can_show, play_lines, play_live
     from paddock.cli.session import signals
     from paddock.record.player import Player
+    from paddock.serve.replaying import ReplaySource
 
     with Player(file, pace) as player, signals(player.stop) as caught:
         if not player.recording.complete:
             print(f"paddock: {file} has no end: the run was cut off", file=sys.stderr)
         player.seek(start)
         until = None if seconds is None else start + seconds
-        if headless or as_json or not can_show():
-            play_lines(player, until, lambda: bool(caught), quiet=as_json)
-        else:
-            play_live(player, until, lambda: bool(caught))
+        with serving(ReplaySource(player, served.lock), served) if served else nullcontext():
+            if headless or not can_show():
+                play_lines(player, until, lambda: bool(caught), quiet=as_json, stay=served is not None)
+            else:
+                play_live(player, until, lambda: bool(caught))
         print(json.dumps(_summary(player), indent=2) if as_json else _line(player))
     return 128 + caught[0] if caught else 0
 

@@ -80,5 +80,5 @@ def _stages(figures: dict[str, Any]) -> Iterator[Metric]:
 def exposition(hub: Hub) -> str:
     """The page that Prometheus scrapes."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(HubCollector(hub))  # type: ignore[arg-type]
+    registry.register(HubCollector(hub))
     return generate_latest(registry).decode()

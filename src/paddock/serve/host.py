@@ -44,9 +44,8 @@ class Host:
         self._closing = threading.Event()
         self._ring = RingWriter(slots=None)
         self._last: tuple[int, int] | None = None  # (run, tick) published last
-        self._periods = {
-            name: max(1, round(source.rate / getattr(one, "rate", 10.0))) for name, one in options.endpoints.items()
-        }
+        self._shown: Snapshot | None = None  # the snapshot published last
+        self._periods = {name: source.period(getattr(one, "rate", 10.0)) for name, one in options.endpoints.items()}
         self._hub = self._start()
         self.addresses = self._hub.wait_ready(START)
         self._unwatch = [source.watch(self._on_snapshot, every) for every in set(self._periods.values())]
@@ -88,8 +87,9 @@ class Host:
             self._publish(snapshot)
 
     def _publish(self, snapshot: Snapshot) -> None:
-        self._last = (snapshot.run, snapshot.tick)
-        self._ring.publish(snapshot)
+        if snapshot is not self._shown:
+            self._last, self._shown = (snapshot.run, snapshot.tick), snapshot
+            self._ring.publish(snapshot)
         self._hub.ring_doorbell()
 
     def _push(self, kind: str, content: dict[str, Any]) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from paddock.errors import PaddockError
@@ -37,6 +40,10 @@ class Reply:
         self.result, self.tick, self.time = result, tick, time
 
 
+Then = Callable[[Reply | OperationError], None]
+"""What is done with the outcome of an operation."""
+
+
 class Hub:
     """Everything the endpoints share."""
 
@@ -49,32 +56,36 @@ class Hub:
         self.counters = Counters()
         self.mirror = Mirror()
         self.ring = RingReader(config["ring"])
-        self.latest = 0  # sequence number of the snapshot shown last
+        self.latest = max(0, self.ring.newest - 1)  # sequence number of the snapshot shown last
         self.tick, self.time = 0, 0.0
         self.endpoints: dict[str, Endpoint] = {}
         self.stopped = asyncio.Event()
         self._bell = bell
         self._config = config
-        self._requests: dict[int, asyncio.Future[Reply]] = {}
+        self._requests: dict[int, Then] = {}
         self._number = 0
 
     # for endpoints ---------------------------------------------------------------------------------------------------
 
-    def request(self, operation: str, client: str, **arguments: Any) -> asyncio.Future[Reply]:
+    def request(self, operation: str, client: str, /, **arguments: Any) -> asyncio.Future[Reply]:
         """Have the simulation do something for a client; the future has its Reply, or OperationError."""
-        self._number += 1
         future: asyncio.Future[Reply] = self.loop.create_future()
-        self._requests[self._number] = future
+        self.ask(operation, client, arguments, partial(_settle, future))
+        return future
+
+    def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then) -> None:
+        """The same for who is in a hurry: `then` is called as soon as the answer is there, before this loop goes on."""
+        self._number += 1
+        self._requests[self._number] = then
         message = {"id": self._number, "operation": operation, "client": client, "arguments": arguments}
         try:
             self.link.send(message)
         except LinkClosedError as error:
             self._requests.pop(self._number)
-            future.set_exception(OperationError("LinkClosedError", str(error)))
             self.stopped.set()
-        return future
+            then(OperationError("LinkClosedError", str(error)))
 
-    def tell(self, operation: str, client: str, **arguments: Any) -> None:
+    def tell(self, operation: str, client: str, /, **arguments: Any) -> None:
         """The same for who waits for no answer; a refusal is counted."""
         with suppress(LinkClosedError):
             self.link.send({"id": None, "operation": operation, "client": client, "arguments": arguments})
@@ -98,6 +109,7 @@ class Hub:
         except (OSError, PaddockError) as error:
             self.link.send({"failed": str(error)})
             return
+        gc.freeze()  # what is there now stays: no need to look through it for garbage
         self.link.send({"ready": addresses})
         self.loop.add_reader(self._bell, self._on_bell)
         await self.stopped.wait()
@@ -148,16 +160,14 @@ class Hub:
 
     def _on_reply(self, message: dict[str, Any]) -> None:
         self.tick, self.time = message["tick"], message["time"]
-        future = self._requests.pop(message["reply"] or 0, None)
+        then = self._requests.pop(message["reply"] or 0, None)
         error = message.get("error")
         if error is not None:
             self.counters.add("refused_operations")
-        if future is None or future.done():
-            return
-        if error is not None:
-            future.set_exception(OperationError(error["kind"], error["message"]))
-        else:
-            future.set_result(Reply(message["result"], message["tick"], message["time"]))
+            if then is not None:
+                then(OperationError(error["kind"], error["message"]))
+        elif then is not None:
+            then(Reply(message["result"], message["tick"], message["time"]))
 
     def _on_push(self, kind: str, content: dict[str, Any]) -> None:
         self.mirror.hear(kind, content)
@@ -196,6 +206,15 @@ class Hub:
                     send()
         else:
             self.counters.add("snapshots_missed")
+
+
+def _settle(future: asyncio.Future[Reply], outcome: Reply | OperationError) -> None:
+    if future.done():
+        return
+    if isinstance(outcome, OperationError):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)
 
 
 def _where(bind: str, options: dict[str, Any]) -> str:

@@ -29,6 +29,8 @@ class Mirror:
             self.frames.restore(content["tree"])
         elif kind == "restart" and content["how"] == "reset":
             self.markers.clear()
+        else:
+            return
         self.version += 1
 
     def alive(self, time: float) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
 from paddock.serve.operations import Operations, operation
 from paddock.serve.owner import ClockOwner
+from paddock.serve.replay_markers import ReplayedMarkers
 from paddock.serve.source import Push
 from paddock.serve.views import vehicle_tree
 from paddock.world.snapshot import Snapshot
@@ -30,6 +31,7 @@ class ReplaySource:
         self.owner = ClockOwner(locked)
         self.operations = Operations([self])
         self.refused = 0
+        self._markers = ReplayedMarkers(player.recording.marker_commands())
         self._push: Push = lambda kind, content: None
         self._publish: Callable[[Snapshot], None] = lambda snapshot: None
 
@@ -55,10 +57,12 @@ class ReplaySource:
         """Begin to tell what happened."""
         self._push, self._publish = push, publish
         self.player.event_listeners.append(self._on_event)
+        self._unwatch = self.player.watch(self._on_sample)
 
     def detach(self) -> None:
         """End that."""
         self.player.event_listeners.remove(self._on_event)
+        self._unwatch()
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
         """Do something for a client."""
@@ -77,8 +81,9 @@ class ReplaySource:
             self.player.resume()
 
     def announce(self) -> list[tuple[str, dict[str, Any]]]:
-        """Nothing but the samples themselves."""
-        return []
+        """The markers that are there."""
+        self._markers = ReplayedMarkers(self.player.recording.marker_commands())
+        return [("markers", change) for change in self._marker_changes()]
 
     def figures(self) -> dict[str, Any]:
         """Numbers about the playing."""
@@ -186,6 +191,13 @@ class ReplaySource:
             raise InvalidValueError(f"seek takes a time in s, not {position!r}")
         self.player.seek(position)
         return self.player.position
+
+    def _marker_changes(self) -> list[dict[str, Any]]:
+        return self._markers.up_to(self.player.position, self.player.time)
+
+    def _on_sample(self, snapshot: Snapshot) -> None:
+        for change in self._marker_changes():
+            self._push("markers", change)
 
     def _on_event(self, event: Event) -> None:
         self._push("event", asdict(event))

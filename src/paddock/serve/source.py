@@ -25,6 +25,9 @@ class Source(Protocol):
     def time(self) -> float:
         """Simulated s."""
 
+    def period(self, rate: float) -> int:
+        """Ticks between the snapshots of whoever wants so many of them per simulated second (Hz)."""
+
     def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
         """Have snapshots shown, every so many ticks."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isinf
 from time import monotonic
 from typing import Any
 
@@ -10,7 +9,6 @@ from paddock.engine.barrier import ControlRequest
 from paddock.errors import PaddockError
 from paddock.serve.live.group import Group
 from paddock.serve.operations import operation
-from paddock.serve.views import vehicle_tree
 
 
 class Claiming(Group):
@@ -20,6 +18,7 @@ class Claiming(Group):
     def claim(self, client: str, vehicles: list[str]) -> dict[str, Any]:
         """Be asked for these vehicles' commands at the barrier, instead of those claimed before."""
         self._let_go(client)
+        self.stage.teller.forget(client)
         claim = self.sim.claim(*vehicles, source=client)
         claim.on_request = lambda request: self._ask(client, request)
         self.stage.claims[client] = claim
@@ -35,12 +34,17 @@ class Claiming(Group):
     @operation
     def control(self, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> int:
         """Answer the request of a tick; returns that tick."""
-        claim = self.stage.claims.get(client)
-        if claim is None:
-            raise PaddockError("a control answers a request: claim vehicles first")
-        claim.reply(tick, commands)
+        self.stage.claim_of(client).reply(tick, commands)
         self.stage.commands += len(commands)
         return tick
+
+    @operation
+    def control_unasked(self, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> None:
+        """The same for who waits for no answer; a refusal is pushed as `refused`."""
+        try:
+            self.control(client, tick, commands)
+        except PaddockError as error:
+            self.stage.push("refused", {"client": client, "kind": type(error).__name__, "message": str(error)})
 
     def _let_go(self, client: str) -> bool:
         claim = self.stage.claims.pop(client, None)
@@ -50,13 +54,6 @@ class Claiming(Group):
 
     def _ask(self, client: str, request: ControlRequest) -> None:
         """Runs in the thread that ticks, which then waits for the reply."""
-        snapshot = request.snapshot
-        content = {
-            "client": client,
-            "tick": request.tick,
-            "time": self.sim.time,
-            "run": snapshot.run,
-            "deadline": None if isinf(request.deadline) else request.deadline - monotonic(),
-            "vehicles": [vehicle_tree(snapshot[name]) for name in request.vehicles if name in snapshot],
-        }
-        self.stage.push("control_request", content)
+        left = request.deadline - monotonic()
+        message = self.stage.teller.control_request(client, request.snapshot, left, request.vehicles)
+        self.stage.push("control_request", {"client": client, "tick": request.tick, "message": message})

@@ -7,10 +7,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddock.engine.barrier import ControlSource
+from paddock.engine.barrier import ControlSource, LateReplyError
 from paddock.engine.simulation import Simulation
 from paddock.serve.owner import ClockOwner
 from paddock.serve.source import Push
+from paddock.serve.states import StateTeller
 from paddock.world.snapshot import Snapshot
 
 
@@ -22,9 +23,17 @@ class Stage:
     owner: ClockOwner
     claims: dict[str, ControlSource] = field(default_factory=dict)  # client -> its claim
     commands: int = 0  # taken
+    teller: StateTeller = field(default_factory=StateTeller)
     push: Push = lambda kind, content: None
     publish: Callable[[Snapshot], None] = lambda snapshot: None
     attend: Callable[[], None] = lambda: None  # see to errands, should nobody drive
+
+    def claim_of(self, client: str) -> ControlSource:
+        """What a client has claimed."""
+        claim = self.claims.get(client)
+        if claim is None:
+            raise LateReplyError("a control answers a request: claim vehicles first")
+        return claim
 
     def glance(self, work: Callable[[], Any]) -> Future[Any]:
         """Look at the state between two ticks, or while a client is waited for."""

@@ -9,7 +9,7 @@ from typing import Any
 from paddock import __version__
 from paddock.serve.live.group import Group
 from paddock.serve.operations import operation
-from paddock.serve.views import fleet_trees, vehicle_tree
+from paddock.serve.views import fleet_trees, parameter_column, vehicle_tree
 
 
 class Looking(Group):
@@ -19,6 +19,12 @@ class Looking(Group):
     def ping(self, client: str) -> dict[str, Any]:
         """Whether it is there."""
         return {"version": __version__}
+
+    @operation
+    def clock(self, client: str) -> dict[str, Any]:
+        """How time passes; the tick and the time come with every answer."""
+        sim = self.sim
+        return {"pace": sim.pace, "paused": sim.paused, "run": sim.world.run, "owner": self.stage.owner.client}
 
     @operation
     def metadata(self, client: str) -> Future[Any]:
@@ -69,11 +75,16 @@ class Looking(Group):
         return self.stage.glance(lambda: self.sim.inspect(target))
 
     @operation
-    def transform(self, client: str, target: str, source: str) -> Future[Any]:
-        """What takes points of one frame to another."""
+    def parameter(self, client: str, target: str, name: str) -> Future[Any]:
+        """One parameter of every vehicle of a fleet, (n,) in its unit."""
+        return self.stage.glance(lambda: parameter_column(self.sim, target, name))
+
+    @operation
+    def transform(self, client: str, target: str, source: str, time: float | None = None) -> Future[Any]:
+        """What takes points of one frame to another, now or at another simulation time (s)."""
 
         def work() -> dict[str, Any]:
-            found = self.sim.transform(target, source)
+            found = self.sim.transform(target, source, time)
             return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
 
         return self.stage.glance(work)

@@ -18,9 +18,10 @@ class Showing(Group):
         self.sim.mark(*map(marker_from_tree, markers), source=client)
 
     @operation
-    def unmark(self, client: str, namespace: str | None = None, number: int | None = None) -> None:
-        """Take a marker away, a whole namespace, or everything."""
-        self.sim.unmark(namespace, number)
+    def unmark(self, client: str, namespace: str | None = None, number: int | list[int] | None = None) -> None:
+        """Take a marker away (or some of a namespace), a whole namespace, or everything."""
+        for one in number if isinstance(number, list) else [number]:
+            self.sim.unmark(namespace, one)
 
     @operation
     def show_markers(self, client: str, namespace: str, visible: bool = True) -> None:

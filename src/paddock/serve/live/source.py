@@ -53,6 +53,10 @@ class LiveSource:
         """Simulated s."""
         return self.sim.time
 
+    def period(self, rate: float) -> int:
+        """Ticks between the snapshots of whoever wants so many of them per simulated second (Hz)."""
+        return max(1, round(self.rate / rate))
+
     def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
         """Have snapshots shown, every so many ticks."""
         return self.sim.watch(watcher, every)
@@ -85,6 +89,7 @@ class LiveSource:
 
     def gone(self, client: str) -> None:
         """A client has left: whatever it held goes on without it."""
+        self.stage.teller.forget(client)
         claim = self.stage.claims.pop(client, None)
         if claim is not None:
             claim.release()

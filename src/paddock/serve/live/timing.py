@@ -14,6 +14,8 @@ from paddock.serve.operations import operation
 class Timing(Group):
     """Stepping, running and holding."""
 
+    _driving = False  # whether a client's `run` drives the clock, because nobody else does
+
     @operation
     def step(self, client: str, ticks: int = 1) -> Future[Any]:
         """Exactly so many ticks; the client owns the clock from now on. Returns the tick reached."""
@@ -21,8 +23,29 @@ class Timing(Group):
             raise InvalidValueError(f"step takes a whole number of ticks >= 0, not {ticks!r}")
         self.stage.owner.take(client, "step")
         pacer = self.sim.pacer
-        pacer.set(held=True)
+        if not pacer.held:
+            pacer.set(held=True)
         return pacer.grant(ticks) if pacer.running else self.stage.errand(lambda: self._step(ticks))
+
+    @operation
+    def step_synchronously(
+        self, client: str, ticks: int, control: dict[str, dict[str, Any]] | None = None, tick: int = 0
+    ) -> Future[Any]:
+        """The same for a client that answers beforehand what is asked at that tick; returns the state as a reply."""
+        if control is not None:
+            self.stage.claim_of(client).prepare(tick, control)
+            self.stage.commands += len(control)
+        told: Future[Any] = Future()
+        self.step(client, ticks).add_done_callback(lambda done: self._tell_state(client, done, told))
+        return told
+
+    def _tell_state(self, client: str, done: Future[Any], told: Future[Any]) -> None:
+        """Runs in the thread that has stepped, before it goes on."""
+        error = done.exception()
+        if error is not None:
+            told.set_exception(error)
+        else:
+            told.set_result(self.stage.teller.state(client, self.sim.publisher.snapshot()))
 
     @operation
     def run(self, client: str, until: float | None = None, pace: float | None = None) -> Any | Future[Any]:
@@ -44,6 +67,17 @@ class Timing(Group):
             return self.stage.errand(lambda: self._run(until))
         pacer.set(held=True, paused=False)
         return pacer.grant(max(0, self.sim.world.clock.tick_at(until) - self.sim.tick), paced=True)
+
+    @operation
+    def stop(self, client: str) -> int:
+        """End the `run` or `step` of the clock's owner here, and hold time; returns the tick."""
+        self.stage.owner.check(client, "stop")
+        if self._driving:
+            self.sim.stop()
+        elif self.stage.owner.client is not None:
+            self.sim.pacer.set(held=True)
+            self.sim.pacer.finish()
+        return self.sim.tick
 
     @operation
     def pause(self, client: str) -> None:
@@ -93,5 +127,9 @@ class Timing(Group):
         return self.sim.tick
 
     def _run(self, until: float) -> int:
-        self.sim.run(until)
+        self._driving = True
+        try:
+            self.sim.run(until)
+        finally:
+            self._driving = False
         return self.sim.tick

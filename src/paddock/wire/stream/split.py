@@ -134,8 +134,6 @@ def frames_in(data: memoryview) -> Iterator[Frame]:
             raise WireError("type", f"no frame has the type 0x{kind:02x}")
         at += HEADER.size
         if length > len(data) - at:
-            raise WireError(
-                "length", f"a payload of {length} bytes does not fit: {len(data) - at} are left"
-            )
+            raise WireError("length", f"a payload of {length} bytes does not fit: {len(data) - at} are left")
         yield Frame(FrameType(kind), data[at : at + length])
         at += length

@@ -1,0 +1,79 @@
+"""A served simulation in another process: it says where it serves, and how far it is whenever it is asked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from typing import Any, Self
+
+
+class Server:
+    """`with Server(scenario, {"stream": {"port": 0}}) as server: server.addresses["stream"]["port"]`."""
+
+    def __init__(self, scenario: dict[str, Any], serve: dict[str, Any], runs: bool = True) -> None:
+        """`runs`: the simulation is driven by its own clock; otherwise it waits to be stepped."""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "paddock.bench.wires.server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._say(json.dumps({"scenario": scenario, "serve": serve, "runs": runs}))
+        self.addresses: dict[str, Any] = self._hear()
+
+    def figures(self) -> dict[str, Any]:
+        """What the simulation says of itself: tick, wall, slips, stages, ..."""
+        self._say("figures")
+        return self._hear()
+
+    def close(self) -> None:
+        """End it."""
+        self.process.communicate(timeout=30)
+
+    def __enter__(self) -> Self:
+        """The server itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def _say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def _hear(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline() or "{}")
+        return answer
+
+
+def main() -> None:
+    """The other process."""
+    import paddock
+    from paddock.serve.figures import simulation_figures
+
+    config = json.loads(sys.stdin.readline())
+    with paddock.load(config["scenario"]) as sim:
+        sim.step(1)  # so that kernels are there before anybody measures
+        with paddock.share(sim, **config["serve"]) as host:
+            print(json.dumps(host.addresses), flush=True)
+            asked = threading.Thread(target=lambda: _answer(sim, simulation_figures))
+            asked.start()
+            if config["runs"]:
+                sim.run()
+            asked.join()
+
+
+def _answer(sim: Any, figures: Any) -> None:
+    for line in sys.stdin:
+        if line.strip() == "figures":
+            print(json.dumps(figures(sim)), flush=True)
+    sim.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""The stream's frames in shared memory: encoded once, straight into the ring, read by any number of local renderers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from paddock.serve.endpoints.stream.groups import DRAWN, U32, GroupEncoder
+from paddock.serve.endpoints.stream.subscription import View
+from paddock.world.frame_ring import FrameRingWriter
+from paddock.world.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from paddock.serve.endpoint import Send
+    from paddock.serve.hub import Hub
+
+SOON = 0.02
+"""s after which changed markers are drawn, so that many changes are drawn at once."""
+
+
+class ShmEndpoint:
+    """One view for everybody; readers come and go unseen."""
+
+    latest = True
+
+    def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
+        self.hub = hub
+        self.name = str(options["name"])
+        self.every = every
+        self.view = View(frame=options["frame"], kinds=tuple(options["kinds"]))
+        self._encoder = GroupEncoder(hub.mirror)
+        self._ring: FrameRingWriter | None = None
+        self._again: asyncio.TimerHandle | None = None
+
+    async def open(self) -> dict[str, Any]:
+        """Claim the name."""
+        self._encoder.warm()
+        self._ring = FrameRingWriter(self.name)
+        return {"name": self.name}
+
+    def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
+        """Encode into the next slot, which nobody reads before it is published."""
+        ring = self._ring
+        if ring is None:
+            return None
+        self._encoder.begin(snapshot, wall_time)
+        size = self._encoder.write(self.view, ring.slot)
+        self._encoder.end()
+        moment = (snapshot.tick, snapshot.time, wall_time, snapshot.run & U32, snapshot.roster & U32)
+
+        def send() -> None:
+            ring.publish(size, *moment)
+            self.hub.counters.add("groups", endpoint="shm")
+
+        return send
+
+    def hear(self, kind: str, content: dict[str, Any]) -> None:
+        """Markers have changed, though perhaps no tick passes: show the newest snapshot again."""
+        drawn = not set(DRAWN).isdisjoint(self.view.kinds)
+        if drawn and kind in ("markers", "hidden", "frames") and self._again is None:
+            self._again = self.hub.loop.call_later(SOON, self._show_again)
+
+    def _show_again(self) -> None:
+        self._again = None
+        sequence = self.hub.ring.newest
+        snapshot = self.hub.ring.peek(sequence)
+        if snapshot is not None:
+            send = self.prepare(snapshot, self.hub.ring.wall_time)
+            if send is not None and self.hub.ring.holds(sequence):
+                send()
+
+    async def close(self) -> None:
+        """Tell the readers, and take the ring away."""
+        if self._again is not None:
+            self._again.cancel()
+        if self._ring is not None:
+            self._ring.close()
+            self._ring = None
+
+
+ENDPOINT = ShmEndpoint

@@ -1,0 +1,137 @@
+"""One TCP connection: bytes in, taken apart; bytes out, never waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Collection
+from contextlib import suppress
+
+from paddock.serve.endpoints.stream.outbox import Bytes, Group, Outbox
+from paddock.wire.error import WireError
+from paddock.wire.rpc import notification
+from paddock.wire.stream.frames import FrameType
+from paddock.wire.stream.split import Frame, Json, Splitter
+
+PIECE = 1 << 18
+LONGEST_LINE = 1 << 20
+LARGEST_FRAME = 4 << 20
+GRACE = 1.0
+"""s that a peer has to read why it was cut off."""
+SEND_BUFFER = 1 << 20
+"""Bytes the kernel may hold for a peer: a large group in a few pieces, and not many old small ones."""
+KEEPALIVE = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}
+"""A peer whose machine has vanished is noticed after s, s and tries."""
+
+
+class Connection:
+    """A connected socket in the hub's loop. `hear` gets every message; `lost` is told once, when it is over."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        peer: socket.socket,
+        hear: Callable[[Frame | Json], None],
+        lost: Callable[[str], None],
+        types: Collection[FrameType] = (),
+    ) -> None:
+        """`types` are the frames that this side takes; `lost` hears a word for the reason, empty if the peer left."""
+        self.loop = loop
+        self.socket = peer
+        self.open = True  # neither cut off nor closed
+        self.skipped = 0  # groups that a newer one has replaced
+        self._hear, self._lost = hear, lost
+        self._splitter = Splitter(LARGEST_FRAME, LONGEST_LINE, frozenset(types))
+        self._outbox = Outbox()
+        self._writing = self._closed = False
+        self._reason = ""
+        _prepare(peer)
+        loop.add_reader(peer, self._on_readable)
+
+    def put(self, message: Bytes) -> None:
+        """Send something that must arrive; a peer that lets too much of it wait is cut off."""
+        if not self.open:
+            return
+        if self._outbox.put(message):
+            self._flush()
+        else:
+            self.cut_off("does_not_read", f"more than {self._outbox.most_waiting} bytes of replies are waiting")
+
+    def offer(self, group: Group) -> bool:
+        """Send the frames of a tick unless newer ones come first; True if they replace some that had not begun."""
+        if not self.open:
+            return False
+        skipped = self._outbox.offer(group)
+        self.skipped += skipped
+        self._flush()
+        return skipped
+
+    def withdraw(self) -> None:
+        """Forget the group that has not begun."""
+        self._outbox.withdraw()
+
+    def cut_off(self, reason: str, message: str) -> None:
+        """Say why, then close: at the latest after a moment of grace."""
+        if self.open:
+            self.open, self._reason = False, reason
+            self._outbox.end_with(notification("closed", {"reason": message}))
+            self.loop.call_later(GRACE, self.close)
+            self._flush()
+
+    def close(self) -> None:
+        """Let go at once."""
+        if self._closed:
+            return
+        self.open, self._closed = False, True
+        self.loop.remove_reader(self.socket)
+        self.loop.remove_writer(self.socket)
+        self.socket.close()
+        self._lost(self._reason)
+
+    def _on_readable(self) -> None:
+        try:
+            piece = self.socket.recv(PIECE)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            piece = b""
+        if not piece:
+            self.close()
+        elif self.open:  # what comes after the end is read, or the peer would never see why it was cut off
+            self._take(piece)
+
+    def _take(self, piece: bytes) -> None:
+        try:
+            for message in self._splitter.feed(piece):
+                self._hear(message)
+                if not self.open:
+                    return
+        except WireError as error:
+            self.cut_off(error.reason, str(error))
+
+    def _flush(self) -> None:
+        if self._closed:
+            return
+        try:
+            done = self._outbox.send(self.socket)
+        except OSError:
+            self.close()
+            return
+        if not done and not self._writing:
+            self.loop.add_writer(self.socket, self._flush)
+        elif done and self._writing:
+            self.loop.remove_writer(self.socket)
+        self._writing = not done
+        if done and not self.open:
+            with suppress(OSError):
+                self.socket.shutdown(socket.SHUT_WR)
+
+
+def _prepare(peer: socket.socket) -> None:
+    peer.setblocking(False)
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in KEEPALIVE.items():
+        if hasattr(socket, option):
+            peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

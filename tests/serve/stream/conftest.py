@@ -1,0 +1,186 @@
+"""A served simulation, and a client that knows nothing but sockets, JSON and the codecs."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.serve.host import Host
+from paddock.wire.stream.split import Frame, Json, Splitter
+
+TICK, POSITIONS = 0x10, 0x01
+TICK_FIELDS = struct.Struct("<QddII")
+POSE = np.dtype([("id", "<i4"), ("p", "<f4", 3), ("q", "<f4", 4)])
+PATIENCE = 20.0
+
+
+class Peer:
+    """One connection to a stream endpoint; every read has a time limit."""
+
+    def __init__(self, port: int, receive_buffer: int | None = None) -> None:
+        self.socket = socket.socket()
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.settimeout(PATIENCE)
+        try:
+            self.socket.connect(("127.0.0.1", port))
+        except OSError:
+            self.socket.close()
+            raise
+        self.splitter = Splitter(1 << 28, 1 << 28)
+        self.inbox: deque[Frame | Json] = deque()
+        self.told: list[dict[str, Any]] = []  # notifications
+        self.number = 0
+
+    def send(self, method: str, /, **params: Any) -> int:
+        """Call without waiting; the id of the call."""
+        self.number += 1
+        self.socket.sendall(self.line(self.number, method, params))
+        return self.number
+
+    @staticmethod
+    def line(number: int, method: str, params: dict[str, Any]) -> bytes:
+        return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+
+    def call(self, method: str, /, **params: Any) -> Any:
+        """The result of a call."""
+        answer = self.answer(self.send(method, **params))
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def refused(self, method: str, /, **params: Any) -> tuple[int, str]:
+        """(code, message) of a call that is refused."""
+        error = self.answer(self.send(method, **params))["error"]
+        return error["code"], error["message"]
+
+    def answer(self, number: int | None) -> dict[str, Any]:
+        """The answer to a call; frames that come before it are left out."""
+        return self.until(lambda message: message if message.get("id", -1) == number else None)
+
+    def notification(self, method: str) -> dict[str, Any]:
+        """The parameters of the next notification of that name, or of the first that was kept."""
+        for k, message in enumerate(self.told):
+            if message["method"] == method:
+                return self.told.pop(k)["params"]
+        return self.until(lambda message: message["params"] if message.get("method") == method else None)
+
+    def until(self, wanted: Callable[[dict[str, Any]], Any]) -> Any:
+        while True:
+            message = self.next()
+            if isinstance(message, Json):
+                tree = json.loads(message.line)
+                if (found := wanted(tree)) is not None:
+                    return found
+                if "method" in tree:
+                    self.told.append(tree)
+
+    def frame(self, kind: int) -> memoryview:
+        """The payload of the next frame of a type."""
+        while True:
+            message = self.next()
+            if isinstance(message, Frame) and message.type == kind:
+                return message.payload
+            if isinstance(message, Json) and "method" in (tree := json.loads(message.line)):
+                self.told.append(tree)
+
+    def tick(self) -> tuple[int, float, float, int, int]:
+        """tick, sim_time, wall_time, run, roster of the next group."""
+        return TICK_FIELDS.unpack(self.frame(TICK))
+
+    def poses(self) -> np.ndarray:
+        """The records of the next frame of positions."""
+        payload = self.frame(POSITIONS)
+        records = np.frombuffer(payload, POSE, offset=4)
+        assert len(records) == int.from_bytes(payload[:4], "little")
+        return records
+
+    def next(self) -> Frame | Json:
+        while not self.inbox:
+            piece = self.socket.recv(1 << 16)
+            if not piece:
+                raise EOFError("the connection is closed")
+            self.inbox.extend(self.splitter.feed(piece))
+        return self.inbox.popleft()
+
+    def ending(self) -> str:
+        """Why the connection is cut off; it must be closed after that."""
+        reason = self.notification("closed")["reason"]
+        with pytest.raises((EOFError, ConnectionError)):
+            self.next()
+        return reason
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+class Served:
+    """A simulation with a stream endpoint."""
+
+    def __init__(self, stack: ExitStack, scenario: dict[str, Any], running: bool, serve: dict[str, Any]) -> None:
+        self.sim = stack.enter_context(paddock.load(scenario))
+        fields = {"stream": {"port": 0}, "metrics": {"port": 0}, **serve}
+        self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **fields))
+        self._peers: list[Peer] = []
+        stack.callback(self.disconnect)
+        if running:
+            thread = threading.Thread(target=self.sim.run)
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(self.sim.stop)
+
+    @property
+    def port(self) -> int:
+        return self.host.addresses["stream"]["port"]
+
+    def connect(self, **options: Any) -> Peer:
+        self._peers.append(Peer(self.port, **options))
+        return self._peers[-1]
+
+    def disconnect(self) -> None:
+        for peer in self._peers:
+            peer.close()
+
+    def count(self, name: str, **labels: str) -> float:
+        """One of the hub's counters, as the metrics endpoint shows it."""
+        import urllib.request
+
+        from prometheus_client.parser import text_string_to_metric_families
+
+        url = f"http://127.0.0.1:{self.host.addresses['metrics']['port']}/metrics"
+        with urllib.request.urlopen(url, timeout=PATIENCE) as page:
+            families = text_string_to_metric_families(page.read().decode())
+        samples = [sample for family in families for sample in family.samples]
+        found = [s.value for s in samples if s.name == f"paddock_hub_{name}_total" and s.labels == labels]
+        return found[0] if found else 0.0
+
+
+@pytest.fixture(scope="module")
+def serve() -> Iterator[Callable[..., Served]]:
+    """`serve(scenario, running=True, token=..., stream={...})`: all are closed when the module is done."""
+    with ExitStack() as stack:
+        yield lambda scenario, running=False, **fields: Served(stack, scenario, running, fields)
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], bool]], bool]:
+    def wait(true: Callable[[], bool]) -> bool:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            with suppress(ConnectionError, EOFError):
+                if true():
+                    return True
+            time.sleep(0.05)
+        return False
+
+    return wait

@@ -1,0 +1,121 @@
+"""Latest wins: a slow reader skips ticks, sees no half tick, and holds nobody up."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paddock.serve.endpoints.stream.outbox import Group, Outbox
+from paddock.serve.endpoints.stream.subscription import Subscription, View
+from paddock.wire.stream.split import Frame
+
+COUNT = 10_000
+SWARM = {"name": "swarm", "id": 0, "count": COUNT, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}
+SCENARIO = {"clock": {"rate": 60}, "vehicles": [SWARM]}
+
+
+@pytest.fixture(scope="module")
+def served(serve: Callable[..., Any]) -> Any:
+    return serve(SCENARIO, running=True)
+
+
+def test_a_slow_reader_skips_ticks_but_never_sees_half_of_one(served: Any) -> None:
+    slow, quick = served.connect(receive_buffer=4096), served.connect()
+    for peer in (slow, quick):
+        peer.call("subscribe", kinds=["positions", "telemetry"])
+    ticks = [quick.tick()[0] for _ in range(90)]  # meanwhile the other one reads nothing
+    assert max(np.diff(ticks)) <= 30  # the machine may be busy, but it is not held up for long
+    seen = []
+    for _ in range(12):
+        seen.append(slow.tick()[0])
+        kinds = [slow.next() for _ in range(2)]
+        assert [frame.type for frame in kinds if isinstance(frame, Frame)] == [0x01, 0x02]
+        records = np.frombuffer(kinds[0].payload, np.dtype([("id", "<i4"), ("rest", "V28")]), offset=4)
+        assert np.array_equal(records["id"], np.arange(COUNT))
+        assert len(kinds[1].payload) == 4 + 17 * COUNT
+    steps = np.diff(seen)
+    assert (steps > 0).all() and steps.max() > 20  # it was asleep for about 90 ticks
+    assert served.count("stream_skipped", endpoint="stream") >= 20
+
+
+def test_answers_arrive_while_much_is_streamed(served: Any) -> None:
+    """10,000 vehicles, and a reader too slow for them: every call is answered all the same."""
+    peer = served.connect(receive_buffer=4096)
+    peer.call("subscribe")
+    numbers = [peer.send("get_state", vehicle_id=k) for k in range(200)]
+    answers: dict[int, int] = {}
+    while len(answers) < len(numbers):
+        peer.until(lambda message: answers.setdefault(message["id"], message["result"]["id"]))
+    assert answers == {number: k for k, number in enumerate(numbers)}
+    peer.close()
+
+
+def test_the_rate_is_at_most_what_was_asked_for(served: Any) -> None:
+    peer = served.connect()
+    assert peer.call("subscribe", rate=5)["rate"] == 5.0
+    moments = [peer.tick() for _ in range(6)]
+    # the first comes at once; 5 more at 5 Hz take 1 s, 0.9 s with the slack that snapshots need: 54 ticks of 60 Hz
+    assert moments[-1][0] - moments[0][0] >= 50
+
+
+def test_more_than_the_server_allows_is_not_granted(served: Any) -> None:
+    assert served.connect().call("subscribe", rate=5000)["rate"] == 60.0
+
+
+# the parts, without sockets of a server ------------------------------------------------------------------------------
+
+
+def test_the_rate_holds_on_average_and_stands_jitter() -> None:
+    subscription = Subscription(View(), rate=10.0)
+    early_and_late = 0.1 * np.arange(100) + 0.02 * np.resize([1, -1], 100)
+    assert sum(subscription.take(100.0 + t) for t in early_and_late) == 100
+    often = Subscription(View(), rate=10.0)
+    assert sum(often.take(100.0 + 0.001 * k) for k in range(10_000)) in (100, 101)
+
+
+def test_whoever_missed_the_last_one_is_late() -> None:
+    subscription = Subscription(View(), rate=10.0)
+    assert subscription.take(100.0)
+    subscription.behind = False
+    assert not subscription.take(100.01) and not subscription.late(100.02)
+    assert subscription.late(100.5)
+    assert not Subscription(View(kinds=("events",)), 10.0).late(1e9)
+
+
+@pytest.fixture
+def pair() -> Any:
+    one, other = socket.socketpair()
+    for end in (one, other):
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    one.setblocking(False)
+    with one, other:
+        yield one, other
+
+
+def test_a_group_that_has_begun_is_finished_and_messages_go_between(pair: Any) -> None:
+    one, other = pair
+    outbox = Outbox()
+    first, second, third = (Group((bytes([k]) * 100_000, bytes([k + 10]) * 1000)) for k in (1, 2, 3))
+    assert not outbox.offer(first)
+    assert not outbox.send(one)  # more than the socket takes
+    assert not outbox.offer(second)
+    assert outbox.offer(third)  # instead of the second, of which nothing was sent
+    assert outbox.put(b"answer")
+    expected = b"".join(first.parts) + b"answer" + b"".join(third.parts)
+    received = b""
+    while len(received) < len(expected):
+        outbox.send(one)
+        received += other.recv(1 << 20)
+    assert received == expected
+    assert outbox.empty
+
+
+def test_what_waits_is_bounded_but_one_large_message_passes() -> None:
+    outbox = Outbox(most_waiting=1000)
+    assert outbox.put(bytes(5000))
+    assert not outbox.put(b"x")

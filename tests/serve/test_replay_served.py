@@ -1,0 +1,118 @@
+"""A recording plays through the endpoints as if it were live: pause, seek, pace; nobody can change it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.errors import PaddockError
+from paddock.record import Player, Recorder
+from paddock.serve.host import Host
+from paddock.serve.replaying import ReplaySource
+from paddock.serve.share import serve_options, to_stderr
+from paddock.wire import rpc
+from paddock.wire.stream.debug import decode_lines
+from paddock.wire.stream.frames import FrameType
+from paddock.wire.stream.positions import decode_positions
+from paddock.wire.stream.split import Frame, Splitter, frames_in
+from paddock.wire.stream.tick import decode_tick
+from paddock.world.frame_ring import FrameRingReader, Frames
+
+RING = "paddock_test_replay"
+CAR = {"name": "red", "id": 3, "model": "car.kinematic", "speed": 10.0, "pose": [0, 0, 0]}
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four seconds of a car that drives straight on, with a line that is shown from 1 s to 2 s."""
+    file = tmp_path_factory.mktemp("replay") / "run.mcap"
+    with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR]}) as sim:
+        with Recorder(sim, file, rate=50):
+            sim.step(1000)
+            sim.mark(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]], ttl=1.0))
+            sim.step(3000)
+    return file
+
+
+@pytest.fixture
+def served(recording: Path) -> Iterator[tuple[Player, Host]]:
+    options = {"shm": {"name": RING, "kinds": ["positions", "lines"]}, "stream": {"port": 0}}
+    with Player(recording) as player:
+        player.pause()
+        with Host(ReplaySource(player), serve_options(options), to_stderr) as host:
+            thread = threading.Thread(target=lambda: player.run(stay=True))
+            thread.start()
+            yield player, host
+            player.stop()
+            thread.join()
+
+
+def shown(reader: FrameRingReader, tick: int) -> Frames:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        frames = reader.wait(0.1)
+        if frames is not None and frames.tick == tick:
+            return frames
+    raise AssertionError(f"tick {tick} was not shown")
+
+
+def test_seeking_shows_that_moment_to_everyone(served: tuple[Player, Host]) -> None:
+    _, host = served
+    with FrameRingReader(RING) as reader, paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR]}) as live:
+        for position in (3.0, 1.0, 0.0, 4.0):
+            live.reset()
+            live.step(round(1000 * position))
+            assert host.source.operate("seek", "ann", {"position": position}) == position
+            frames = shown(reader, round(1000 * position))
+            records = decode_positions(next(f.payload for f in frames_in(frames.data) if f.type is FrameType.POSITIONS))
+            assert records["id"].tolist() == [3]
+            assert records["position"][0] == pytest.approx(live.snapshot()["red"].position, rel=1e-6)
+
+
+def test_markers_come_and_go_at_their_times(served: tuple[Player, Host]) -> None:
+    _, host = served
+    with FrameRingReader(RING) as reader:
+        for position, lines in ((0.5, 0), (1.5, 1), (2.5, 0), (1.2, 1), (0.2, 0)):
+            host.source.operate("seek", "ann", {"position": position})
+            deadline = time.monotonic() + 5
+            count = -1
+            while count != lines and time.monotonic() < deadline:
+                host.source.operate("snapshot", "ann", {})
+                frames = reader.wait(0.1)
+                if frames is not None and frames.tick == round(1000 * position):
+                    drawn = next(f for f in frames_in(frames.data) if f.type is FrameType.DEBUG_LINES)
+                    count = len(decode_lines(drawn.payload))
+            assert count == lines, position
+
+
+def test_it_plays_at_its_pace_over_the_stream(served: tuple[Player, Host]) -> None:
+    player, host = served
+    splitter, ticks = Splitter(1 << 24, 1 << 20), []
+    with socket.create_connection(("127.0.0.1", host.addresses["stream"]["port"]), 10) as connection:
+        connection.sendall(rpc.request(1, "subscribe", {"kinds": ["positions"], "rate": 60}))
+        connection.sendall(rpc.request(2, "set_pace", {"pace": 4.0}) + rpc.request(3, "resume", {}))
+        while player.position < 4.0 or len(ticks) < 5:
+            for message in splitter.feed(connection.recv(1 << 16)):
+                if isinstance(message, Frame) and message.type is FrameType.TICK:
+                    ticks.append(decode_tick(message.payload).tick)
+    assert player.pace == 4.0
+    assert np.all(np.diff(ticks) >= 0) and len(set(ticks)) > 5
+
+
+def test_a_recording_cannot_be_changed(served: tuple[Player, Host]) -> None:
+    _, host = served
+    for operation, arguments in (("step", {"ticks": 1}), ("command", {"target": "red", "inputs": {"steer": 1.0}})):
+        with pytest.raises(PaddockError, match=f"{operation} refused: this is a recording; it can be asked for"):
+            host.source.operate(operation, "ann", arguments)
+    with pytest.raises(PaddockError, match="seek takes a time in s"):
+        host.source.operate("seek", "ann", {"position": float("nan")})
+    metadata = host.source.operate("metadata", "ann", {})
+    assert metadata["recording"]["duration"] == pytest.approx(4.0)
+    assert metadata["fleets"][0]["driven_by"] == "recording"
