@@ -159,8 +159,8 @@ def test_operations_are_done_while_nobody_drives() -> None:
         assert isinstance(stepped, Future) and stepped.result(10) == 5
         with pytest.raises(PaddockError, match="step refused: the clock belongs to ann"):
             host.source.operate("step", "bob", {"ticks": 1})
-        with pytest.raises(PaddockError, match="unknown operation 'stop'; did you mean 'step'"):
-            host.source.operate("stop", "ann", {})
+        with pytest.raises(PaddockError, match="unknown operation 'stepp'; did you mean 'step'"):
+            host.source.operate("stepp", "ann", {})
         host.source.gone("ann")
         assert host.source.operate("step", "bob", {"ticks": 1}).result(10) == 6
 

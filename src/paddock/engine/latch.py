@@ -76,8 +76,9 @@ def apply_control(
         fleet.command[known[name], where] = value
     recovered = int(fleet.tables["failed"][where].sum())
     lasting = program.timeout_ticks if lasting is None else lasting
-    program.may_expire |= lasting is not None
-    fleet.tables["expires"][where] = NEVER if lasting is None else tick + lasting
+    expires = NEVER if lasting is None else tick + lasting
+    program.expires_from = min(program.expires_from, expires)
+    fleet.tables["expires"][where] = expires
     fleet.tables["failed"][where] = 0
     return recovered
 
@@ -104,13 +105,11 @@ def policy_inputs(program: FleetProgram, policy: str) -> dict[str, Any]:
     }
 
 
-def next_timeout(program: FleetProgram) -> int | None:
-    """The tick at which the next vehicle of the fleet times out."""
+def next_timeout(program: FleetProgram) -> int:
+    """The tick at which the next vehicle of the fleet times out, or NEVER."""
     fleet = program.fleet
-    if not program.may_expire or fleet.n == 0:
-        return None
     waiting = fleet.tables["expires"][: fleet.n][fleet.tables["failed"][: fleet.n] == 0]
-    return int(waiting.min()) if len(waiting) else None
+    return int(waiting.min()) if len(waiting) else NEVER
 
 
 def fail_silent(program: FleetProgram, tick: int) -> Ints:
@@ -120,4 +119,5 @@ def fail_silent(program: FleetProgram, tick: int) -> Ints:
     rows = np.flatnonzero(overdue & (fleet.tables["failed"][: fleet.n] == 0))
     apply_policy(program, rows, "failsafe")
     fleet.tables["failed"][rows] = 1
+    program.expires_from = next_timeout(program)
     return rows

@@ -14,7 +14,7 @@ from paddock.errors import unknown_name
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import VehicleModel
 from paddock.world.columns import Floats, checked, column_index, columns_of
-from paddock.world.fleet import Fleet
+from paddock.world.fleet import NEVER, Fleet
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
 
@@ -36,7 +36,7 @@ class FleetProgram:
         self.conduct: Conduct | None = None
         self.sensors: dict[str, FleetSensor] = {}
         self.timeout_ticks: int | None = None
-        self.may_expire = False  # whether any command of the fleet has an end
+        self.expires_from = NEVER  # no command of the fleet times out before this tick
         self.failsafe = command_values(model, "failsafe")
         self.brake = command_values(model, "brake")
         self._motion = MOTIONS[device](model.step_spec(varying))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from paddock.engine.latch import next_timeout
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, unpack
-from paddock.world.fleet import NEVER
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
@@ -79,7 +79,7 @@ def load_state(simulation: Simulation, blob: bytes) -> None:
     simulation.events.restore(tree["events"])
     simulation.behave.lost = set(tree["lost_targets"])
     for program in simulation.roster.programs.values():
-        program.may_expire = bool((program.fleet.tables["expires"][: program.fleet.n] < NEVER).any())
+        program.expires_from = next_timeout(program)
     for name, sensors in tree["sensors"].items():
         for kind, saved in sensors.items():
             simulation.roster.programs[name].sensors[kind].restore(saved)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import signal
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,7 @@ from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
 
 PIECE = 1 << 18
+LOG = logging.getLogger("paddock.hub")
 
 
 class OperationError(PaddockError):
@@ -171,8 +173,9 @@ class Hub:
 
     def _on_push(self, kind: str, content: dict[str, Any]) -> None:
         self.mirror.hear(kind, content)
-        for endpoint in self.endpoints.values():
-            endpoint.hear(kind, content)
+        for name, endpoint in self.endpoints.items():
+            with self._guarded(name):
+                endpoint.hear(kind, content)
 
     # snapshots -------------------------------------------------------------------------------------------------------
 
@@ -197,15 +200,26 @@ class Hub:
             return
         self.tick, self.time = snapshot.tick, snapshot.time
         wall_time, sends = self.ring.wall_time, []
-        for endpoint in self.endpoints.values():
+        for name, endpoint in self.endpoints.items():
             if (newest or not endpoint.latest) and snapshot.tick % endpoint.every == 0:
-                sends.append(endpoint.prepare(snapshot, wall_time))
-        if self.ring.holds(sequence):
-            for send in sends:
-                if send is not None:
-                    send()
-        else:
+                with self._guarded(name):
+                    sends.append((name, endpoint.prepare(snapshot, wall_time)))
+        if not self.ring.holds(sequence):
             self.counters.add("snapshots_missed")
+            return
+        for name, send in sends:
+            if send is not None:
+                with self._guarded(name):
+                    send()
+
+    @contextmanager
+    def _guarded(self, name: str) -> Iterator[None]:
+        """What goes wrong in one endpoint is told and counted, and the others go on."""
+        try:
+            yield
+        except Exception:
+            self.counters.add("endpoint_errors", endpoint=name)
+            LOG.exception("the %s endpoint failed", name)
 
 
 def _settle(future: asyncio.Future[Reply], outcome: Reply | OperationError) -> None:

@@ -29,7 +29,7 @@ class World:
         self.used_ids: list[tuple[int, int]] = []  # ranges [first, end) given out in this run, ascending
         self.fleets: dict[str, Fleet] = {}
         self.transforms = TransformTree()
-        self._index_of: tuple[Any, ...] = ()  # what the index was made of
+        self._index_of: tuple[Any, ...] = (None,)  # what the index was made of
         self._index = IdIndex(())
 
     def add_fleet(self, fleet: Fleet) -> None:
@@ -79,9 +79,10 @@ class World:
     @property
     def ids(self) -> IdIndex:
         """Vehicles by id; made anew when vehicles have come or gone."""
-        state = (self.roster, self.run, tuple((fleet, fleet.n, fleet.next_member) for fleet in self.fleets.values()))
-        if state != self._index_of:
-            self._index_of, self._index = state, IdIndex(tuple(self.fleets.values()))
+        fleets, *numbers = self._index_of
+        if fleets is not self.fleets or numbers != [self.roster, self.run, len(self.fleets)]:
+            self._index_of = (self.fleets, self.roster, self.run, len(self.fleets))
+            self._index = IdIndex(tuple(self.fleets.values()))
         return self._index
 
     @property

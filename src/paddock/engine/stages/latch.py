@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from paddock.engine.actions import Posted
 from paddock.engine.events import EventLog
-from paddock.engine.latch import fail_silent, next_timeout
+from paddock.engine.latch import fail_silent
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
 
 
 class LatchStage:
-    """Due when an action waits, or when a vehicle's command times out."""
+    """Due when an action waits, or when a vehicle's command may time out."""
 
     name = "latch"
 
@@ -33,8 +33,7 @@ class LatchStage:
     def due(self, tick: int) -> int:
         """The next action or timeout."""
         if self._timeout is None:
-            timeouts = [next_timeout(program) for program in self.programs.values()]
-            self._timeout = min((t for t in timeouts if t is not None), default=NEVER_DUE)
+            self._timeout = min((program.expires_from for program in self.programs.values()), default=NEVER_DUE)
         waiting = self.mailbox.next_tick(tick)
         return max(tick, min(self._timeout, NEVER_DUE if waiting is None else waiting))
 
@@ -43,7 +42,7 @@ class LatchStage:
         for posted in self.mailbox.due(tick):
             self.apply(posted)
         for program in self.programs.values():
-            if program.may_expire:
+            if program.expires_from <= tick:
                 for row in fail_silent(program, tick):
                     self.events.report(tick, "failsafe", program.fleet.vehicle_name(row), "no command in time")
         self.forget()

@@ -1,0 +1,141 @@
+"""Minutes of clients that join, leave and die: nothing may grow. `make soak` runs it; PADDOCK_SOAK is its length in s."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+SECONDS = float(os.environ.get("PADDOCK_SOAK", "600"))
+SCENARIO = """
+clock: {rate: 200, pace: 1.0}
+vehicles:
+  - {name: red, id: 1, model: car.bicycle, preset: sedan, pose: [0, 0, 0]}
+  - {name: drones, count: 500, model: quad, preset: micro, spawn: {grid: {spacing: 3, z: 20}}}
+"""
+STREAM = """
+import socket, sys, time
+from paddock.wire import rpc
+with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10) as connection:
+    connection.sendall(rpc.request(1, "subscribe", {"kinds": ["positions", "telemetry", "events"], "rate": 30}))
+    end = time.monotonic() + float(sys.argv[2])
+    while time.monotonic() < end and connection.recv(1 << 20):
+        pass
+"""
+STALLED = STREAM.replace("connection.recv(1 << 20)", "time.sleep(0.1) is None")
+GARBAGE = """
+import os, socket, sys, time
+end = time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end:
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10) as connection:
+        connection.sendall(os.urandom(2000))
+    time.sleep(0.05)
+"""
+UDP = """
+import socket, sys, time
+from paddock.wire.vds1 import Command, encode_command
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.settimeout(1.0)
+    end, sequence = time.monotonic() + float(sys.argv[2]), 0
+    while time.monotonic() < end:
+        sequence += 1
+        udp.sendto(encode_command(Command(sequence, 1, 0.0, 0.1, 0.2, 0.0, 1, False)), ("127.0.0.1", int(sys.argv[1])))
+        udp.recv(2048)
+"""
+REMOTE = """
+import sys, time, paddock
+with paddock.connect(f"tcp://127.0.0.1:{sys.argv[1]}") as sim:
+    end = time.monotonic() + float(sys.argv[2])
+    while time.monotonic() < end:
+        sim.command("red", steer=0.1)
+        sim.snapshot()
+        sim.mark(paddock.Marker.circle("soak", 1, radius=2.0, ttl=0.5))
+"""
+CLIENTS = {"stream": (STREAM, STALLED, GARBAGE), "vds1": (UDP,), "zmq": (REMOTE,)}
+
+
+class Process:
+    """What a process of Linux uses."""
+
+    def __init__(self, number: int) -> None:
+        self.proc = Path(f"/proc/{number}")
+
+    def measure(self) -> tuple[float, int, int]:
+        """(resident MB, threads, open files and sockets)."""
+        status = (self.proc / "status").read_text()
+        resident = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
+        threads = int(re.search(r"Threads:\s+(\d+)", status)[1])  # type: ignore[index]
+        return resident, threads, len(list((self.proc / "fd").iterdir()))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[tuple[int, int, dict[str, int]]]:
+    """(its process, its hub's process, port by endpoint)."""
+    scenario = tmp_path / "soak.yaml"
+    scenario.write_text(SCENARIO)
+    flags = [flag for name in CLIENTS for flag in ("--serve", f"{name}=0")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "paddock", "run", str(scenario), "--headless", "--pace", "1", *flags],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stderr is not None
+    lines = [process.stderr.readline() for _ in CLIENTS]
+    ports = {m[1]: int(m[2]) for line in lines if (m := re.match(r"serving (\w+) on [\d.]+:(\d+)", line))}
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    hub = next(int(c) for c in children if b"paddock.serve" in Path(f"/proc/{c}/cmdline").read_bytes())
+    yield process.pid, hub, ports
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(SECONDS + 300)
+def test_nothing_grows_while_clients_come_and_go(server: tuple[int, int, dict[str, int]]) -> None:
+    number, hub, ports = server
+    dice = random.Random(1)
+    clients: list[subprocess.Popen[bytes]] = []
+    measured: dict[str, list[tuple[float, int, int]]] = {"simulation": [], "hub": []}
+    end, joined = time.monotonic() + SECONDS, 0
+    while time.monotonic() < end:
+        for client in [c for c in clients if c.poll() is not None]:
+            clients.remove(client)
+        if len(clients) < 6:
+            name = dice.choice(list(CLIENTS))
+            code = dice.choice(CLIENTS[name])
+            command = [sys.executable, "-c", code, str(ports[name]), str(dice.uniform(1, 8))]
+            clients.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+            joined += 1
+        if dice.random() < 0.1:
+            dice.choice(clients).kill()
+        measured["simulation"].append(Process(number).measure())
+        measured["hub"].append(Process(hub).measure())
+        time.sleep(0.5)
+    for client in clients:
+        client.kill()
+        client.wait()
+    time.sleep(8.0)  # evictions by silence
+    for name, pid in (("simulation", number), ("hub", hub)):
+        grown(name, measured[name], Process(pid).measure())
+    assert joined > SECONDS / 10
+
+
+def grown(name: str, measured: list[tuple[float, int, int]], after: tuple[float, int, int]) -> None:
+    """Compare the second tenth with the last one, and what is left when everybody has gone."""
+    tenth = max(1, len(measured) // 10)
+    early, late = measured[tenth : 2 * tenth], measured[-tenth:]
+    before, at_last = (median(m[0] for m in part) for part in (early, late))
+    print(f"{name}: {before:.0f} MB, at last {at_last:.0f} MB; then threads and files {after[1:]}")
+    assert at_last < 1.1 * before + 10, f"the {name} has grown from {before:.0f} to {at_last:.0f} MB"
+    assert after[1] <= min(m[1] for m in measured) + 1, f"the {name} keeps threads"
+    assert after[2] <= min(m[2] for m in measured) + 1, f"the {name} keeps files or sockets"

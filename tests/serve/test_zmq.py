@@ -1,0 +1,321 @@
+"""The zmq endpoint as any program sees it: plain ZeroMQ sockets and the messages of messages.proto."""
+
+from __future__ import annotations
+
+import os
+import struct
+import urllib.request
+from collections.abc import Iterator
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+import pytest
+import zmq
+
+import paddock
+from paddock.wire import messages_pb2 as pb
+
+SCENARIO: dict[str, Any] = {
+    "clock": {"rate": 100, "pace": 0, "sync": {"every": 1, "timeout": 5.0}},
+    "vehicles": [
+        {"id": 7, "name": "red", "model": "car.bicycle", "speed": 8},
+        {"id": 9, "name": "blue", "model": "car.bicycle", "pose": [0, 5, 0]},
+    ],
+}
+
+
+class Raw:
+    """A client by hand."""
+
+    def __init__(self, context: zmq.Context[Any], port: int, hello: bool = True) -> None:
+        self.socket = context.socket(zmq.DEALER)
+        self.socket.setsockopt(zmq.LINGER, 0)
+        self.socket.setsockopt(zmq.RCVTIMEO, 10_000)
+        self.socket.connect(f"tcp://127.0.0.1:{port}")
+        if hello:
+            self.welcome = self.ask(pb.Request(id=1, hello=pb.Hello(protocol=1, client="raw"))).welcome
+
+    def send(self, request: pb.Request | bytes) -> None:
+        self.socket.send(request if isinstance(request, bytes) else request.SerializeToString())
+
+    def receive(self) -> pb.Reply:
+        return pb.Reply.FromString(self.socket.recv())
+
+    def ask(self, request: pb.Request | bytes) -> pb.Reply:
+        self.send(request)
+        return self.receive()
+
+    def until(self, body: str) -> pb.Reply:
+        while (reply := self.receive()).WhichOneof("body") != body:
+            pass
+        return reply
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Any]:
+    with (
+        paddock.load(SCENARIO) as sim,
+        paddock.share(sim, zmq={"port": 0, "rate": 10, "requests": 2000}, metrics={"port": 0}) as host,
+    ):
+        yield sim, host
+
+
+@pytest.fixture
+def context() -> Iterator[zmq.Context[Any]]:
+    with zmq.Context() as made:
+        yield made
+        made.destroy(linger=0)
+
+
+@pytest.fixture
+def raw(served: Any, context: zmq.Context[Any]) -> Iterator[Any]:
+    made: list[Raw] = []
+
+    def connect(hello: bool = True) -> Raw:
+        made.append(Raw(context, served[1].addresses["zmq"]["port"], hello))
+        return made[-1]
+
+    yield connect
+    for client in made:
+        if getattr(client, "welcome", None) is not None:
+            client.send(pb.Request(id=99, goodbye=pb.Goodbye()))
+            sleep(0.05)
+        client.socket.close()
+
+
+def counted(served: Any, name: str, **labels: str) -> float:
+    """A counter of the hub."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{served[1].addresses['metrics']['port']}/metrics") as page:
+        lines = page.read().decode().splitlines()
+    wanted = [f'{key}="{value}"' for key, value in labels.items()]
+    found = [
+        line for line in lines if line.startswith(f"paddock_hub_{name}_total{{") and all(w in line for w in wanted)
+    ]
+    return sum(float(line.rpartition(" ")[2]) for line in found)
+
+
+def control(tick: int, number: int = 5, **inputs: float) -> pb.Request:
+    vehicle = pb.VehicleControl(vehicle=7, inputs={name: pb.Input(number=value) for name, value in inputs.items()})
+    return pb.Request(id=number, control=pb.Control(tick=tick, vehicles=[vehicle]))
+
+
+def test_hello(raw: Any, served: Any) -> None:
+    welcome = raw().welcome
+    assert (welcome.protocol, welcome.rate, welcome.heartbeat) == (1, 100.0, 5.0)
+    assert welcome.client.startswith("raw (zmq ")
+    assert welcome.publish == served[1].addresses["zmq"]["publish"]
+    stranger = raw(hello=False)
+    reply = stranger.ask(pb.Request(id=3, admin=pb.Admin(pause=pb.Pause())))
+    assert (reply.id, reply.error.code, reply.error.message) == (3, "hello", "say Hello first")
+    reply = stranger.ask(pb.Request(id=4, hello=pb.Hello(protocol=2)))
+    assert (reply.error.code, reply.error.message) == ("protocol", "this server speaks protocol 1, not 2")
+
+
+def test_step_returns_when_the_tick_has_advanced(raw: Any, served: Any) -> None:
+    client = raw()
+    before = served[0].tick
+    reply = client.ask(pb.Request(id=2, admin=pb.Admin(step=pb.Step(ticks=30))))
+    assert reply.WhichOneof("body") == "done" and reply.id == 2
+    assert reply.tick == before + 30 == served[0].tick
+    assert reply.sim_time == pytest.approx(reply.tick / 100)
+
+
+def test_the_state_is_the_simulations(raw: Any, served: Any) -> None:
+    sim, _ = served
+    client = raw()
+    state = client.ask(pb.Request(id=2, call=pb.Call(method="snapshot"))).state
+    assert [fleet.name for fleet in state.roster.fleets] == ["blue", "red"]
+    assert [list(fleet.ids) for fleet in state.roster.fleets] == [[9], [7]]
+    columns = list(state.roster.fleets[1].columns)
+    values = struct.unpack(f"<{len(columns)}d", state.blocks[1])
+    red = sim.snapshot()["red"]
+    assert values[columns.index("x")] == red.position[0]
+    np.testing.assert_array_equal(values, [red[column] for column in columns])
+    again = client.ask(pb.Request(id=3, call=pb.Call(method="snapshot"))).state
+    assert not again.HasField("roster") and again.roster_number == state.roster_number
+    asked = client.ask(pb.Request(id=4, call=pb.Call(method="snapshot", json='{"roster": true}'))).state
+    assert asked.roster == state.roster
+
+
+def test_control_requests_are_answered_once_and_in_time(raw: Any, served: Any) -> None:
+    sim, _ = served
+    client = raw()
+    mode = pb.SetMode(mode=pb.SetMode.SYNCHRONOUS, vehicles=["red"])
+    reply = client.ask(pb.Request(id=2, admin=pb.Admin(set_mode=mode)))
+    assert reply.result.json.replace(" ", "") == '{"every":1,"timeout":5.0,"on_timeout":"hold"}'
+    before, start = counted(served, "refused_controls", endpoint="zmq"), sim.tick
+    client.send(pb.Request(id=3, admin=pb.Admin(step=pb.Step(ticks=2))))
+    request = client.until("control_request").control_request
+    assert (request.tick, list(request.vehicles)) == (start, ["red"])
+    assert 0.0 < request.deadline <= 5.0
+    assert len(request.state.blocks) == 2
+    late = client.ask(control(start - 1, steer=0.3))
+    assert (late.id, late.error.code) == (5, "LateReplyError")
+    assert late.error.message == f"the reply for tick {start - 1} comes too late; open request: tick {start}"
+    early = client.ask(control(start + 9, steer=0.3))
+    assert early.error.code == "LateReplyError"
+    unknown = client.ask(control(start, stear=0.3))
+    assert unknown.error.code == "UnknownNameError" and "did you mean 'steer'" in unknown.error.message
+    stranger = pb.VehicleControl(name="blue", inputs={"steer": pb.Input(number=0.3)})
+    misdirected = client.ask(pb.Request(id=6, control=pb.Control(tick=start, vehicles=[stranger])))
+    assert "has not claimed 'blue'; claimed: red" in misdirected.error.message
+    assert served[0].tick == start  # nothing of it has changed anything
+    client.send(control(start, steer=0.2, throttle=0.4))
+    client.send(control(start, number=8, steer=0.3))
+    replies = {(reply := client.receive()).id: reply for _ in range(3)}
+    assert replies[5].control_ack.tick == start
+    assert replies[8].error.code == "LateReplyError"
+    assert replies[0].control_request.tick == start + 1
+    assert not replies[0].control_request.state.HasField("roster")  # it is known
+    client.send(control(start + 1, throttle=0.1))
+    client.until("done")
+    assert sim.inspect("red")["command"]["steer"] == 0.2
+    assert sim.inspect("red")["command"]["throttle"] == 0.1
+    assert counted(served, "refused_controls", endpoint="zmq") == before + 5
+    client.ask(pb.Request(id=9, admin=pb.Admin(set_mode=pb.SetMode(mode=pb.SetMode.ASYNCHRONOUS))))
+    reply = client.ask(control(start + 2, steer=0.1))
+    assert reply.error.message == "a control answers a request: claim vehicles first"
+
+
+def test_a_control_without_an_id_is_answered_only_if_it_is_refused(raw: Any, served: Any) -> None:
+    sim, _ = served
+    client = raw()
+    client.ask(pb.Request(id=2, admin=pb.Admin(set_mode=pb.SetMode(mode=1, vehicles=["red"]))))
+    client.send(pb.Request(id=3, admin=pb.Admin(step=pb.Step(ticks=1))))
+    start = client.receive().control_request.tick
+    assert client.ask(control(start - 1, number=0, steer=0.3)).error.code == "LateReplyError"
+    client.send(control(start, number=0, steer=0.15))
+    assert client.receive().id == 3
+    assert sim.inspect("red")["command"]["steer"] == 0.15
+
+
+def test_a_step_may_carry_the_control(raw: Any, served: Any) -> None:
+    sim, _ = served
+    client = raw()
+    client.ask(pb.Request(id=2, admin=pb.Admin(set_mode=pb.SetMode(mode=1, vehicles=["red"]))))
+    start = sim.tick
+    step = pb.Step(ticks=1, state=True, control=control(start, steer=0.11).control)
+    reply = client.ask(pb.Request(id=3, admin=pb.Admin(step=step)))
+    assert (reply.id, reply.tick, reply.state.tick) == (3, start + 1, start + 1)
+    assert sim.inspect("red")["command"]["steer"] == 0.11
+    step.control.tick = start + 5  # of another tick: not used, but asked for
+    client.send(pb.Request(id=4, admin=pb.Admin(step=step)))
+    assert client.receive().control_request.tick == start + 1
+    client.send(control(start + 1, number=0, steer=0.12))
+    assert client.receive().state.tick == start + 2
+    assert sim.inspect("red")["command"]["steer"] == 0.12
+
+
+def test_garbage_is_counted_and_the_others_notice_nothing(raw: Any, served: Any) -> None:
+    good, bad = raw(), raw()
+    before = counted(served, "malformed", endpoint="zmq")
+    state = served[0].state_hash()
+    random = np.random.default_rng(1)
+    codes = []
+    for k in range(15):
+        bad.send(b"\xff" + random.bytes(20 + k))
+        codes.append(bad.receive().error.code)
+    assert codes == ["malformed"] * 15
+    assert counted(served, "malformed", endpoint="zmq") == before + 15
+    assert good.ask(pb.Request(id=5, heartbeat=pb.Heartbeat())).id == 5
+    assert served[0].state_hash() == state
+
+
+def test_who_was_cut_off_is_not_heard_for_a_while(raw: Any, served: Any) -> None:
+    bad, good = raw(), raw()
+    bad.socket.setsockopt(zmq.RCVTIMEO, 300)
+    before = counted(served, "cut_off", endpoint="zmq", reason="malformed")
+    for _ in range(40):
+        bad.send(b"\xff\xff")
+    while (reply := bad.receive()).error.code != "cut_off":
+        pass
+    assert reply.error.message.startswith("cut off for 5 s: too many messages like this: these 2 bytes are no ")
+    assert counted(served, "cut_off", endpoint="zmq", reason="malformed") == before + 1
+    bad.send(pb.Request(id=1, heartbeat=pb.Heartbeat()))
+    with pytest.raises(zmq.Again):
+        bad.receive()
+    assert good.ask(pb.Request(id=5, heartbeat=pb.Heartbeat())).id == 5
+
+
+def test_too_many_requests(raw: Any, served: Any) -> None:
+    greedy, good = raw(), raw()
+    for k in range(6000):
+        greedy.send(pb.Request(id=k + 1, heartbeat=pb.Heartbeat()))
+    assert greedy.until("error").error.message == "cut off for 5 s: more than 2000 requests per second"
+    assert good.ask(pb.Request(id=5, heartbeat=pb.Heartbeat())).id == 5
+
+
+def test_a_message_of_several_frames_is_refused(raw: Any) -> None:
+    client = raw()
+    client.socket.send_multipart([b"", pb.Request(id=1, heartbeat=pb.Heartbeat()).SerializeToString()])
+    reply = client.receive()
+    assert (reply.error.code, reply.error.message) == ("malformed", "a message has one frame, not 2")
+
+
+def test_unknown_names_are_told(raw: Any) -> None:
+    client = raw()
+    reply = client.ask(pb.Request(id=2, call=pb.Call(method="stat_hash")))
+    assert reply.error.code == "UnknownNameError"
+    assert reply.error.message == "unknown operation 'stat_hash'; did you mean 'state_hash'?"
+    reply = client.ask(pb.Request(id=2, call=pb.Call(method="events", json='{"client": "x", "operation": 3}')))
+    assert reply.error.message.startswith("unknown argument of events 'client'")
+    marker = pb.Marker(namespace="a", id=1, kind=pb.CIRCLE, frame="nowhere")
+    put = pb.MarkerCommand(put=pb.MarkerArray(markers=[marker]))
+    assert "nowhere" in client.ask(pb.Request(id=3, markers=put)).error.message
+
+
+def test_states_are_published_with_their_roster(raw: Any, served: Any, context: zmq.Context[Any]) -> None:
+    _, host = served
+    client = raw()
+    heard: dict[bytes, list[bytes]] = {}
+    with context.socket(zmq.SUB) as subscriber:
+        subscriber.setsockopt(zmq.LINGER, 0)
+        subscriber.setsockopt(zmq.RCVTIMEO, 50)
+        subscriber.connect(f"tcp://127.0.0.1:{host.addresses['zmq']['publish']}")
+        subscriber.subscribe(b"")
+        deadline = monotonic() + 10
+        while not {b"state", b"roster"} <= heard.keys() and monotonic() < deadline:
+            client.ask(pb.Request(id=2, admin=pb.Admin(step=pb.Step(ticks=5))))
+            try:
+                topic, data = subscriber.recv_multipart()
+                heard.setdefault(topic, []).append(data)
+            except zmq.Again:
+                continue
+    roster = pb.Roster.FromString(heard[b"roster"][0])
+    state = pb.StateUpdate.FromString(heard[b"state"][0])
+    assert [fleet.name for fleet in roster.fleets] == ["blue", "red"]
+    assert state.tick % 10 == 0 and state.sim_time == pytest.approx(state.tick / 100)
+    assert not state.HasField("roster") and state.roster_number == roster.number
+    assert [len(block) for block in state.blocks] == [8 * len(fleet.columns) for fleet in roster.fleets]
+
+
+def test_who_is_silent_is_gone(raw: Any, served: Any) -> None:
+    client, other = raw(), raw()
+    client.ask(pb.Request(id=2, call=pb.Call(method="hold")))
+    refused = other.ask(pb.Request(id=2, admin=pb.Admin(step=pb.Step(ticks=1))))
+    assert refused.error.message == f"step refused: the clock belongs to {client.welcome.client}"
+    deadline = monotonic() + 20
+    while monotonic() < deadline:
+        reply = other.ask(pb.Request(id=3, admin=pb.Admin(step=pb.Step(ticks=1))))
+        if reply.WhichOneof("body") == "done":
+            break
+        sleep(0.25)
+    assert reply.WhichOneof("body") == "done"
+    assert counted(served, "cut_off", endpoint="zmq", reason="silent") >= 1
+    assert client.ask(pb.Request(id=4, heartbeat=pb.Heartbeat())).error.code == "hello"
+
+
+def test_a_port_that_is_taken_is_told(served: Any) -> None:
+    port = served[1].addresses["zmq"]["port"]
+    with paddock.load(SCENARIO) as sim, pytest.raises(paddock.PaddockError) as caught:
+        paddock.share(sim, zmq=port)
+    assert str(caught.value) == f"zmq cannot listen on 127.0.0.1:{port}: Address already in use"
+
+
+def test_without_pyzmq_the_way_to_get_it_is_told(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "zmq.py").write_text("raise ImportError('no zmq here', name='zmq')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path) + os.pathsep + os.environ.get("PYTHONPATH", ""))
+    with paddock.load(SCENARIO) as sim, pytest.raises(paddock.PaddockError) as caught:
+        paddock.share(sim, zmq={"port": 0})
+    assert str(caught.value) == "serving zmq needs pyzmq: pip install paddock[zmq]"
