@@ -23,6 +23,7 @@ from paddock.serve.endpoints.stream.parameters import Parameter
 from paddock.serve.endpoints.vds1.mapping import AXLES, PLAIN, WHEELS, sources
 from paddock.vehicles.model import VehicleModel
 from paddock.vehicles.registry import find_model, model_names
+from paddock.wire import messages_pb2
 from paddock.wire.layout import Record, byte_table
 from paddock.wire.params import REQUIRED
 from paddock.wire.shm import CONTROL, DATA, SLOT
@@ -49,6 +50,7 @@ PAGES = (
     "docs/wire-stream.md",
     "docs/wire-shm.md",
     "docs/wire-vds1.md",
+    "docs/wire-zmq.md",
 )
 REGION = re.compile(r"(<!-- generated: (?P<name>[a-z0-9-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -351,6 +353,46 @@ def vds1_source(car: VehicleModel, values: Sequence[str]) -> str:
     return ", ".join(told) or "0"
 
 
+MESSAGE = re.compile(r"((?:^//[^\n]*\n)*)^message (\w+) \{", re.MULTILINE)
+
+
+def message_tables() -> str:
+    """Every message of messages.proto that travels over ZeroMQ: its comment and its fields."""
+    text = (ROOT / "src/paddock/wire/messages.proto").read_text(encoding="utf-8")
+    live, _, recorded = text.partition("// recordings -")
+    text = live + recorded[recorded.index("message Event {") :]  # the one that is recorded and published
+    return "\n".join(message_section(name, comment, text) for comment, name in MESSAGE.findall(text))
+
+
+def message_section(name: str, comment: str, text: str) -> str:
+    """One message; what is told of its fields stands behind them in the file."""
+    told = " ".join(line.removeprefix("//").strip() for line in comment.splitlines())
+    block = text.partition(f"message {name} {{")[2]
+    notes = dict(
+        re.findall(r"^ +(?:\w+ )*?[\w<>, ]+? (\w+) = \d+;\s*// (.*)$", block.partition("\nmessage ")[0], re.MULTILINE)
+    )
+    fields = messages_pb2.DESCRIPTOR.message_types_by_name[name].fields
+    rows = [[str(f.number), f"`{f.name}`", field_kind(f), notes.get(f.name, "")] for f in fields]
+    return (
+        f"### {name}\n\n"
+        + (f"{told}\n\n" if told else "")
+        + (table(["no.", "field", "type", "meaning"], rows) if rows else "")
+    )
+
+
+def field_kind(field: Any) -> str:
+    """The type of a field as it is written in a .proto file."""
+    kinds = {field.TYPE_DOUBLE: "double", field.TYPE_UINT64: "uint64", field.TYPE_UINT32: "uint32"}
+    kinds |= {field.TYPE_STRING: "string", field.TYPE_BYTES: "bytes", field.TYPE_BOOL: "bool"}
+    inner = field.message_type or field.enum_type
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        return f"map<string, {field.message_type.fields_by_name['value'].message_type.name}>"
+    repeated = "repeated " if field.is_repeated else ""
+    one_of = field.containing_oneof
+    choice = f", one of `{one_of.name}`" if one_of is not None and not one_of.name.startswith("_") else ""
+    return repeated + (inner.name if inner is not None else kinds[field.type]) + choice
+
+
 def channel_table() -> str:
     """What a recording holds."""
     rows = [[f"`{spec.topic}`", f"`{spec.schema_name}`", spec.content, spec.when] for spec in CHANNELS]
@@ -372,6 +414,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "shm-segments": shm_tables,
     "vds1-datagrams": vds1_tables,
     "vds1-values": vds1_sources,
+    "zmq-messages": message_tables,
 }
 
 

@@ -22,6 +22,7 @@ PORTS = {
     7001: ("udp", "vehicle data stream"),
     5556: ("tcp", "ZeroMQ requests"),
     5557: ("tcp", "ZeroMQ publications"),
+    9464: ("tcp", "metrics"),
     14550: ("udp", "MAVLink"),
 }
 NOT_FEATURES = ("all", "dev")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from paddock.cli.notices import Notices
 from paddock.cli.options import Flag
 from paddock.cli.progress import bar
 from paddock.cli.serving import ServeOptions, serving
@@ -85,11 +86,13 @@ def _play(
             print(f"paddock: {file} has no end: the run was cut off", file=sys.stderr)
         player.seek(start)
         until = None if seconds is None else start + seconds
-        with serving(ReplaySource(player, served.lock), served) if served else nullcontext():
-            if headless or not can_show():
+        notices, live = Notices(), not headless and can_show()
+        with serving(ReplaySource(player, served.lock), served, notices) if served else nullcontext():
+            if not live:
                 play_lines(player, until, lambda: bool(caught), quiet=as_json, stay=served is not None)
             else:
-                play_live(player, until, lambda: bool(caught))
+                with notices.holding(live):
+                    play_live(player, until, lambda: bool(caught))
         print(json.dumps(_summary(player), indent=2) if as_json else _line(player))
     return 128 + caught[0] if caught else 0
 

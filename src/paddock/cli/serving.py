@@ -14,6 +14,7 @@ from paddock.cli.options import Flag
 from paddock.errors import PaddockError, unknown_name
 
 if TYPE_CHECKING:
+    from paddock.cli.notices import Notices
     from paddock.scenario import Serve
     from paddock.serve.source import Source
 
@@ -80,15 +81,14 @@ def _as_flags(message: str) -> str:
 
 
 @contextmanager
-def serving(source: Source, options: Serve | None) -> Iterator[None]:
+def serving(source: Source, options: Serve | None, notices: Notices) -> Iterator[None]:
     """Serve a source while the block runs, and say where."""
     if options is None:
         yield
         return
     from paddock.serve.host import Host
-    from paddock.serve.share import to_stderr
 
-    with Host(source, options, to_stderr) as host:
+    with Host(source, options, notices.tell) as host:
         for name, address in host.addresses.items():
             print(f"serving {name} {_told(options.bind, address)}", file=sys.stderr, flush=True)
         yield

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from paddock.cli.notices import Notices
 from paddock.cli.options import RunOptions
 from paddock.cli.serving import ServeOptions, serving
 from paddock.cli.summary import Tally, summary_lines
@@ -33,12 +34,14 @@ def conduct(scenario: Scenario, options: RunOptions, serve: ServeOptions | None 
     if options.seed is not None:
         scenario = scenario.model_copy(update={"seed": options.seed})
     served = (serve or ServeOptions()).over(scenario.serve)
+    notices = Notices()
     with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
-        sim, tally, recorder = _started(scenario, options, served is not None)
-    with sim, signals(sim.stop) as caught, recorder or nullcontext(), _serving(sim, served):
-        run = _runner(options)
+        sim, tally, recorder = _started(scenario, options, served is not None, notices)
+    with sim, signals(sim.stop) as caught, recorder or nullcontext(), _serving(sim, served, notices):
+        run, live = _runner(options)
         tally.begin()
-        run(sim, tally, options.seconds, lambda: bool(caught))
+        with notices.holding(live):
+            run(sim, tally, options.seconds, lambda: bool(caught))
         numbers = tally.summary()
     recorded = [] if recorder is None else [recorder.close()]
     for report in recorded:
@@ -48,15 +51,17 @@ def conduct(scenario: Scenario, options: RunOptions, serve: ServeOptions | None 
     return 128 + caught[0] if caught else 0
 
 
-def _serving(sim: Simulation, options: Serve | None) -> AbstractContextManager[None]:
+def _serving(sim: Simulation, options: Serve | None, notices: Notices) -> AbstractContextManager[None]:
     if options is None:
         return nullcontext()
     from paddock.serve.live import LiveSource
 
-    return serving(LiveSource(sim, options.lock), options)
+    return serving(LiveSource(sim, options.lock), options, notices)
 
 
-def _started(scenario: Scenario, options: RunOptions, served: bool) -> tuple[Simulation, Tally, Recorder | None]:
+def _started(
+    scenario: Scenario, options: RunOptions, served: bool, notices: Notices
+) -> tuple[Simulation, Tally, Recorder | None]:
     """The simulation when it has got going: after its first tick, and all stages have run."""
     from paddock.compute.threads import limit_threads
     from paddock.engine.simulation import Simulation
@@ -65,7 +70,7 @@ def _started(scenario: Scenario, options: RunOptions, served: bool) -> tuple[Sim
     sim = Simulation(scenario, options.device)
     if options.pace is not None or (options.quiet and not served):
         sim.pace = options.pace or 0.0
-    tally, recorder = Tally(sim), _recorder(sim, options)
+    tally, recorder = Tally(sim), _recorder(sim, options, notices)
     clock = sim.world.clock
     # of a short run only a tenth is left out, so that there is something to measure
     end = clock.ticks(WARM_UP if options.seconds is None else min(WARM_UP, 0.1 * options.seconds))
@@ -76,7 +81,7 @@ def _started(scenario: Scenario, options: RunOptions, served: bool) -> tuple[Sim
     return sim, tally, recorder
 
 
-def _recorder(sim: Simulation, options: RunOptions) -> Recorder | None:
+def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorder | None:
     """Records from the first tick on, if the scenario or the command line says so."""
     own = sim.scenario.record
     file = options.record or (own.file if own else None)
@@ -87,23 +92,24 @@ def _recorder(sim: Simulation, options: RunOptions) -> Recorder | None:
     from paddock.record.recorder import RATE, Recorder
 
     rate = options.record_rate or (own.rate if own else RATE)
-    return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto")
+    return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", tell=notices.tell)
 
 
 Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool]], None]
 """(simulation, tally, simulated time to stop at, whether somebody interrupts) -> None."""
 
 
-def _runner(options: RunOptions) -> Runner:
+def _runner(options: RunOptions) -> tuple[Runner, bool]:
+    """How to run, and whether that fills the screen."""
     if options.quiet:
         import rich.progress  # noqa: F401  now, so that loading it is not taken for simulating
 
-        return _run_silently
+        return _run_silently, False
     if not sys.stdout.isatty():
-        return _run_with_lines
+        return _run_with_lines, False
     from paddock.cli.view import run_live
 
-    return run_live
+    return run_live, True
 
 
 def _run_silently(sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool]) -> None:

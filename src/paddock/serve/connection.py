@@ -21,8 +21,13 @@ PIECE = 1 << 18
 class HubConnection:
     """Starts `python -m paddock.serve` (never a fork) and talks to it until it is stopped or dies."""
 
-    def __init__(self, config: dict[str, Any], on_message: Callable[[HubConnection, dict[str, Any]], None]) -> None:
-        """`on_message` is called in a thread of this connection's own."""
+    def __init__(
+        self,
+        config: dict[str, Any],
+        on_message: Callable[[HubConnection, dict[str, Any]], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        """`on_message` is called in a thread of this connection's own; `tell` hears each line that the hub logs."""
         ours, theirs = socket.socketpair()
         self._bell, bell = socket.socketpair()
         self._bell.setblocking(False)
@@ -30,6 +35,9 @@ class HubConnection:
             [sys.executable, "-m", "paddock.serve", str(theirs.fileno()), str(bell.fileno())],
             pass_fds=(theirs.fileno(), bell.fileno()),
             stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
             start_new_session=True,  # what is typed at the simulation's terminal is not for the hub
         )
         theirs.close()
@@ -45,6 +53,8 @@ class HubConnection:
         self.send({"config": config})
         self._reader = threading.Thread(target=self._read, name="paddock-link", daemon=True)
         self._reader.start()
+        self._logger = threading.Thread(target=self._tell_lines, args=(tell,), name="paddock-hub-log", daemon=True)
+        self._logger.start()
 
     def send(self, message: dict[str, Any]) -> None:
         """Send, without ever waiting; what a dead hub should have heard is lost."""
@@ -99,8 +109,16 @@ class HubConnection:
             self.process.wait()
         if threading.current_thread() is not self._reader:
             self._reader.join()
+        self._logger.join()
         self.link.close()
         self._bell.close()
+
+    def _tell_lines(self, tell: Callable[[str], None]) -> None:
+        """Pass on what the hub writes to stderr: it must not write over somebody's terminal by itself."""
+        assert self.process.stderr is not None
+        with self.process.stderr as lines:
+            for line in lines:
+                tell(line.rstrip())
 
     def _read(self) -> None:
         """Hear the hub until its end of the link closes."""

@@ -144,7 +144,7 @@ class Host:
             "restarts": self.restarts,
             "addresses": self.addresses,
         }
-        return HubConnection(config, self._on_message)
+        return HubConnection(config, self._on_message, self.tell)
 
     def _keep(self) -> None:
         """Exchange signs of life; replace a hub that gives none."""

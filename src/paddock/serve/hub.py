@@ -238,6 +238,7 @@ def _where(bind: str, options: dict[str, Any]) -> str:
 def main(link_number: int, bell_number: int) -> None:
     """Run the hub on the inherited sockets until the simulation lets go."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     link = Link(socket.socket(fileno=link_number))
     bell = socket.socket(fileno=bell_number)
     bell.setblocking(False)
