@@ -44,6 +44,7 @@ def generator() -> ModuleType:
         "docs/sensors.md",
         "docs/wire-stream.md",
         "docs/wire-vds1.md",
+        "docs/wire-zmq.md",
     ],
 )
 def test_generated_tables_are_up_to_date(generator: ModuleType, page: str) -> None:

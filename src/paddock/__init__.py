@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from paddock.client import connect, connect_async
     from paddock.engine.replay import replayed
     from paddock.engine.simulation import Simulation
     from paddock.scenario import Scenario
@@ -26,7 +27,19 @@ if TYPE_CHECKING:
     from paddock.world.snapshot import Snapshot
 
 __version__ = "0.1.0"
-__all__ = ["Marker", "PaddockError", "Scenario", "Simulation", "Snapshot", "__version__", "load", "replayed", "share"]
+__all__ = [
+    "Marker",
+    "PaddockError",
+    "Scenario",
+    "Simulation",
+    "Snapshot",
+    "__version__",
+    "connect",
+    "connect_async",
+    "load",
+    "replayed",
+    "share",
+]
 
 
 def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: str = "cpu") -> Simulation:
@@ -47,6 +60,8 @@ def __getattr__(name: str) -> Any:
         "Scenario": "paddock.scenario",
         "Simulation": "paddock.engine.simulation",
         "Snapshot": "paddock.world.snapshot",
+        "connect": "paddock.client",
+        "connect_async": "paddock.client",
         "replayed": "paddock.engine.replay",
         "share": "paddock.serve.share",
     }

@@ -144,13 +144,14 @@ MARKERS = st.builds(
     frame=st.text(min_size=1, max_size=9),
     ttl=st.none() | st.floats(1e-9, 1e9),
 )
+CONTROLS = st.builds(Control, U64, st.dictionaries(TEXT | ID, INPUTS, max_size=3))
 BODIES = st.one_of(
     st.builds(Hello, TEXT, U32),
     st.sampled_from([Heartbeat(), Goodbye()]),
     st.builds(Reset, st.none() | U64),
     st.sampled_from([Pause(), Resume(), Stop(), GetMetadata()]),
     st.builds(Run, st.none() | FINITE, st.none() | POSITIVE),
-    st.builds(Step, U64),
+    st.builds(Step, U64, st.none() | CONTROLS, st.booleans()),
     st.builds(SetPace, POSITIVE),
     st.builds(SetMode, st.sampled_from(MODES), st.lists(TEXT, max_size=3).map(tuple)),
     st.builds(
@@ -160,7 +161,7 @@ BODIES = st.one_of(
         st.none() | U64,
         st.none() | POSITIVE,
     ),
-    st.builds(Control, U64, st.dictionaries(TEXT | ID, INPUTS, max_size=3)),
+    CONTROLS,
     st.builds(PutMarkers, st.lists(MARKERS, max_size=3).map(tuple)),
     st.builds(DeleteMarkers, TEXT, st.lists(U32, max_size=4).map(tuple)),
     st.builds(ClearMarkers, st.none() | TEXT),
@@ -218,7 +219,7 @@ def test_requests_come_back_as_they_were_sent(number: int, body: Any, token: str
     st.one_of(
         st.builds(Error, TEXT, TEXT),
         st.just(Done()),
-        st.builds(Welcome, TEXT, TEXT, POSITIVE, U64, POSITIVE, U32),
+        st.builds(Welcome, TEXT, TEXT, POSITIVE, U64, POSITIVE, U32, U32),
         st.builds(ControlAck, U64),
         st.builds(Result, TREES, st.binary(max_size=20)),
         EVENTS,

@@ -31,7 +31,11 @@ class Endpoint(Protocol):
         """
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
-        """The simulation tells something: `event`, `markers`, `hidden`, `frames`, `restart`, `control_request`."""
+        """The simulation tells something.
+
+        That is `event`, `markers`, `hidden`, `frames`, `restart`, `control_request` {client, tick, message: a whole
+        reply}, or `refused` {client, kind, message} for a control that is answered only then.
+        """
 
     async def close(self) -> None:
         """Tell the clients and let go."""

@@ -25,7 +25,7 @@ from paddock.world.segment import Control, Segment, Words, data_path
 
 SLOT_HEAD = 64
 SLOTS, STRIDE, FIRST, ROOM, LATEST, RETIRED = range(4, 10)
-POLL = 0.0002  # s between two looks while waiting
+POLL = 0.0005  # s between two looks while waiting
 _META = struct.Struct("<QQddII")
 
 

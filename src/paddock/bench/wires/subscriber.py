@@ -69,7 +69,7 @@ def from_shm(name: str, seconds: float) -> Iterator[tuple[Tick, int]]:
                             yield moment, _used(message.payload)
                     last = frames.sequence
                     continue
-            sleep(0.0002)
+            sleep(0.0005)
 
 
 def _used(payload: memoryview) -> int:

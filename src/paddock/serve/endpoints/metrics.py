@@ -79,7 +79,9 @@ class MetricsEndpoint:
         if path == "/healthz":
             return self._health()
         if path == "/readyz":
-            return ("200 OK", TEXT, "ready\n") if self._shown else ("503 Service Unavailable", TEXT, "no snapshot yet\n")
+            return (
+                ("200 OK", TEXT, "ready\n") if self._shown else ("503 Service Unavailable", TEXT, "no snapshot yet\n")
+            )
         if path != "/metrics":
             return "404 Not Found", TEXT, f"no {path}; there are /metrics, /healthz and /readyz\n"
         if not self._allowed(lines[1:]):

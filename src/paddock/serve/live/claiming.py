@@ -57,3 +57,5 @@ class Claiming(Group):
         left = request.deadline - monotonic()
         message = self.stage.teller.control_request(client, request.snapshot, left, request.vehicles)
         self.stage.push("control_request", {"client": client, "tick": request.tick, "message": message})
+        if client not in self.stage.claims:  # it has left meanwhile
+            self.stage.teller.forget(client)

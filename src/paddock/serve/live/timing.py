@@ -46,6 +46,8 @@ class Timing(Group):
             told.set_exception(error)
         else:
             told.set_result(self.stage.teller.state(client, self.sim.publisher.snapshot()))
+            if client not in self.stage.claims:  # it has left meanwhile, or never claimed anything
+                self.stage.teller.forget(client)
 
     @operation
     def run(self, client: str, until: float | None = None, pace: float | None = None) -> Any | Future[Any]:

@@ -22,7 +22,7 @@ M = TypeVar("M", bound=Message)
 
 ARRAY, WHOLE, NUMBER = "$array", "whole", "$number"
 """Keys of the objects that stand for what JSON cannot hold."""
-UNSENDABLE = (TypeError, ValueError, AttributeError, OverflowError, RecursionError, EncodeError)
+UNSENDABLE = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
 ODD_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 LARGEST_ID = 2**31 - 1
 _UNSENDABLE = (WireError, TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
@@ -52,7 +52,9 @@ class sending:  # noqa: N801 - reads as `with sending("request"):`
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None and not isinstance(error, PaddockError) and isinstance(error, UNSENDABLE):
+        if isinstance(error, WireError):  # the checks of receiving, made while sending
+            raise InvalidValueError(str(error)) from error
+        if isinstance(error, UNSENDABLE) and not isinstance(error, PaddockError):
             raise InvalidValueError(f"this {self._what} cannot be sent: {error}") from error
 
 

@@ -1,0 +1,39 @@
+"""The same verbs as a local simulation, over the network: `paddock.connect("tcp://127.0.0.1:5556")`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paddock.errors import MissingFeatureError
+
+if TYPE_CHECKING:
+    from paddock.client.asynchronous import AsyncRemoteSimulation
+    from paddock.client.simulation import RemoteSimulation
+
+
+def connect(url: str, *, token: str | None = None, name: str | None = None, timeout: float = 5.0) -> RemoteSimulation:
+    """A simulation that `paddock run SCENARIO --serve zmq` serves at a URL such as tcp://127.0.0.1:5556.
+
+    `name` is what the server and its errors call this client; `timeout` (s) is how long a silent server is waited for.
+    """
+    _need_zmq()
+    from paddock.client.simulation import RemoteSimulation
+
+    return RemoteSimulation(url, token, name, timeout)
+
+
+async def connect_async(
+    url: str, *, token: str | None = None, name: str | None = None, timeout: float = 5.0
+) -> AsyncRemoteSimulation:
+    """The same for asyncio: every verb is a coroutine, and no thread waits for the server."""
+    _need_zmq()
+    from paddock.client.asynchronous import AsyncRemoteSimulation
+
+    return await AsyncRemoteSimulation.connected(url, token, name, timeout)
+
+
+def _need_zmq() -> None:
+    try:
+        import zmq  # noqa: F401
+    except ImportError:
+        raise MissingFeatureError("connecting needs pyzmq: pip install paddock[zmq]") from None

@@ -1,0 +1,25 @@
+"""The notebook interface: requests on a ROUTER socket, states on a PUB socket; what `paddock.connect` speaks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddock.errors import MissingFeatureError
+
+if TYPE_CHECKING:
+    from paddock.serve.endpoint import Endpoint
+    from paddock.serve.hub import Hub
+
+
+def _endpoint(hub: Hub, options: dict[str, Any], every: int) -> Endpoint:
+    """The endpoint, if ZeroMQ is installed."""
+    try:
+        from paddock.serve.endpoints.zmq.endpoint import ZmqEndpoint
+    except ImportError as error:
+        if error.name != "zmq":
+            raise
+        raise MissingFeatureError("serving zmq needs pyzmq: pip install paddock[zmq]") from None
+    return ZmqEndpoint(hub, options, every)
+
+
+ENDPOINT = _endpoint

@@ -1,0 +1,120 @@
+"""Every request of a client as an operation of the simulation, and its outcome as a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from paddock.errors import InvalidValueError
+from paddock.serve.hub import Reply
+from paddock.wire.messages.controls import Command, Control
+from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, Marker, MarkerCommand, PutMarkers, ShowMarkers
+from paddock.wire.messages.replies import Body as ReplyBody
+from paddock.wire.messages.replies import ControlAck, Done, Result
+from paddock.wire.messages.requests import Body as RequestBody
+from paddock.wire.messages.requests import (
+    Call,
+    GetMetadata,
+    Pause,
+    Reset,
+    Resume,
+    Run,
+    SetMode,
+    SetPace,
+    Step,
+    Stop,
+)
+
+NameOf = Callable[[int], str]
+MARKER_FIELDS = tuple(Marker.__dataclass_fields__)
+
+
+class Operation(NamedTuple):
+    """What the simulation is asked to do, and what the client is told of the result."""
+
+    name: str
+    arguments: dict[str, Any]
+    told: Callable[[Reply], ReplyBody | bytes]  # bytes: a whole reply, but for its id
+
+
+def operation_of(body: RequestBody, name_of: NameOf) -> Operation:
+    """The operation that a request stands for; `name_of` tells the names of vehicles known by id."""
+    match body:
+        case Control(tick):
+            arguments = {"tick": tick, "commands": _named(body, name_of)}
+            return Operation("control", arguments, lambda reply: ControlAck(tick))
+        case Step():
+            return _step(body, name_of)
+        case Command():
+            return _command(body)
+        case Call(method, arguments, blob):
+            return Operation(method, {**arguments, "state": blob} if blob else dict(arguments), _result)
+        case PutMarkers() | DeleteMarkers() | ClearMarkers() | ShowMarkers():
+            return _markers(body)
+    return _admin(body)
+
+
+def _step(step: Step, name_of: NameOf) -> Operation:
+    if not step.state:
+        return Operation("step", {"ticks": step.ticks}, _done)
+    arguments: dict[str, Any] = {"ticks": step.ticks}
+    if step.control is not None:
+        arguments |= {"control": _named(step.control, name_of), "tick": step.control.tick}
+    return Operation("step_synchronously", arguments, lambda reply: bytes(reply.result))
+
+
+def _command(command: Command) -> Operation:
+    inputs = dict(command.inputs)
+    if isinstance(command.target, str | int):
+        told = {"target": command.target, "at_tick": command.at_tick}
+        return Operation("command", {**told, "inputs": inputs, "timeout": command.timeout}, _done)
+    if command.at_tick is not None:
+        raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
+    return Operation("command_many", {"ids": command.target, "inputs": inputs, "timeout": command.timeout}, _done)
+
+
+def _markers(command: MarkerCommand) -> Operation:
+    match command:
+        case PutMarkers(markers):
+            trees = [{name: getattr(marker, name) for name in MARKER_FIELDS} for marker in markers]
+            return Operation("mark", {"markers": trees}, _done)
+        case DeleteMarkers(namespace, ids):
+            return Operation("unmark", {"namespace": namespace, "number": list(ids)}, _done)
+        case ClearMarkers(everything):
+            return Operation("unmark", {"namespace": everything}, _done)
+        case ShowMarkers(namespace, visible):
+            return Operation("show_markers", {"namespace": namespace, "visible": visible}, _done)
+
+
+def _admin(body: RequestBody) -> Operation:
+    match body:
+        case Reset(seed):
+            return Operation("reset", {"seed": seed}, _done)
+        case Run(until, pace):
+            return Operation("run", {"until": until, "pace": pace}, _done)
+        case SetPace(pace):
+            return Operation("pace", {"pace": pace}, _done)
+        case SetMode("synchronous", vehicles):
+            return Operation("claim", {"vehicles": list(vehicles)}, _result)
+        case SetMode():
+            return Operation("release", {}, _done)
+        case GetMetadata():
+            return Operation("metadata", {}, _result)
+        case Pause() | Resume() | Stop():
+            return Operation(type(body).__name__.lower(), {}, _done)
+    raise InvalidValueError(f"{type(body).__name__} is no operation of the simulation")
+
+
+def _named(control: Control, name_of: NameOf) -> dict[str, Any]:
+    return {
+        target if isinstance(target, str) else name_of(target): inputs for target, inputs in control.commands.items()
+    }
+
+
+def _done(reply: Reply) -> ReplyBody:
+    return Done()
+
+
+def _result(reply: Reply) -> ReplyBody:
+    value = reply.result
+    return Result(None, value) if isinstance(value, bytes) else Result(value)

@@ -1,0 +1,95 @@
+"""A ZeroMQ socket in the hub's event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Callable
+from typing import Any
+
+import zmq
+
+EVENTS, POLLIN, NOBLOCK = int(zmq.EVENTS), int(zmq.POLLIN), int(zmq.NOBLOCK)  # as enums they take twice as long
+BATCH = 64
+"""Messages taken at a time, before others have their turn."""
+WAITING = 1000
+"""Messages that may wait for a peer, each way."""
+BEAT_MS, DEAD_MS = 1000, 5000
+"""ms between heartbeats of a connection, and without one after which it is given up."""
+
+
+class Port:
+    """Takes messages whenever there are any; sending never waits.
+
+    ZeroMQ's descriptor tells of changes, not of what is there: after whatever may have swallowed one, EVENTS is asked.
+    """
+
+    def __init__(
+        self, context: zmq.Context[Any], kind: int, most_bytes: int, hear: Callable[[list[bytes]], None]
+    ) -> None:
+        self.socket: zmq.Socket[bytes] = context.socket(kind)
+        self._hear = hear
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._looking = False
+        options = {
+            zmq.LINGER: 0,
+            zmq.SNDHWM: WAITING,
+            zmq.RCVHWM: WAITING,
+            zmq.MAXMSGSIZE: most_bytes,
+            zmq.HEARTBEAT_IVL: BEAT_MS,
+            zmq.HEARTBEAT_TIMEOUT: DEAD_MS,
+            zmq.HANDSHAKE_IVL: DEAD_MS,
+        }
+        for option, value in options.items():
+            self.socket.setsockopt(option, value)
+
+    def open(self, address: str) -> str:
+        """Listen on a ZeroMQ address; returns the one it became. OSError if it cannot be."""
+        try:
+            self.socket.bind(address)
+        except zmq.ZMQError as error:
+            raise OSError(error.errno, zmq.strerror(error.errno or errno.EINVAL)) from None
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self.socket.fileno(), self.look)
+        self.look()
+        return self.socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+
+    def look(self) -> None:
+        """Take what there is."""
+        self._looking = True  # so that sending need not ask for EVENTS: this does
+        for _ in range(BATCH):
+            if not self._readable():
+                self._looking = False
+                return
+            self._hear(self.socket.recv_multipart(NOBLOCK))
+        self._look_again()
+
+    def send(self, *frames: bytes) -> bool:
+        """Send, unless the peer is gone or does not read."""
+        try:
+            self.socket.send_multipart(frames, NOBLOCK)
+            return True
+        except zmq.ZMQError:
+            return False
+        finally:
+            if not self._looking and self._readable():
+                self._look_again()
+
+    def close(self) -> None:
+        """Let go."""
+        if self._loop is not None:
+            self._loop.remove_reader(self.socket.fileno())
+            self._loop = None
+        self.socket.close()
+
+    def _readable(self) -> bool:
+        return bool(self.socket.getsockopt(EVENTS) & POLLIN)  # type: ignore[operator]
+
+    def _look_again(self) -> None:
+        if self._loop is not None:
+            self._looking = True
+            self._loop.call_soon(self._look_if_open)
+
+    def _look_if_open(self) -> None:
+        if self._loop is not None:
+            self.look()

@@ -1,0 +1,125 @@
+"""What everybody hears who subscribed: states, rosters, events, markers.
+
+A message is two frames: its topic (`state`, `roster`, `event`, `markers`) and what it says (StateUpdate, Roster, Event,
+MarkerCommand). A roster is published when it changes, when someone subscribes and once a second; all markers when
+someone subscribes to them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import zmq
+
+from paddock.serve.endpoints.zmq.gate import Gate
+from paddock.serve.endpoints.zmq.markers import marker_commands, marker_of
+from paddock.serve.endpoints.zmq.port import Port
+from paddock.serve.states import roster_of, state_of
+from paddock.wire.messages.markers import ClearMarkers, MarkerCommand, PutMarkers, ShowMarkers, encode_marker_command
+from paddock.wire.messages.recordings import Event, encode_event
+from paddock.wire.messages.states import encode_roster, encode_state_update
+from paddock.world.layout import Layout
+from paddock.world.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from paddock.serve.endpoint import Send
+    from paddock.serve.hub import Hub
+
+STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
+SUBSCRIPTION_MOST = 256
+"""Bytes of a subscription at most."""
+REPEAT = 1.0
+"""s of wall time between rosters."""
+
+
+class Publisher:
+    """Encodes nothing that nobody has subscribed to."""
+
+    def __init__(self, hub: Hub, context: zmq.Context[Any]) -> None:
+        self.hub = hub
+        self.port = Port(context, zmq.XPUB, SUBSCRIPTION_MOST, self._take)
+        self.port.socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # every subscription is told, so that they can be counted
+        self._gate = None if hub.options.token is None else Gate(context, self.port, hub)
+        self._subscribed: Counter[bytes] = Counter()
+        self._new: set[bytes] = set()  # topics that someone has just subscribed to
+        self._layout: Layout | None = None  # of the roster published last
+        self._told = 0.0
+
+    def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
+        """Encode a state; before it its roster if that is new."""
+        fresh = snapshot.layout is not self._layout and snapshot.layout != self._layout
+        roster = encode_roster(roster_of(snapshot.layout)) if fresh and self._wanted(ROSTER) else None
+        self._layout = snapshot.layout
+        if not self._wanted(STATE):
+            return None if roster is None else lambda: self._send(ROSTER, roster)
+        state = encode_state_update(state_of(snapshot, wall_time, snapshot.layout))
+
+        def send() -> None:
+            if roster is not None:
+                self._send(ROSTER, roster)
+            self._send(STATE, state)
+
+        return send
+
+    def hear(self, kind: str, content: dict[str, Any]) -> None:
+        """Publish what has happened."""
+        if kind == "event" and self._wanted(EVENT):
+            self._send(EVENT, encode_event(Event(**content)))
+        if kind == "markers" and self._wanted(MARKERS):
+            self._say(marker_commands(content, self.hub.time))
+        if kind == "restart" and content["how"] == "reset" and self._wanted(MARKERS):
+            self._say([ClearMarkers()])
+
+    def look_around(self) -> None:
+        """What is due without anything having happened: called a few times a second."""
+        self.port.look()
+        if self._gate is not None:
+            self._gate.port.look()
+        if MARKERS in self._new:
+            self._say(self._all_markers())
+        if ROSTER in self._new or monotonic() - self._told > REPEAT:
+            self._tell_roster()
+        self._new.clear()
+
+    def close(self) -> None:
+        """Let go."""
+        self.port.close()
+        if self._gate is not None:
+            self._gate.port.close()
+
+    def _tell_roster(self) -> None:
+        self._told = monotonic()
+        if self._layout is not None and self._wanted(ROSTER):
+            self._send(ROSTER, encode_roster(roster_of(self._layout)))
+
+    def _all_markers(self) -> list[MarkerCommand]:
+        mirror, time = self.hub.mirror, self.hub.time
+        mirror.alive(time)
+        shown = PutMarkers(tuple(marker_of(tree, time) for tree in mirror.markers.values()))
+        return [shown, *(ShowMarkers(namespace, False) for namespace in sorted(mirror.hidden))]
+
+    def _say(self, commands: list[MarkerCommand]) -> None:
+        for command in commands:
+            self._send(MARKERS, encode_marker_command(command))
+
+    def _send(self, topic: bytes, data: bytes) -> None:
+        if not self.port.send(topic, data):
+            self.hub.counters.add("unpublished", endpoint="zmq")
+
+    def _wanted(self, topic: bytes) -> bool:
+        return any(topic.startswith(prefix) for prefix in self._subscribed)
+
+    def _take(self, frames: list[bytes]) -> None:
+        """Someone subscribes (1, prefix) or has enough of it (0, prefix)."""
+        told, prefix = frames[0][:1], frames[0][1:]
+        if told == b"\1":
+            self._subscribed[prefix] += 1
+            self._new.update(topic for topic in (ROSTER, MARKERS) if topic.startswith(prefix))
+        elif told == b"\0" and prefix in self._subscribed:
+            self._subscribed[prefix] -= 1
+            if self._subscribed[prefix] <= 0:
+                del self._subscribed[prefix]
+        else:
+            self.hub.counters.add("malformed", endpoint="zmq", reason="subscription")

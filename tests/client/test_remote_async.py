@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.client.control import ControlRequest
+
+
+def test_the_same_verbs_as_coroutines(serve: Any) -> None:
+    served = serve()
+    with paddock.load(served.sim.scenario) as local:
+        local.command("red", steer=0.1, throttle=0.4)
+        local.command("scouts", vx=np.array([1.0, 2.0, 3.0, 4.0]))
+        local.step(50)
+        expected, position = local.state_hash(), local.snapshot()["red"].position.copy()
+
+    async def story() -> None:
+        async with await paddock.connect_async(served.url, name="alice") as sim:
+            await asyncio.gather(
+                sim.command("red", steer=0.1, throttle=0.4),
+                sim.command("scouts", vx=np.array([1.0, 2.0, 3.0, 4.0])),
+            )
+            await sim.step(50)
+            assert await sim.tick() == 50
+            assert await sim.time() == 0.125
+            assert await sim.state_hash() == expected
+            snapshot = await sim.snapshot()
+            np.testing.assert_array_equal(snapshot["red"].position, position)
+            blob = await sim.save()
+            await sim.run(until=0.5)
+            assert await sim.tick() == 200
+            await sim.restore(blob)
+            assert await sim.state_hash() == expected
+            assert (await sim.metadata())["owner"] == "alice (zmq 1)"
+            with pytest.raises(paddock.PaddockError, match="did you mean 'red'"):
+                await sim.command("rad", steer=0.1)
+
+    asyncio.run(story())
+
+
+def test_handlers_run_in_the_loop(serve: Any) -> None:
+    served = serve()
+
+    async def story() -> None:
+        async with await paddock.connect_async(served.url) as sim:
+            asked: list[int] = []
+
+            async def drive(request: ControlRequest) -> dict[str, dict[str, float]]:
+                await asyncio.sleep(0)
+                asked.append(request.tick)
+                return {"red": {"throttle": 0.5}}
+
+            await sim.on_control_request("red", handler=drive)
+            await sim.on_control_request("scouts[0]", handler=lambda request: {"scouts[0]": {"vx": 2.0}})
+            beats = 0
+
+            async def count() -> None:
+                nonlocal beats
+                while True:
+                    await asyncio.sleep(0.001)
+                    beats += 1
+
+            counting = asyncio.create_task(count())
+            await sim.step(20)
+            counting.cancel()
+            assert asked == list(range(20))
+            assert beats > 0  # the loop went on meanwhile
+            assert (await sim.inspect("red"))["command"]["throttle"] == 0.5
+            assert (await sim.inspect("scouts[0]"))["command"]["vx"] == 2.0
+
+    asyncio.run(story())
+
+
+def test_a_handlers_error_comes_out_of_step(serve: Any) -> None:
+    served = serve()
+
+    async def story() -> None:
+        async with await paddock.connect_async(served.url) as sim:
+
+            async def drive(request: ControlRequest) -> None:
+                raise ZeroDivisionError("in my controller")
+
+            await sim.on_control_request("red", handler=drive)
+            with pytest.raises(ZeroDivisionError):
+                await sim.step(5)
+
+    asyncio.run(story())
+
+
+def test_states_arrive_in_the_loop(serve: Any) -> None:
+    served = serve()
+
+    async def story() -> None:
+        async with await paddock.connect_async(served.url) as sim:
+            seen: asyncio.Queue[paddock.Snapshot] = asyncio.Queue()
+            sim.on_state(seen.put)
+            while seen.empty():
+                await sim.step(8)
+                await asyncio.sleep(0.01)
+            assert (await seen.get())["red"].speed > 7.0
+
+    asyncio.run(story())
+
+
+def test_nobody_answers() -> None:
+    async def story() -> None:
+        with pytest.raises(paddock.PaddockError, match="is the server running"):
+            await paddock.connect_async("tcp://127.0.0.1:1", timeout=0.3)
+
+    asyncio.run(story())

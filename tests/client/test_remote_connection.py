@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+import paddock
+from paddock.client.errors import NoAnswerError
+
+OWNER = """
+import sys, paddock
+sim = paddock.connect(sys.argv[1], name="owner")
+sim.on_control_request("red", handler=lambda request: {})
+sim.hold()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on, nor on the one after it."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_a_server_that_is_not_there() -> None:
+    port = free_port()
+    with pytest.raises(NoAnswerError) as caught:
+        paddock.connect(f"tcp://127.0.0.1:{port}", timeout=0.3)
+    assert str(caught.value) == (
+        f"no answer from tcp://127.0.0.1:{port} within 0.3 s: is the server running? "
+        "start one with `paddock run SCENARIO --serve zmq`"
+    )
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:5556", "tcp://nowhere", "http://127.0.0.1:80"])
+def test_something_that_is_no_address(url: str) -> None:
+    with pytest.raises(paddock.PaddockError, match=r"is no address: .* e\.g\. tcp://127\.0\.0\.1:5556"):
+        paddock.connect(url, timeout=0.3)
+
+
+def test_the_token_is_needed(serve: Any) -> None:
+    served = serve(token="a-long-secret", metrics={"port": 0})
+    for wrong in (None, "a-long-secreT", ""):
+        with pytest.raises(paddock.PaddockError, match="the token is wrong"):
+            paddock.connect(served.url, token=wrong)
+    with paddock.connect(served.url, token="a-long-secret") as sim:
+        seen: list[Any] = []
+        sim.on_state(seen.append)  # subscribers have to know it, too
+        deadline = monotonic() + 10
+        while not seen and monotonic() < deadline:
+            sim.step(8)
+            sleep(0.02)
+        assert seen
+
+
+def test_the_clock_has_one_owner_until_it_dies(serve: Any) -> None:
+    served = serve(drive=True)
+    command = [sys.executable, "-c", OWNER, served.url]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner,
+        paddock.connect(served.url, name="second") as sim,
+    ):
+        assert owner.stdout is not None and owner.stdout.readline() == "held\n"
+        before = sim.tick
+        for refused in (lambda: sim.step(1), lambda: setattr(sim, "pace", 2.0), lambda: sim.reset()):
+            with pytest.raises(paddock.PaddockError, match=r"refused: the clock belongs to owner \(zmq \d\)"):
+                refused()
+        assert sim.tick == before
+        with pytest.raises(paddock.PaddockError, match=r"'owner \(zmq \d\)' has already claimed red"):
+            sim.claim("red")
+        os.kill(owner.pid, signal.SIGKILL)
+        deadline = monotonic() + 15
+        while sim.metadata["owner"] is not None and monotonic() < deadline:
+            sleep(0.1)
+        sim.step(1)
+        assert sim.metadata["owner"] == "second (zmq 2)" or sim.metadata["owner"].startswith("second")
+        sim.claim("red")
+
+
+def test_leaving_gives_everything_back_at_once(serve: Any) -> None:
+    served = serve()
+    with paddock.connect(served.url, name="first") as first:
+        first.hold()
+        first.on_control_request("red", handler=lambda request: None)
+    with paddock.connect(served.url, name="second") as second:
+        second.step(3)
+        second.claim("red")
+
+
+def test_a_restarted_server_is_met_again(serve: Any) -> None:
+    served = serve(drive=True)
+    with paddock.connect(served.url, timeout=8.0) as sim:
+        seen: list[int] = []
+        sim.on_state(lambda snapshot: seen.append(snapshot.tick))
+        sim.on_control_request("red", handler=lambda request: {"red": {"throttle": 0.5}})
+        sim.step(8)
+        first = served.host.hub_pid
+        os.kill(first, signal.SIGKILL)
+        deadline = monotonic() + 20
+        while served.host.hub_pid == first and monotonic() < deadline:
+            sleep(0.05)
+        with suppress(NoAnswerError):  # what was under way is lost, and says so
+            sim.step(8)
+        sim.step(8)
+        sim.step(8)
+        assert list(served.sim.barrier.sources[-1].vehicles) == ["red"]  # claimed again
+        assert sim.inspect("red")["command"]["throttle"] == 0.5
+        seen.clear()
+        while not seen and monotonic() < deadline:
+            sim.step(8)
+            sleep(0.02)
+        assert seen
+
+
+def test_a_request_under_way_when_the_server_goes_ends_with_an_error(serve: Any) -> None:
+    port = free_port()
+    served = serve(drive=True, zmq={"port": port})
+    sim = paddock.connect(served.url, timeout=1.0)
+    sim.pace = 0.05
+    caught: list[Exception] = []
+
+    def run() -> None:
+        try:
+            sim.run(until=1e6)
+        except Exception as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    sleep(1.5)  # longer than the timeout: the server is heard
+    assert not caught
+    served.host.close()
+    thread.join(20)
+    assert isinstance(caught[0], paddock.PaddockError)
+    with pytest.raises(NoAnswerError, match=f"no answer from tcp://127.0.0.1:{port} within 1 s"):
+        sim.step(1)
+    again = serve(zmq={"port": port})
+    sim.step(5)  # a server is there again: nothing has to be connected anew
+    assert again.sim.tick == 5
+    sim.close()
+
+
+def test_any_thread_may_ask(serve: Any) -> None:
+    served = serve()
+    with paddock.connect(served.url) as sim:
+        hashes: list[str] = []
+
+        def look() -> None:
+            hashes.extend(sim.state_hash() for _ in range(30))
+
+        threads = [threading.Thread(target=look) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(hashes) == 120 and len(set(hashes)) == 1

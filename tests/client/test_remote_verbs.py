@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.client.simulation import RemoteSimulation
+from paddock.errors import InvalidValueError, UnknownNameError
+
+
+def story(sim: Any) -> dict[str, Any]:
+    """What a notebook does; the same with a local and a remote simulation."""
+    told: dict[str, Any] = {"start": (sim.tick, sim.time)}
+    sim.command("red", steer=0.1, throttle=0.4)
+    sim.command("scouts", vx=np.array([1.0, 2.0, 3.0, 4.0]), vy=0.5)
+    sim.step(100)
+    told["hash"] = sim.state_hash()
+    blob = sim.save()
+    sim.command("red", brake=0.2, at_tick=120)
+    sim.command("scouts[2]", vz=1.0)
+    sim.run(until=0.75)
+    told["ran"] = (sim.tick, sim.time, sim.state_hash())
+    name = sim.spawn(name="blue", model="car.kinematic", pose=[5, 5, 1.0], speed=3)
+    sim.set_frame("lidar", "red", (1.2, 0.0, 0.4))
+    sim.step(7)
+    told["snapshot"] = sim.snapshot()
+    told["transform"] = sim.transform("world", "lidar")
+    told["sensors"] = sim.sensors("red")
+    told["fleet_sensors"] = sim.sensors("scouts")
+    told["inspect"] = sim.inspect("blue")
+    told["spawned"] = (name, sim.state_hash())
+    told["events"] = [(event.number, event.tick, event.kind, event.subject) for event in sim.events.since(0)]
+    sim.remove("blue")
+    told["removed"] = sim.state_hash()
+    sim.restore(blob)
+    told["restored"] = (sim.tick, sim.state_hash())
+    sim.reset(seed=9)
+    sim.step(3)
+    told["reset"] = (sim.tick, sim.state_hash())
+    return told
+
+
+def bits(snapshot: paddock.Snapshot) -> list[bytes]:
+    return [fleet.block.tobytes() for fleet in snapshot]
+
+
+@pytest.mark.parametrize("drive", [False, True])
+def test_a_notebook_moves_by_changing_one_line(serve: Any, drive: bool) -> None:
+    served = serve(drive=drive)
+    with paddock.load(served.sim.scenario) as local:
+        expected = story(local)
+    with paddock.connect(served.url) as remote:
+        found = story(remote)
+    local_snapshot, remote_snapshot = expected.pop("snapshot"), found.pop("snapshot")
+    assert remote_snapshot.layout == local_snapshot.layout
+    assert (remote_snapshot.tick, remote_snapshot.time) == (local_snapshot.tick, local_snapshot.time)
+    assert bits(remote_snapshot) == bits(local_snapshot)
+    assert remote_snapshot["red"].position[0] > 1.0
+    assert expected.pop("transform") == found.pop("transform")
+    readings = found.pop("fleet_sensors")
+    assert readings == expected.pop("fleet_sensors") == {}
+    assert found == expected
+
+
+def test_sensors_of_a_fleet_are_arrays(serve: Any) -> None:
+    served = serve(
+        {
+            "vehicles": [
+                {"name": "f", "count": 3, "model": "rover", "spawn": {"grid": {"spacing": 3}}, "sensors": ["gnss"]}
+            ]
+        }
+    )
+    with paddock.connect(served.url) as sim:
+        sim.step(20)
+        gnss = sim.sensors("f")["gnss"]
+        assert gnss["x"].shape == (3,)
+        np.testing.assert_array_equal(gnss["x"], sim.snapshot().fleet("f")["gnss.x"])
+        assert isinstance(gnss["sample_tick"], int)
+
+
+def test_the_pace_and_pausing(serve: Any) -> None:
+    served = serve(drive=True)
+    with paddock.connect(served.url, name="alice") as sim:
+        sim.pace = 2.0
+        assert sim.pace == 2.0 == served.sim.pace
+        assert sim.paused
+        sim.resume()
+        assert not sim.paused
+        sim.pause()
+        sim.step(5)
+        assert sim.paused
+        told = sim.metadata
+        assert told["owner"] == "alice (zmq 1)"
+        assert told["seed"] == 5 and told["rate"] == 400
+        assert [fleet["name"] for fleet in told["fleets"]] == ["red", "scouts"]
+        assert "serve" not in told["scenario"]
+
+
+def test_errors_are_those_of_a_local_simulation(serve: Any) -> None:
+    served = serve()
+
+    def mistakes(sim: Any) -> list[tuple[type, str]]:
+        tried = [
+            lambda: sim.command("rad", steer=0.1),
+            lambda: sim.command("red", stear=0.1),
+            lambda: sim.command("scouts", vx=np.zeros(3)),
+            lambda: sim.step(-1),
+            lambda: sim.run(until=float("nan")),
+            lambda: sim.spawn(name="x", model="quod"),
+            lambda: sim.inspect("scouts"),
+            lambda: sim.transform("world", "nowhere"),
+            lambda: sim.mark(paddock.Marker.circle("goal", 1, frame="nowhere")),
+            lambda: sim.remove("nobody"),
+            lambda: sim.unmark(id=3),
+        ]
+        errors = []
+        for mistake in tried:
+            with pytest.raises(paddock.PaddockError) as caught:
+                mistake()
+            errors.append((type(caught.value), str(caught.value)))
+        return errors
+
+    with paddock.load(served.sim.scenario) as local, paddock.connect(served.url) as remote:
+        before = remote.state_hash()
+        expected = mistakes(local)
+        assert mistakes(remote) == expected
+        assert remote.state_hash() == before
+        assert [kind for kind, _ in expected[:3]] == [UnknownNameError, UnknownNameError, InvalidValueError]
+        with pytest.raises(InvalidValueError, match="must be a finite number"):
+            remote.command("red", steer=float("nan"))
+
+
+def test_markers_reach_subscribers(serve: Any) -> None:
+    served = serve()
+    heard: list[Any] = []
+    with paddock.connect(served.url) as sender, paddock.connect(served.url) as watcher:
+        sender.mark(paddock.Marker.circle("goal", 1, (40.0, 0.0), radius=2.0, ttl=5.0))
+        watcher.on_markers(heard.append)
+        _until(lambda: any(command.markers for command in heard if hasattr(command, "markers")))
+        early = heard[0].markers[0]
+        assert (early.namespace, early.id, early.kind) == ("goal", 1, "circle")
+        assert early.position == (40.0, 0.0, 0.0) and early.scale[0] == 2.0
+        assert early.ttl == pytest.approx(5.0)
+        line = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]], np.float32)
+        sender.mark(paddock.Marker.line("plan", 7, line, frame="red"))
+        _until(lambda: any(m.id == 7 for c in heard if hasattr(c, "markers") for m in c.markers))
+        np.testing.assert_array_equal(heard[-1].markers[0].vertices, line)
+        sender.show_markers("plan", False)
+        sender.unmark("goal", 1)
+        sender.unmark()
+        _until(lambda: type(heard[-1]).__name__ == "ClearMarkers")
+        assert [type(command).__name__ for command in heard[-3:]] == ["ShowMarkers", "DeleteMarkers", "ClearMarkers"]
+
+
+def test_states_and_events_are_told(serve: Any) -> None:
+    served = serve(zmq={"port": 0, "rate": 40})  # every 10 ticks
+    with paddock.connect(served.url) as sim:
+        seen: list[Any] = []
+        events: list[Any] = []
+        end = sim.on_state(seen.append, every=20)
+        sim.on_event(events.append)
+        _until(lambda: sim.step(10) or seen)  # subscribing takes a moment
+        seen.clear()
+        start = sim.tick
+        expected = {}
+        for _ in range(6):
+            sim.step(10)
+            expected[sim.tick] = sim.snapshot()
+        _until(lambda: seen and seen[-1].tick > start + 40)
+        assert [snapshot.tick % 20 for snapshot in seen] == [0] * len(seen)
+        assert len(seen) == 3
+        for snapshot in seen:
+            assert bits(snapshot) == bits(expected[snapshot.tick])
+        sim.spawn(name="blue", model="rover")
+        _until(lambda: events)
+        assert (events[-1].kind, events[-1].subject) == ("spawned", "blue")
+        _until(lambda: sim.step(20) or "blue" in seen[-1])
+        end()
+        sim.step(40)
+        count = len(seen)
+        sim.step(100)
+        assert len(seen) == count
+
+
+def _until(reached: Any, seconds: float = 10.0) -> None:
+    from time import monotonic, sleep
+
+    deadline = monotonic() + seconds
+    while not reached():
+        assert monotonic() < deadline, "it never happened"
+        sleep(0.01)
+
+
+def test_a_closed_connection_says_so(serve: Any) -> None:
+    served = serve()
+    sim = paddock.connect(served.url)
+    assert isinstance(sim, RemoteSimulation)
+    sim.close()
+    sim.close()
+    with pytest.raises(paddock.PaddockError, match="closed"):
+        sim.step(1)
