@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from math import ceil
 from time import monotonic
 
 import numpy as np
@@ -17,6 +18,8 @@ from paddock.world.clock import Clock
 SLOWEST, FASTEST = 0.05, 100.0
 SLICE = 0.01
 """s of wall time between looks at the clock, the pause switch and the pace."""
+HEAVY = 0.5
+"""Share of wall time from which on the ticks of a paced run are taken several at once."""
 LATE = 0.25
 """s of wall time by which a paced run may lag before it gives up catching up."""
 NO_END = 1 << 62
@@ -57,6 +60,7 @@ class Pacer:
         self.stopping = False
         self.slips = 0  # times that a paced run fell behind and gave up catching up
         self._slice_ticks = 1
+        self._tick_seconds = 0.0  # wall time of a tick, lately
         self._grants: deque[Grant] = deque()
         self._roused = False  # something has changed since the loop last slept
         self.longest_slice: Callable[[], int] = lambda: 1 << 20
@@ -158,9 +162,9 @@ class Pacer:
 
     def _keep_pace(self, anchor: tuple[float, int, float], limit: int) -> tuple[float, int, float]:
         """Advance by what is due since the anchor (wall time, tick, pace); returns the anchor to go on from."""
-        due = self._due(anchor)
-        if due <= self.clock.tick:
-            self._sleep(self._until_next(anchor))
+        due, wanted = self._due(anchor), min(self._worthwhile(), limit - self.clock.tick)
+        if due < self.clock.tick + wanted:
+            self._sleep(self._until(anchor, self.clock.tick + wanted))
             return anchor
         if self._pace and (due - self.clock.tick) / (self.clock.rate * self._pace) > LATE:
             self.slips += 1
@@ -175,9 +179,19 @@ class Pacer:
             self.clock.tick + (1 << 40) if pace == 0 else tick + int((monotonic() - started) * self.clock.rate * pace)
         )
 
-    def _until_next(self, anchor: tuple[float, int, float]) -> float:
+    def _worthwhile(self) -> int:
+        """Ticks to take at once: one, or those of a slice where they take much of the time there is.
+
+        Several ticks in one stride cost less than one by one, and then leave time to others.
+        """
+        if self._pace == 0 or self._tick_seconds * self.clock.rate * self._pace < HEAVY:
+            return 1
+        return ceil(SLICE * self.clock.rate * self._pace)
+
+    def _until(self, anchor: tuple[float, int, float], target: int) -> float:
+        """s until a tick is due, but no more than a slice."""
         started, tick, pace = anchor
-        return min(SLICE, max(0.0, started + (self.clock.tick + 1 - tick) / (self.clock.rate * pace) - monotonic()))
+        return min(SLICE, max(0.0, started + (target - tick) / (self.clock.rate * pace) - monotonic()))
 
     def _slice(self, target: int) -> None:
         """Advance towards the target for about one slice of wall time."""
@@ -185,9 +199,10 @@ class Pacer:
         started = monotonic()
         self.advance(ticks)
         took = monotonic() - started
-        if took < 0.5 * SLICE and ticks == self._slice_ticks:
+        self._tick_seconds += 0.1 * (took / max(ticks, 1) - self._tick_seconds)
+        if took < SLICE and ticks == self._slice_ticks:
             self._slice_ticks = min(2 * self._slice_ticks, 1 << 20)
-        elif took > SLICE:
+        elif took > 2.5 * SLICE:
             self._slice_ticks = max(1, self._slice_ticks // 2)
 
     def _sleep(self, seconds: float) -> None:

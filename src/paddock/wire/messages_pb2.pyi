@@ -2,8 +2,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -186,7 +185,7 @@ class Step(_message.Message):
     ticks: int
     control: Control
     state: bool
-    def __init__(self, ticks: _Optional[int] = ..., control: _Optional[_Union[Control, _Mapping]] = ..., state: _Optional[bool] = ...) -> None: ...
+    def __init__(self, ticks: _Optional[int] = ..., control: _Optional[_Union[Control, _Mapping]] = ..., state: bool = ...) -> None: ...
 
 class SetPace(_message.Message):
     __slots__ = ("pace",)
@@ -398,7 +397,7 @@ class Fleet(_message.Message):
     ids: _containers.RepeatedScalarFieldContainer[int]
     members: _containers.RepeatedScalarFieldContainer[int]
     single: bool
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., model: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., ids: _Optional[_Iterable[int]] = ..., members: _Optional[_Iterable[int]] = ..., single: _Optional[bool] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., model: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., ids: _Optional[_Iterable[int]] = ..., members: _Optional[_Iterable[int]] = ..., single: bool = ...) -> None: ...
 
 class Marker(_message.Message):
     __slots__ = ("namespace", "id", "kind", "color", "scale", "position", "quaternion", "frame", "text", "points", "ttl")
@@ -464,7 +463,7 @@ class ShowMarkers(_message.Message):
     VISIBLE_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     visible: bool
-    def __init__(self, namespace: _Optional[str] = ..., visible: _Optional[bool] = ...) -> None: ...
+    def __init__(self, namespace: _Optional[str] = ..., visible: bool = ...) -> None: ...
 
 class Action(_message.Message):
     __slots__ = ("tick", "sequence", "source", "kind", "json", "arrays")
