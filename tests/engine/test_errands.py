@@ -132,3 +132,42 @@ def test_a_command_for_ids_of_a_fleet_reaches_exactly_those() -> None:
 def test_a_timeout_is_a_positive_time(timeout: float) -> None:
     with paddock.load({"vehicles": [CAR]}) as sim, pytest.raises(PaddockError, match="timeout"):
         sim.post(Control("red", {"throttle": 0.5}, timeout=timeout))
+
+
+def test_another_thread_may_step_while_the_running_one_sleeps(running: paddock.Simulation) -> None:
+    drivers: list[str] = []
+    running.watch(lambda snapshot: drivers.append(threading.current_thread().name), every=1)
+    stepped = 0
+    while stepped < 20:  # now and then the running thread is just looking around
+        stepped += running.pacer.step_in_place(1)
+    assert running.tick == 20
+    assert set(drivers) == {threading.current_thread().name}
+    assert running.pacer.grant(5).result(10) == 25  # the running thread goes on as before
+    running.resume()
+    assert not running.pacer.step_in_place(1)  # time passes by itself
+
+
+def test_nobody_steps_in_place_beyond_the_end_of_a_run() -> None:
+    with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR]}) as sim:
+        sim.pacer.set(held=True)
+        thread = threading.Thread(target=lambda: sim.run(until=0.01))
+        thread.start()
+        assert not sim.pacer.step_in_place(11)
+        while not sim.pacer.step_in_place(10):
+            pass
+        thread.join(10)
+        assert sim.tick == 10 and not thread.is_alive()
+
+
+def test_the_barrier_knows_whether_it_would_wait() -> None:
+    with paddock.load({"clock": {"rate": 1000, "sync": {"every": 4}}, "vehicles": [CAR]}) as sim:
+        barrier = sim.barrier
+        assert barrier.waits_for_nobody(0, 1000)
+        claim = sim.claim("red")
+        assert not barrier.waits_for_nobody(0, 1) and barrier.waits_for_nobody(1, 3)
+        assert not barrier.waits_for_nobody(1, 4)
+        claim.prepare(0, {"red": {"steer": 0.1}})
+        assert barrier.waits_for_nobody(0, 1) and not barrier.waits_for_nobody(0, 5)
+        sim.step(1)
+        assert sim.inspect("red")["command"]["steer"] == 0.1
+        claim.release()

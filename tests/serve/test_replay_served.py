@@ -33,11 +33,10 @@ CAR = {"name": "red", "id": 3, "model": "car.kinematic", "speed": 10.0, "pose": 
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four seconds of a car that drives straight on, with a line that is shown from 1 s to 2 s."""
     file = tmp_path_factory.mktemp("replay") / "run.mcap"
-    with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR]}) as sim:
-        with Recorder(sim, file, rate=50):
-            sim.step(1000)
-            sim.mark(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]], ttl=1.0))
-            sim.step(3000)
+    with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR]}) as sim, Recorder(sim, file, rate=50):
+        sim.step(1000)
+        sim.mark(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]], ttl=1.0))
+        sim.step(3000)
     return file
 
 

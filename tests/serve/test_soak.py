@@ -1,4 +1,4 @@
-"""Minutes of clients that join, leave and die: nothing may grow. `make soak` runs it; PADDOCK_SOAK is its length in s."""
+"""Minutes of clients that join, leave and die: nothing may grow. `make soak` runs it; PADDOCK_SOAK is its length, s."""
 
 from __future__ import annotations
 

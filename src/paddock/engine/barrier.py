@@ -76,6 +76,10 @@ class ControlSource:
         """Answer the next request beforehand, should it be of that tick; otherwise it is asked as usual."""
         self._prepared = tick, self._checked(commands)
 
+    def prepared_for(self, tick: int) -> bool:
+        """Whether the request of that tick has its answer already."""
+        return self._prepared is not None and self._prepared[0] == tick
+
     def release(self) -> None:
         """Give the vehicles back; the engine no longer waits for this source."""
         with self._change:
@@ -158,6 +162,13 @@ class BarrierStage:
         """Have the engine look around, should it be waiting here."""
         for source in self.sources:
             source.poke()
+
+    def waits_for_nobody(self, tick: int, ticks: int) -> bool:
+        """Whether so many ticks can pass without waiting for a reply."""
+        first = self.due(tick)
+        if first >= tick + ticks:
+            return True
+        return ticks == 1 and all(source.released or source.prepared_for(first) for source in self.sources)
 
     def due(self, tick: int) -> int:
         """The next multiple of the period, while anyone has claimed a vehicle."""

@@ -45,6 +45,15 @@ class Driver:
             self._lock.release()
             self.afterwards()
 
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Let the calling thread drive for the one that does, which sleeps meanwhile."""
+        owner, self._thread = self._thread, threading.current_thread()
+        try:
+            yield
+        finally:
+            self._thread = owner
+
     @property
     def busy(self) -> bool:
         """Whether any thread is driving right now."""

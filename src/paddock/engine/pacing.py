@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from math import ceil
 from time import monotonic
@@ -62,9 +63,13 @@ class Pacer:
         self._slice_ticks = 1
         self._tick_seconds = 0.0  # wall time of a tick, lately
         self._grants: deque[Grant] = deque()
+        self._end = NO_END  # of the run, a tick
+        self._parked = False  # the running thread sleeps because time stands still
+        self._borrowed = False  # another thread advances meanwhile
         self._roused = False  # something has changed since the loop last slept
         self.longest_slice: Callable[[], int] = lambda: 1 << 20
         self.between: Callable[[], None] = lambda: None  # called between slices, also while paused
+        self.lend: Callable[[], AbstractContextManager[None]] = nullcontext  # entered by another thread that advances
 
     @property
     def pace(self) -> float:
@@ -104,6 +109,25 @@ class Pacer:
             self._rouse()
         return done
 
+    def step_in_place(self, ticks: int) -> bool:
+        """Advance a held run in the calling thread while its own sleeps, which need not be woken; whether it could be.
+
+        The caller must not be the one on whom a stage of these ticks waits.
+        """
+        with self._wake:
+            if not (self._parked and self.held) or self._grants or self.clock.tick + ticks > self._end:
+                return False
+            self._borrowed = True
+        try:
+            with self.lend():
+                self.advance(ticks)
+        finally:
+            with self._wake:
+                self._borrowed = False
+                if self._roused:
+                    self._wake.notify_all()
+        return True
+
     def revoke(self, why: str) -> None:
         """Take back what was granted and has not passed yet."""
         with self._wake:
@@ -120,7 +144,7 @@ class Pacer:
 
     def run(self, end: int | None, heartbeat: Callable[[], None] | None) -> None:
         """Advance until the tick `end` (None: until stopped)."""
-        self.stopping, self.running = False, True
+        self.stopping, self.running, self._end = False, True, end or NO_END
         try:
             self._run(end, heartbeat)
         finally:
@@ -139,7 +163,7 @@ class Pacer:
             if grant is not None and not grant.paced:
                 self._slice(limit)
             elif self._standing(grant) or anchor[2] != self._pace:
-                self._sleep(SLICE if self._standing(grant) else 0.0)
+                self._sleep(SLICE if self._standing(grant) else 0.0, parked=True)
             else:
                 anchor = self._keep_pace(anchor, limit)
                 continue
@@ -205,11 +229,15 @@ class Pacer:
         elif took > 2.5 * SLICE:
             self._slice_ticks = max(1, self._slice_ticks // 2)
 
-    def _sleep(self, seconds: float) -> None:
+    def _sleep(self, seconds: float, parked: bool = False) -> None:
         if seconds > 0:
             with self._wake:
                 if not self._roused:  # since the loop last looked around
+                    self._parked = parked
                     self._wake.wait(seconds)
+                    while self._borrowed:
+                        self._wake.wait(SLICE)
+                    self._parked = False
                 self._roused = False
 
     def _rouse(self) -> None:

@@ -78,6 +78,7 @@ class Simulation:
         # told "reset" or "restore" when the run begins anew
         self.restarted: list[Callable[[str], None]] = [self.markers.restart]
         self.pacer.between = self._between
+        self.pacer.lend = self.driver.lent
         self.pacer.longest_slice = lambda: self.barrier.sync.every if self.barrier.sources else 1 << 20
         self._populate()
 

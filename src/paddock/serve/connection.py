@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import socket
 import subprocess
 import sys
@@ -42,7 +41,7 @@ class HubConnection:
         )
         theirs.close()
         bell.close()
-        self.link = Link(ours)
+        self.link = Link(ours, blocking=True)
         self._on_message = on_message
         self._seen = monotonic()
         self._ready = threading.Event()
@@ -124,17 +123,12 @@ class HubConnection:
         """Hear the hub until its end of the link closes."""
         while True:
             try:
-                readable, _, _ = select.select([self.link.socket], [], [], 0.5)
-                piece = self.link.socket.recv(PIECE) if readable else None
-            except (OSError, ValueError):
+                piece = self.link.socket.recv(PIECE)  # ends with the hub's process, which holds the other end
+            except OSError:
                 piece = b""
-            if piece == b"":
+            if not piece:
                 self._broken = self._broken or "its end of the link is closed"
                 return
-            if piece is None:
-                if self._stopped and self.process.poll() is not None:
-                    return
-                continue
             for message in self.link.decoder.feed(piece):
                 self._hear(message)
 

@@ -92,9 +92,9 @@ def _decoded(message: bytearray) -> dict[str, Any]:
 class Link:
     """One end. Sending never waits, from any thread; receiving is up to one reader."""
 
-    def __init__(self, end: socket.socket) -> None:
-        """Takes over a connected stream socket."""
-        end.setblocking(False)
+    def __init__(self, end: socket.socket, blocking: bool = False) -> None:
+        """Takes over a connected stream socket; `blocking`: whether its reader waits for more in `recv`."""
+        end.setblocking(blocking)
         self.socket = end
         self.decoder = Decoder()
         self._waiting: deque[memoryview] = deque()
@@ -125,7 +125,7 @@ class Link:
     def _push(self, data: memoryview) -> int:
         """Send without waiting; how many bytes went."""
         try:
-            return self.socket.send(data)
+            return self.socket.send(data, socket.MSG_DONTWAIT)
         except (BlockingIOError, InterruptedError):
             return 0
         except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -63,6 +64,8 @@ def main() -> None:
             print(json.dumps(host.addresses), flush=True)
             asked = threading.Thread(target=lambda: _answer(sim, simulation_figures))
             asked.start()
+            gc.collect()
+            gc.freeze()
             if config["runs"]:
                 sim.run()
             asked.join()
