@@ -23,7 +23,7 @@ def drive(address: tuple[str, int], vehicle: int, commands: int) -> None:
     """Answer every state of a car with a command."""
     steer, throttle = 0.0, 0.0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
-        link.settimeout(1.0)
+        link.settimeout(10.0)  # the first time, the server may compile its kernels
         for number in range(1, commands + 1):
             link.sendto(encode_command(Command(number, vehicle, 0.0, steer, throttle, brake=0.0)), address)
             state = decode(link.recv(2048))

@@ -7,21 +7,24 @@ import json
 import subprocess
 import sys
 import threading
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from paddock.engine.simulation import Simulation
 
 
 class Server:
     """`with Server(scenario, {"stream": {"port": 0}}) as server: server.addresses["stream"]["port"]`."""
 
-    def __init__(self, scenario: dict[str, Any], serve: dict[str, Any], runs: bool = True) -> None:
-        """`runs`: the simulation is driven by its own clock; otherwise it waits to be stepped."""
+    def __init__(self, scenario: dict[str, Any], serve: dict[str, Any]) -> None:
+        """Start it, and wait until it serves."""
         self.process = subprocess.Popen(
             [sys.executable, "-m", "paddock.bench.wires.server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._say(json.dumps({"scenario": scenario, "serve": serve, "runs": runs}))
+        self._say(json.dumps({"scenario": scenario, "serve": serve}))
         self.addresses: dict[str, Any] = self._hear()
 
     def figures(self) -> dict[str, Any]:
@@ -55,27 +58,26 @@ class Server:
 def main() -> None:
     """The other process."""
     import paddock
-    from paddock.serve.figures import simulation_figures
 
     config = json.loads(sys.stdin.readline())
     with paddock.load(config["scenario"]) as sim:
         sim.step(1)  # so that kernels are there before anybody measures
         with paddock.share(sim, **config["serve"]) as host:
             print(json.dumps(host.addresses), flush=True)
-            asked = threading.Thread(target=lambda: _answer(sim, simulation_figures))
+            asked = threading.Thread(target=_answer, args=(sim,))
             asked.start()
             gc.collect()
             gc.freeze()
-            if config["runs"]:
-                sim.run()
-            asked.join()
+            # by the heartbeat and not from that thread: a stop before the run begins would be lost
+            sim.run(heartbeat=lambda: None if asked.is_alive() else sim.stop())
 
 
-def _answer(sim: Any, figures: Any) -> None:
+def _answer(sim: Simulation) -> None:
+    from paddock.serve.figures import simulation_figures
+
     for line in sys.stdin:
         if line.strip() == "figures":
-            print(json.dumps(figures(sim)), flush=True)
-    sim.stop()
+            print(json.dumps(simulation_figures(sim)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,39 @@
+"""The benchmarks of wires measure what they say, with few vehicles and for a moment."""
+
+from __future__ import annotations
+
+import pytest
+
+from paddock.bench.wires.encoding import encoding, shared_memory
+from paddock.bench.wires.latency import speed, watched
+from paddock.bench.wires.server import Server
+from paddock.bench.wires.swarms import cars, swarm
+
+
+def test_the_worlds_are_as_large_and_as_fast_as_the_cases_say() -> None:
+    assert swarm(1000, 60)["clock"]["rate"] == 240 and swarm(1000, 30)["clock"]["rate"] == 240
+    assert swarm(77, 30)["vehicles"][0]["count"] == 77
+    assert [entry["id"] for entry in cars(3, 1000)["vehicles"]] == [1, 2, 3]
+
+
+def test_encoding_is_compared_with_json_of_the_same_data() -> None:
+    results = [*encoding(True), *shared_memory(True)]
+    assert [result.unit for result in results] == ["ms", "x", "x", "per s"]
+    assert all(result.value > 0 for result in results)
+
+
+@pytest.mark.parametrize("wire", ["stream", "shm"])
+def test_a_subscriber_sees_every_vehicle_of_a_simulation_that_keeps_its_rate(wire: str) -> None:
+    figures, kept = watched(wire, 50, 30, 1.5)
+    assert figures["vehicles"] == 50
+    assert 0 < figures["groups"] <= 1.1 * 30 * figures["seconds"] + 2
+    assert 0 < figures["p50"] <= figures["p99"]
+    assert 0 < kept < 110
+
+
+def test_a_server_tells_how_far_it_is() -> None:
+    with Server(cars(2, 200), {"metrics": {"port": 0}}) as server:
+        before = server.figures()
+        _, kept = speed(server, dict)
+        assert before["vehicles"] == 2 and server.figures()["tick"] >= before["tick"] >= 1
+        assert kept < 1000
