@@ -20,6 +20,8 @@ from paddock.world.pose import Pose
 
 POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
+COMMANDS_SHOWN = 1000
+"""The most vehicles of a fleet whose commands are in snapshots."""
 
 
 class FleetProgram:
@@ -60,18 +62,20 @@ class FleetProgram:
             self._motion.move(self.fleet, ticks, self.parameters, environment, dt)
 
     def write_block(self, block: Floats, environment: Floats, tick: int) -> None:
-        """Fill a snapshot's block (columns, n): pose, telemetry, report, what sensors have delivered by this tick."""
+        """Fill a snapshot's block (columns, n): pose, telemetry, report, commands, then what sensors have delivered."""
         n, state = self.fleet.n, self.fleet.state
         after_pose = len(POSE_COLUMNS)
         after_telemetry = after_pose + len(self._telemetry)
         after_report = after_telemetry + len(self.model.report_columns)
+        after_commands = after_report + len(self.command_columns)
         if n:
             self._pose(n, 1, state, *self.parameters, block)
             block[after_pose:after_telemetry] = state[self._telemetry, :n]
             if self._report is not None:
                 report = block[after_telemetry:after_report]
                 self._report(n, 1, state, self.fleet.tables["command"], *self.parameters, environment, report)
-            self._write_readings(block[after_report:], tick)
+            block[after_report:after_commands] = self.fleet.tables["command"][: after_commands - after_report, :n]
+            self._write_readings(block[after_commands:], tick)
 
     def _write_readings(self, block: Floats, tick: int) -> None:
         row = 0
@@ -100,17 +104,23 @@ class FleetProgram:
     def layout(self) -> FleetLayout:
         """How this fleet looks in a snapshot now."""
         fleet = self.fleet
-        columns = (*POSE_COLUMNS, *self.model.telemetry, *self.model.report_columns, *self.reading_columns)
+        own = (*POSE_COLUMNS, *self.model.telemetry, *self.model.report_columns)
         return FleetLayout(
             name=fleet.name,
             kind=self.model.kind,
             model=self.model.name,
-            columns=columns,
+            columns=(*own, *self.command_columns, *self.reading_columns),
             n=fleet.n,
             ids=fleet.ids.copy(),
             members=fleet.members.copy(),
             single=fleet.single,
         )
+
+    @property
+    def command_columns(self) -> tuple[str, ...]:
+        """`command.steer`, ...: the commands in force; none in large fleets, where they would be most of a snapshot."""
+        names = column_index(self.model.command) if self.fleet.n <= COMMANDS_SHOWN else ()
+        return tuple(f"command.{name}" for name in names)
 
     @property
     def reading_columns(self) -> tuple[str, ...]:

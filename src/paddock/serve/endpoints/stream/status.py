@@ -1,8 +1,8 @@
 """Telemetry and first-person frames out of a snapshot's columns.
 
 Not modelled yet: health and signal are 1, nothing is jammed and nothing has collided. Whether a quadrotor is armed, its
-mode and its sticks are told if snapshots carry those columns; otherwise bit 2 is not set, the mode is 255 and sticks
-are 0.
+mode and its sticks are its commands, which snapshots carry for fleets of up to 1,000; of larger ones it counts as
+armed, its mode is 255 and its sticks are 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def encode_status(snapshot: Snapshot, selection: Selection, into: Target | None 
     battery, flags = [np.empty(0)], [np.empty(0, np.uint8)]
     for fleet, block, _ in _parts(snapshot, selection):
         battery.append(_column(fleet, block, "charge", 1.0))
-        armed = _column(fleet, block, "armed", 0.0) >= 0.5
+        armed = _column(fleet, block, "command.armed", float(fleet.kind == QUAD)) >= 0.5
         flags.append(np.where(armed, TelemetryFlag.ACTIVE | TelemetryFlag.ARMED, TelemetryFlag.ACTIVE).astype(np.uint8))
     with np.errstate(over="ignore"):
         return encode_telemetry(_ids(selection.ids), _joined(battery), 1.0, 1.0, _joined(flags), into)
@@ -55,9 +55,9 @@ def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Tar
     with np.errstate(over="ignore", invalid="ignore"):
         return encode_fpv(
             _ids([ids for _, _, ids in parts]),
-            np.clip(column("mode", UNKNOWN_MODE), 0, 255).astype(np.uint8),
-            (column("armed", 0.0) >= 0.5).astype(np.uint8),
-            np.stack([column(name, 0.0) for name in STICKS], axis=1),
+            np.clip(column("command.mode", UNKNOWN_MODE), 0, 255).astype(np.uint8),
+            (column("command.armed", 1.0) >= 0.5).astype(np.uint8),
+            np.stack([column(f"command.{name}", 0.0) for name in STICKS], axis=1),
             change.velocity(velocity),
             change.angular_rate(rates),
             column("voltage", 0.0),
