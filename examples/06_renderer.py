@@ -3,7 +3,6 @@
 import json
 import socket
 import sys
-import threading
 import time
 
 from paddock.wire.stream.frames import FrameType
@@ -41,9 +40,5 @@ else:
     flock = {"name": "flock", "count": 100, "model": "point", "behaviour": {"flock": {}}}
     spawn = {"random": {"low": [-20, -20, 20], "high": [20, 20, 40]}}
     scenario = {"clock": {"rate": 60}, "vehicles": [{**flock, "spawn": spawn, "speed": 3}]}
-    with paddock.load(scenario) as sim, paddock.share(sim, stream={"port": 0}) as host:
-        runner = threading.Thread(target=sim.run)
-        runner.start()
+    with paddock.load(scenario) as sim, paddock.share(sim, stream={"port": 0}) as host, sim.running():
         watch("127.0.0.1", host.addresses["stream"]["port"], groups=20)
-        sim.stop()
-        runner.join()

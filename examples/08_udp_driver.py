@@ -3,7 +3,6 @@
 import math
 import socket
 import sys
-from threading import Thread
 
 import paddock
 from paddock.wire.vds1 import Command, State, decode, encode_command
@@ -40,9 +39,6 @@ if len(sys.argv) > 1:
     drive((host, int(port)), int(sys.argv[2]) if len(sys.argv) > 2 else 1, 1_000_000)
 else:  # nobody serves: serve and drive one
     red = {"id": 1, "name": "red", "model": "car.bicycle", "pose": [RADIUS, 0, math.pi / 2], "speed": SPEED}
-    with paddock.load({"vehicles": [red]}) as sim, paddock.share(sim, vds1={"port": 0, "state": None}) as served:
-        thread = Thread(target=sim.run, daemon=True)
-        thread.start()
+    options = {"port": 0, "state": None}
+    with paddock.load({"vehicles": [red]}) as sim, paddock.share(sim, vds1=options) as served, sim.running():
         drive(("127.0.0.1", served.addresses["vds1"]["port"]), vehicle=1, commands=600)
-        sim.stop()
-        thread.join()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -43,10 +42,7 @@ def serve() -> Iterator[Serve]:
             host = stack.enter_context(paddock.share(sim, **{"zmq": {"port": 0}, **options}))
             if drive:
                 sim.pause()
-                thread = threading.Thread(target=sim.run)
-                thread.start()
-                stack.callback(thread.join)
-                stack.callback(sim.stop)
+                stack.enter_context(sim.running())
             return Served(sim, host)
 
         yield start

@@ -21,12 +21,8 @@ def running() -> Iterator[paddock.Simulation]:
     """A simulation that another thread drives as fast as it can, held at once."""
     sim = paddock.load({"clock": {"rate": 1000, "pace": 0}, "vehicles": [CAR]})
     sim.pacer.set(held=True)
-    thread = threading.Thread(target=sim.run)
-    thread.start()
-    yield sim
-    sim.stop()
-    thread.join()
-    sim.close()
+    with sim, sim.running():
+        yield sim
 
 
 def test_a_held_clock_advances_by_exactly_what_is_granted(running: paddock.Simulation) -> None:

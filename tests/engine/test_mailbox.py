@@ -76,8 +76,8 @@ def test_the_log_keeps_so_much_and_says_what_it_lost(monkeypatch: pytest.MonkeyP
     actions.listeners.append(heard.append)
     for k in range(5000):
         actions.append(Posted(k, k, Remove(k)))
-    assert len(actions.entries) == (1 << 20) // 256 and actions.lost == 5000 - 4096 and len(heard) == 5000
-    with pytest.raises(PaddockError, match="the log has lost 904 actions beyond 1 MiB; record the run instead"):
+    assert len(actions.entries) == (1 << 20) // 1024 and actions.lost == 5000 - 1024 and len(heard) == 5000
+    with pytest.raises(PaddockError, match="the log has lost 3976 actions beyond 1 MiB; record the run instead"):
         actions.complete()
     actions.clear()
     assert actions.complete() == [] and actions.lost == 0
@@ -88,7 +88,7 @@ def test_arrays_count_in_the_log() -> None:
 
     actions = ActionLog()
     actions.append(Posted(0, 0, Control("f", {"vx": np.zeros(1000), "vy": 1.0})))
-    assert actions.kept_bytes == 256 + 8000
+    assert actions.kept_bytes == 1024 + 8000
 
 
 def test_events_are_numbered_and_the_oldest_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:

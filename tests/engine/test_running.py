@@ -298,3 +298,24 @@ def test_inspect_wants_one_vehicle(load: Load) -> None:
     pair = {"name": "pair", "count": 2, "model": "point", "spawn": {"line": {"start": [0, 0, 1], "end": [5, 0, 1]}}}
     with pytest.raises(PaddockError, match=r"'pair' is a fleet of 2: name one member, e.g. pair\[0\]"):
         load(pair).inspect("pair")
+
+
+def test_running_in_the_background_ends_with_its_block() -> None:
+    with paddock.load({"clock": {"rate": 1000, "pace": 0}, "vehicles": []}) as sim:
+        for _ in range(20):  # however short the block is
+            with sim.running():
+                pass
+        with sim.running(until=sim.time + 0.5):
+            pass
+        before = sim.tick
+        sim.step(1)
+        assert sim.tick == before + 1
+
+
+def test_what_goes_wrong_in_the_background_is_raised() -> None:
+    with paddock.load({"vehicles": []}) as sim:
+        with pytest.raises(PaddockError, match="finite time"), sim.running(until=float("nan")):
+            pass
+        sim.watch(lambda snapshot: 1 / 0, every=1)
+        with pytest.raises(ZeroDivisionError), sim.running():
+            threading.Event().wait(0.1)

@@ -27,12 +27,8 @@ SCENARIO = {"clock": {"rate": 1000, "pace": 1.0}, "vehicles": [CAR]}
 def served() -> Iterator[tuple[paddock.Simulation, Host, list[str]]]:
     """A simulation that runs in real time, served with metrics; and what was told."""
     told: list[str] = []
-    with paddock.load(SCENARIO) as sim, paddock.share(sim, told.append, metrics={"port": 0}) as host:
-        thread = threading.Thread(target=sim.run)
-        thread.start()
+    with paddock.load(SCENARIO) as sim, paddock.share(sim, told.append, metrics={"port": 0}) as host, sim.running():
         yield sim, host, told
-        sim.stop()
-        thread.join()
 
 
 def get(host: Host, path: str, token: str = "") -> tuple[int, str]:

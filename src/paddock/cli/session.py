@@ -68,6 +68,7 @@ def _started(
 
     limit_threads(options.threads)
     sim = Simulation(scenario, options.device)
+    sim.log.most_bytes = 0  # nobody can ask for it afterwards; a recorder hears of every action by itself
     if options.pace is not None or (options.quiet and not served):
         sim.pace = options.pace or 0.0
     tally, recorder = Tally(sim), _recorder(sim, options, notices)

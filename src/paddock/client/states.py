@@ -47,7 +47,7 @@ def sensors_of(snapshot: Snapshot, target: str) -> dict[str, dict[str, Any]]:
     found: Any = snapshot.fleet(target) if whole else snapshot[target]
     for column in found.columns:
         sensor, dot, reading = column.partition(".")
-        if dot:
+        if dot and f"{sensor}.sample_tick" in found.columns:  # commands have a dot, too
             readings.setdefault(sensor, {})[reading] = found[column]
     for values in readings.values():
         tick = values["sample_tick"]

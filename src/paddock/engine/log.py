@@ -12,6 +12,8 @@ from paddock.errors import PaddockError
 
 BYTES_KEPT = 256 * 2**20
 """How much of the log stays in memory. A longer run hands it to a recorder, or loses the means to be replayed."""
+ENTRY_BYTES = 1024
+"""What an action takes in memory, beside its arrays."""
 
 
 class ActionLog:
@@ -19,6 +21,7 @@ class ActionLog:
 
     def __init__(self) -> None:
         self.entries: list[Posted] = []
+        self.most_bytes = BYTES_KEPT  # 0 keeps nothing: for runs that only their listeners remember
         self.kept_bytes = 0
         self.lost = 0  # entries that were not kept
         self.restored_at: int | None = None  # tick of a restored state, with which the log no longer begins at tick 0
@@ -29,7 +32,7 @@ class ActionLog:
         for listener in self.listeners:
             listener(posted)
         size = _size(posted)
-        if self.lost or self.kept_bytes + size > BYTES_KEPT:
+        if self.lost or self.kept_bytes + size > self.most_bytes:
             self.lost += 1
             return
         self.kept_bytes += size
@@ -50,11 +53,11 @@ class ActionLog:
             raise PaddockError(f"the log begins with the state restored at tick {self.restored_at}, not with tick 0")
         if self.lost:
             raise PaddockError(
-                f"the log has lost {self.lost} actions beyond {BYTES_KEPT >> 20} MiB; record the run instead"
+                f"the log has lost {self.lost} actions beyond {self.most_bytes >> 20} MiB; record the run instead"
             )
         return list(self.entries)
 
 
 def _size(posted: Posted) -> int:
     inputs: Any = posted.action.inputs.values() if isinstance(posted.action, Control) else ()
-    return 256 + sum(value.nbytes for value in inputs if isinstance(value, np.ndarray))
+    return ENTRY_BYTES + sum(value.nbytes for value in inputs if isinstance(value, np.ndarray))

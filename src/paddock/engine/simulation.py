@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
 
 from paddock.engine.actions import Action, Control, Posted, Remove, SetFrame, Spawn
 from paddock.engine.applier import Applier
+from paddock.engine.background import in_background
 from paddock.engine.barrier import BarrierStage, ControlSource
 from paddock.engine.build import environment_values
 from paddock.engine.driver import Driver
@@ -124,6 +126,10 @@ class Simulation:
             self.pace = pace
         with self.driver.driving("run()"):
             self.pacer.run(None if until is None else self.world.clock.tick_at(until), heartbeat)
+
+    def running(self, until: float | None = None, pace: float | None = None) -> AbstractContextManager[None]:
+        """Run in a thread of its own while a `with` block lasts: `with sim.running(): ...`."""
+        return in_background(lambda: self.run(until, pace), lambda: self.pacer.running, self.stop)
 
     def pause(self) -> None:
         """Hold a running `run`; `step` still works."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -134,10 +133,7 @@ class Served:
         self._peers: list[Peer] = []
         stack.callback(self.disconnect)
         if running:
-            thread = threading.Thread(target=self.sim.run)
-            thread.start()
-            stack.callback(thread.join)
-            stack.callback(self.sim.stop)
+            stack.enter_context(self.sim.running())
 
     @property
     def port(self) -> int:
