@@ -9,6 +9,7 @@ import pytest
 
 from paddock import __version__
 from paddock.cli.main import exit_code
+from paddock.cli.serving import ServeOptions
 
 Result = subprocess.CompletedProcess[str]
 
@@ -39,6 +40,18 @@ CASES = {
     "input": (["run", "--model", "point", "--command", "v=1"],
               "--command v: unknown input of point 'v'; did you mean 'vz'?"),
     "rate": (["run", "--model", "point", "--rate", "0"], "--rate: must be >= 0.001, not 0.0"),
+    "token alone": (["demo", "--token", "open sesame"], "--token goes with --serve: nothing is served"),
+    "lock alone": (["demo", "--lock"], "--lock goes with --serve: nothing is served"),
+    "insecure alone": (["demo", "--insecure"], "--insecure goes with --serve: nothing is served"),
+    "bind alone": (["demo", "--bind", "0.0.0.0"], "--bind goes with --serve: nothing is served"),
+    "short token": (["demo", "--serve", "stream", "--token", "short"],
+                    "--token: a token has at least 8 characters, not 5"),
+    "twice": (["demo", "--serve", "zmq", "--serve", "zmq=7"], "--serve zmq is given twice; an endpoint is served once"),
+    "port": (["demo", "--serve", "stream=abc"],
+             "--serve stream: a port is a whole number from 0 to 65535, not 'abc'"),
+    "last port": (["demo", "--serve", "zmq=65535"],
+                  "--serve zmq: there is no port after 65535 for states: take a lower port, or say publish"),
+    "record": (["demo", "--record", ""], "--record takes the name of a file, not ''"),
     "benchmark": (["bench", "swrm"], "unknown benchmark 'swrm'; did you mean 'swarm'?"),
 }  # fmt: skip
 
@@ -52,6 +65,19 @@ def test_arguments(
     assert exit_code(arguments) == 2
     out, err = capsys.readouterr()
     assert (out, err) == ("", f"paddock: error: {message}\n")
+
+
+def test_a_token_from_the_environment(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("PADDOCK_TOKEN", "from outside")
+    assert ServeOptions().over(None) is None
+    served = ServeOptions(serve=("stream", "shm=7"), bind="0.0.0.0").over(None)
+    assert served is not None and served.token == "from outside" and served.shm is not None and served.shm.name == "7"
+    flagged = ServeOptions(serve=("stream",), token="open sesame").over(served)
+    assert flagged is not None and flagged.token == "open sesame"
+    monkeypatch.setenv("PADDOCK_TOKEN", "short")
+    assert exit_code(["demo", "--serve", "stream"]) == 2
+    message = "PADDOCK_TOKEN: a token has at least 8 characters, not 5"
+    assert capsys.readouterr().err == f"paddock: error: {message}\n"
 
 
 FILES = {

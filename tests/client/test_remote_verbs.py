@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +11,10 @@ import pytest
 import paddock
 from paddock.client.simulation import RemoteSimulation
 from paddock.errors import InvalidValueError, UnknownNameError
+from paddock.record import Player, Recorder
+from paddock.serve.host import Host
+from paddock.serve.replaying import ReplaySource
+from paddock.serve.share import serve_options
 
 
 def story(sim: Any) -> dict[str, Any]:
@@ -130,6 +137,94 @@ def test_errors_are_those_of_a_local_simulation(serve: Any) -> None:
         assert [kind for kind, _ in expected[:3]] == [UnknownNameError, UnknownNameError, InvalidValueError]
         with pytest.raises(InvalidValueError, match="must be a finite number"):
             remote.command("red", steer=float("nan"))
+
+
+UNSENDABLE: list[Callable[[Any], object]] = [
+    lambda sim: sim.command("red", steer=None),
+    lambda sim: sim.command("red", steer={}),
+    lambda sim: sim.command("red", steer=float("inf")),
+    lambda sim: sim.command("red", steer=10**400),
+    lambda sim: sim.command("red", steer=0.1, at_tick=1.5),
+    lambda sim: sim.command("red", steer=0.1, at_tick=-1),
+    lambda sim: sim.command("red", steer=0.1, at_tick=True),
+    lambda sim: sim.command("scouts", vx=[1.0, None, "x", 2.0]),
+    lambda sim: sim.command("scouts", vx=[[1.0], [1.0, 2.0]]),
+    lambda sim: sim.command("scouts", vx=[1.0, float("nan"), 2.0, 3.0]),
+    lambda sim: sim.reset(seed=-1),
+    lambda sim: sim.reset(seed=2**64),
+    lambda sim: sim.reset(seed="x"),
+    lambda sim: sim.run(until=0.1, pace="x"),
+    lambda sim: sim.run(until="x"),
+    lambda sim: sim.step(1.5),
+]
+
+
+def test_what_cannot_be_sent_is_refused_in_the_words_of_a_local_simulation(serve: Any) -> None:
+    served = serve()
+    with paddock.load(served.sim.scenario) as local, paddock.connect(served.url) as remote:
+        before = remote.state_hash()
+        for mistake in UNSENDABLE:
+            with pytest.raises(InvalidValueError) as expected:
+                mistake(local)
+            with pytest.raises(InvalidValueError) as caught:
+                mistake(remote)
+            assert str(caught.value) == str(expected.value)
+        assert remote.state_hash() == before
+
+
+@pytest.mark.parametrize("target", [[], (), np.array([], np.int64)])
+def test_a_command_for_nobody_is_refused(serve: Any, target: Any) -> None:
+    with paddock.connect(serve().url) as sim, pytest.raises(InvalidValueError, match="the list of ids is empty"):
+        sim.command(target, steer=0.0)
+
+
+@pytest.mark.parametrize("target", [None, 1.5, [0.5], [[1], [2, 3]], [["red"]], {}])
+def test_a_target_that_is_none_is_refused(serve: Any, target: Any) -> None:
+    with paddock.connect(serve().url) as sim, pytest.raises(InvalidValueError, match="a name, an id, or a list of ids"):
+        sim.command(target, steer=0.0)
+
+
+def test_a_frame_without_numbers_is_refused(serve: Any) -> None:
+    with paddock.connect(serve().url) as sim, pytest.raises(InvalidValueError) as caught:
+        sim.set_frame("f", position=None)
+    assert str(caught.value) == "position must be a list of numbers, not None"
+
+
+def test_a_handlers_commands_are_checked_in_the_same_words(serve: Any) -> None:
+    with paddock.connect(serve().url) as sim:
+        sim.on_control_request("red", handler=lambda request: {"red": {"steer": None}})
+        with pytest.raises(InvalidValueError, match=r"^red: input 'steer' must be a finite number, not None$"):
+            sim.step(1)
+
+
+def test_a_live_simulation_cannot_be_wound(serve: Any) -> None:
+    with paddock.connect(serve().url) as sim:
+        with pytest.raises(UnknownNameError, match="unknown operation 'seek'"):
+            sim.seek(1.0)
+        with pytest.raises(InvalidValueError, match="seek takes a time in s, not 'x'"):
+            sim.seek("x")
+
+
+def test_a_served_recording_is_wound(tmp_path: Path) -> None:
+    file = tmp_path / "run.mcap"
+    car = {"name": "red", "model": "car.kinematic", "speed": 10.0}
+    with paddock.load({"clock": {"rate": 100}, "vehicles": [car]}) as sim, Recorder(sim, file, rate=50):
+        sim.step(200)
+    with Player(file) as player:
+        player.pause()
+        with Host(ReplaySource(player), serve_options({"zmq": {"port": 0}}), print) as host:
+            url = f"tcp://127.0.0.1:{host.addresses['zmq']['port']}"
+            with paddock.connect(url) as remote:
+                assert remote.seek(1.5) == 1.5
+                assert remote.snapshot().tick == 150
+                assert remote.seek(0) == 0.0
+                assert remote.snapshot().tick == 0
+            assert asyncio.run(_wound(url)) == 0.5
+
+
+async def _wound(url: str) -> float:
+    async with await paddock.connect_async(url) as sim:
+        return await sim.seek(0.5)
 
 
 def test_markers_reach_subscribers(serve: Any) -> None:

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.engine import pacing
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.world.clock import Clock
 
 Load = Callable[..., Simulation]
 POINT = {"name": "dot", "model": "point"}
@@ -24,6 +26,17 @@ def eventually(condition: Callable[[], bool]) -> None:
     while not condition():
         assert monotonic() < end
         sleep(0.001)
+
+
+def test_lag_is_what_is_due_beyond_the_next_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, now = Clock(100.0), [0.115]
+    monkeypatch.setattr(pacing, "monotonic", lambda: now[0])
+    pacer = pacing.Pacer(clock, lambda ticks: setattr(clock, "tick", clock.tick + ticks), 1.0)
+    pacer._keep_pace((0.0, 0, 1.0), 1000)
+    assert pacer.behind == pytest.approx(0.1)  # tick 11 is due, none was made: ten more than the next
+    clock.tick, now[0] = 20, 0.2155
+    pacer._keep_pace((0.0, 0, 1.0), 1000)
+    assert pacer.behind == 0.0 and pacer.tick_seconds == 0.0
 
 
 class Running:

@@ -11,12 +11,16 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import paddock
 from paddock.errors import PaddockError
+from paddock.serve.counters import Counters
+from paddock.serve.exposition import exposition
 from paddock.serve.host import Host
 
 CAR = {"name": "red", "model": "car.kinematic", "speed": 10.0}
@@ -65,9 +69,26 @@ def test_metrics_are_the_simulations_own_figures(served: tuple[paddock.Simulatio
     assert 0 < page["paddock_tick"] <= sim.tick
     assert page["paddock_stage_calls_totalmove"] > 0
     assert 0 < page["paddock_stage_seconds_totalmove"] < 60
+    assert 0 < page["paddock_tick_seconds"] < 60 and 0 <= page["paddock_lag_seconds"] < 60
     assert get(host, "/healthz") == (200, "healthy\n")
     assert eventually(lambda: get(host, "/readyz")[0] == 200)
     assert get(host, "/nothing")[0] == 404
+
+
+def test_counts_are_told_in_words_and_without_empty_labels() -> None:
+    counters = Counters()
+    counters.add("groups", 3, endpoint="shm")
+    counters.add("ignored", 2, endpoint="zmq", reason="")
+    counters.add("ignored", 1, endpoint="zmq", reason="full")
+    slow = SimpleNamespace(clients_now=1, skipped_now={"ann": 5})
+    hub = SimpleNamespace(
+        mirror=SimpleNamespace(figures={}), restarts=0, endpoints={"stream": slow, "shm": object()}, counters=counters
+    )
+    lines = exposition(cast(Any, hub)).splitlines()
+    assert "# HELP paddock_hub_groups_total Groups of frames, each of one tick, written." in lines
+    assert 'paddock_hub_ignored_total{endpoint="zmq"} 2.0' in lines
+    assert 'paddock_hub_ignored_total{endpoint="zmq",reason="full"} 1.0' in lines
+    assert 'paddock_subscriber_skipped_total{client="ann",endpoint="stream"} 5.0' in lines
 
 
 def test_a_killed_hub_is_replaced_on_the_same_port_and_the_run_goes_on(

@@ -105,6 +105,18 @@ def test_it_plays_at_its_pace_over_the_stream(served: tuple[Player, Host]) -> No
     assert np.all(np.diff(ticks) >= 0) and len(set(ticks)) > 5
 
 
+def test_a_client_of_the_stream_can_seek(served: tuple[Player, Host]) -> None:
+    player, host = served
+    address = ("127.0.0.1", host.addresses["stream"]["port"])
+    with socket.create_connection(address, 10) as connection, connection.makefile("rb") as lines:
+        connection.sendall(rpc.request(1, "seek", {"position": 2.5}))
+        assert rpc.parse(lines.readline()) == rpc.Response(1, {"position": 2.5})
+        connection.sendall(rpc.request(2, "seek", {"position": "there"}))
+        refused = rpc.parse(lines.readline())
+    assert player.position == 2.5
+    assert isinstance(refused, rpc.Response) and refused.error is not None and refused.error.code == rpc.INVALID_PARAMS
+
+
 def test_a_recording_cannot_be_changed(served: tuple[Player, Host]) -> None:
     _, host = served
     for operation, arguments in (("step", {"ticks": 1}), ("command", {"target": "red", "inputs": {"steer": 1.0}})):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import struct
 import urllib.request
 from collections.abc import Iterator
 from time import monotonic, sleep
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ import pytest
 import zmq
 
 import paddock
+from paddock.serve.endpoints.zmq.endpoint import ZmqEndpoint
 from paddock.wire import messages_pb2 as pb
 
 SCENARIO: dict[str, Any] = {
@@ -327,3 +330,132 @@ def test_without_pyzmq_the_way_to_get_it_is_told(tmp_path: Any, monkeypatch: pyt
     with paddock.load(SCENARIO) as sim, pytest.raises(paddock.PaddockError) as caught:
         paddock.share(sim, zmq={"port": 0})
     assert str(caught.value) == "serving zmq needs pyzmq: pip install paddock[zmq]"
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["claim", "release", "control_unasked", "command_many", "step_synchronously", "spawn_all", "clear", "mark", "ping"],
+)
+def test_only_documented_operations_can_be_called(raw: Any, method: str) -> None:
+    reply = raw().ask(pb.Request(id=2, call=pb.Call(method=method, json='{"vehicles": [1]}')))
+    assert (reply.id, reply.error.code) == (2, "UnknownNameError")
+    assert reply.error.message.startswith(f"unknown operation {method!r}; ")
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "message"),
+    [
+        ("inspect", '{"target": ["red"]}', "inspect: 'target' must be a text or a whole number, not ['red']"),
+        ("sensors", '{"target": true}', "sensors: 'target' must be a text or a whole number, not True"),
+        ("events", '{"since": 1.5}', "events: 'since' must be a whole number, not 1.5"),
+        ("spawn", '{"entry": [1]}', "spawn: 'entry' must be an object, not [1]"),
+        ("transform", '{"target": "red", "source": {}}', "transform: 'source' must be a text, not {}"),
+        (
+            "transform",
+            '{"target": "red", "source": "world", "time": "x"}',
+            "transform: 'time' must be a number or None, not 'x'",
+        ),
+        ("restore", '{"state": "x"}', "restore: 'state' must be bytes, not 'x'"),
+        ("set_frame", '{"name": "f", "moving": 1}', "set_frame: 'moving' must be True or False, not 1"),
+        (
+            "set_frame",
+            '{"name": "f", "position": [0, "a", 0]}',
+            "set_frame: 'position' must be a list, each item a number, not [0, 'a', 0]",
+        ),
+    ],
+)
+def test_arguments_of_a_wrong_type_are_refused(raw: Any, method: str, arguments: str, message: str) -> None:
+    reply = raw().ask(pb.Request(id=2, call=pb.Call(method=method, json=arguments)))
+    assert (reply.id, reply.error.code, reply.error.message) == (2, "InvalidValueError", message)
+
+
+def test_a_live_simulation_cannot_be_wound(raw: Any) -> None:
+    reply = raw().ask(pb.Request(id=2, call=pb.Call(method="seek", json='{"position": 1.0}')))
+    assert reply.error.code == "UnknownNameError"
+    assert reply.error.message.startswith("unknown operation 'seek'; ")
+
+
+def test_whoever_cannot_be_asked_loses_its_claim_and_time_goes_on(
+    raw: Any, served: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim, host = served
+    client = raw()
+
+    def fail(*_: object) -> bytes:
+        raise RuntimeError("it cannot be told")
+
+    client.ask(pb.Request(id=2, admin=pb.Admin(set_mode=pb.SetMode(mode=1, vehicles=["red"]))))
+    monkeypatch.setattr(host.source.stage.teller, "control_request", fail)
+    start = sim.tick
+    client.send(pb.Request(id=3, admin=pb.Admin(step=pb.Step(ticks=2))))
+    replies = {(reply := client.receive()).id: reply for _ in range(2)}
+    assert replies[3].WhichOneof("body") == "done" and replies[3].tick == start + 2
+    told = f"the simulation could not ask for commands at tick {start}: the claim has ended"
+    assert (replies[0].error.code, replies[0].error.message) == ("RuntimeError", told)
+    reply = client.ask(pb.Request(id=4, admin=pb.Admin(set_mode=pb.SetMode(mode=0))))
+    assert reply.error.message == "release: this client has claimed nothing"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pb.Request(id=3, admin=pb.Admin()),
+        pb.Request(id=3, call=pb.Call(method="clock", json="{")),
+        pb.Request(id=3, admin=pb.Admin(set_mode=pb.SetMode(mode=7))),  # type: ignore[arg-type]
+        pb.Request(id=3, command=pb.Command(name="red", inputs={"steer": pb.Input(number=float("nan"))})),
+        pb.Request(
+            id=3,
+            call=pb.Call(
+                method="clock", json='{"a": {"$array": 0}}', arrays=[pb.Values(shape=[0, 2**32 - 1, 2**32 - 1])]
+            ),
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_answered_with_its_id(raw: Any, request_: pb.Request) -> None:
+    reply = raw().ask(request_)
+    assert (reply.id, reply.error.code) == (3, "malformed")
+
+
+def test_a_command_for_nobody_is_refused(raw: Any) -> None:
+    inputs = {"steer": pb.Input(number=0.1)}
+    reply = raw().ask(pb.Request(id=3, command=pb.Command(vehicles=pb.Ids(), inputs=inputs)))
+    assert (reply.id, reply.error.code) == (3, "InvalidValueError")
+    assert reply.error.message == "a command needs at least one vehicle: the list of ids is empty"
+
+
+def test_names_of_inputs_do_not_stand_for_something_else_on_the_way(raw: Any, served: Any) -> None:
+    client, pid = raw(), served[1].hub_pid
+    values = pb.Input(values=pb.Values(f64_le=struct.pack("<d", 0.1)))
+    inputs = {"$bytes": pb.Input(number=5.0), "steer": values}
+    reply = client.ask(pb.Request(id=3, command=pb.Command(name="red", inputs=inputs)))
+    assert (reply.id, reply.error.code) == (3, "InvalidValueError")
+    assert reply.error.message == "names of vehicles and inputs do not begin with $: '$bytes'"
+    assert client.ask(pb.Request(id=5, call=pb.Call(method="state_hash"))).id == 5
+    assert served[1].hub_pid == pid
+
+
+def test_what_the_endpoint_did_not_expect_stays_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[pb.Reply] = []
+
+    class Counters:
+        def __init__(self) -> None:
+            self.names: list[tuple[str, str]] = []
+
+        def add(self, name: str, endpoint: str = "", reason: str = "") -> None:
+            self.names.append((name, endpoint))
+
+    hub = SimpleNamespace(counters=Counters(), tick=4, time=0.04, options=SimpleNamespace(token=None))
+    options = {"clients": 2, "requests": 100, "port": 0, "publish": 0}
+    endpoint = ZmqEndpoint(hub, options, 1)  # type: ignore[arg-type]
+
+    def fail(*_: object) -> None:
+        raise ValueError("nobody thought of this")
+
+    monkeypatch.setattr(endpoint, "_serve", fail)
+    monkeypatch.setattr(endpoint, "_send", lambda peer, data: sent.append(pb.Reply.FromString(data)))
+    endpoint._take([b"somebody", pb.Request(id=6, heartbeat=pb.Heartbeat()).SerializeToString()])
+    asyncio.run(endpoint.close())
+    assert hub.counters.names == [("endpoint_errors", "zmq")]
+    assert [(reply.id, reply.error.code, reply.error.message) for reply in sent] == [
+        (6, "PaddockError", "the server failed at this request")
+    ]

@@ -74,6 +74,7 @@ from paddock.wire.messages.requests import (
     Stop,
     decode_request,
     encode_request,
+    request_id,
 )
 from paddock.wire.messages.states import (
     Fleet,
@@ -563,3 +564,40 @@ def test_other_things_that_nobody_could_read_are_not_sent() -> None:
         encode_run_start(RunStart(1, 1, {}, {}, "crash"))
     with pytest.raises(InvalidValueError, match="make them lists"):
         encode_run_start(RunStart(1, 1, {"a": np.zeros(2)}, {}))
+
+
+@pytest.mark.parametrize(
+    "shape", [[0, 2**32 - 1, 2**32 - 1], [2**32 - 1, 0], [0] * 9, [2**16, 2**16, 0], [1, 0, 2**31, 2]]
+)
+def test_empty_arrays_of_impossible_shapes_are_refused(shape: list[int]) -> None:
+    call = pb.Call(method="events", json='{"a": {"$array": 0}}', arrays=[pb.Values(shape=shape)])
+    with pytest.raises(WireError, match="0 bytes are no float64 array of shape") as caught:
+        decode_request(pb.Request(id=9, call=call).SerializeToString())
+    assert (caught.value.reason, caught.value.id) == ("length", 9)
+
+
+def test_empty_arrays_keep_their_shape() -> None:
+    call = pb.Call(method="events", json='{"a": {"$array": 0}}', arrays=[pb.Values(shape=[0, 4])])
+    body = decode_request(pb.Request(id=9, call=call).SerializeToString()).body
+    assert isinstance(body, Call) and body.arguments["a"].shape == (0, 4)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x08\x03\x62\x00",  # field 1 (id) = 3, field 12 (admin), empty
+        b"\x08\x03",  # no body at all
+        b"\x08\x03\x82\x01\x03\x12\x01{",  # field 16 (call) with field 2 (json) = "{"
+        b"\x08\x03\x62\x04\x3a\x02\x08\x07",  # admin, field 7 (set_mode) with mode 7
+    ],
+)
+def test_a_refused_request_is_known_by_its_id(data: bytes) -> None:
+    with pytest.raises(WireError) as caught:
+        decode_request(data)
+    assert caught.value.id == request_id(data) == 3
+
+
+def test_what_is_no_request_has_the_id_0() -> None:
+    with pytest.raises(WireError) as caught:
+        decode_request(b"\xff\xff")
+    assert caught.value.id == request_id(b"\xff\xff") == 0

@@ -117,6 +117,25 @@ def test_a_malformed_message_tells_what_to_answer(line: bytes, code: int, text: 
     assert isinstance(error, RpcError) and error.code == code and error.reason
 
 
+@pytest.mark.parametrize(
+    ("line", "id"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":[18446744073709551616]}}', 7),
+        (b'{"jsonrpc":"2.0","id":"x","method":"m","params":{"a":1e999,"b":0.5}}', "x"),
+        (b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":NaN}}', 7),
+        (b'{"jsonrpc":"2.0","id":18446744073709551616,"method":"m"}', None),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"m","params":{"a":NaN}}', None),
+        (b'{"jsonrpc":"2.0","id":[],"method":"m","params":{"a":NaN}}', None),
+        (b'[{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":NaN}}]', None),
+        (b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":NaN}', None),
+    ],
+)
+def test_the_answer_to_a_number_too_large_carries_the_id_if_it_can_be_read(line: bytes, id: str | int | None) -> None:
+    with pytest.raises(RpcError) as caught:
+        parse(line)
+    assert (caught.value.code, caught.value.id) == (-32700, id)
+
+
 def test_the_answer_to_an_invalid_request_carries_its_id() -> None:
     with pytest.raises(RpcError) as caught:
         parse(b'{"jsonrpc":"2.0","id":41,"method":7}')

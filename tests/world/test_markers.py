@@ -172,6 +172,19 @@ def test_colors(color: Any, expected: tuple[float, ...]) -> None:
             {"ttl": 0},
             "marker 'plan' 1: ttl is a time > 0 in s, or None to stay until it is removed, not 0",
         ),
+        (
+            {"scale": (1, 1e39, 1)},
+            "marker 'plan' 1: scale (radius) has a component beyond -1e+06 to 1e+06: [1.0, 1e+39, 1.0]",
+        ),
+        (
+            {"position": (0, 0, -1e300)},
+            "marker 'plan' 1: position has a component beyond -1e+07 to 1e+07: [0.0, 0.0, -1e+300]",
+        ),
+        (
+            {"kind": "points", "vertices": [[0, 0, 0], [0, -2e7, 0]]},
+            "marker 'plan' 1: points[1] has a coordinate beyond -1e+07 to 1e+07",
+        ),
+        ({"ttl": 1e10}, "marker 'plan' 1: ttl is at most 1e+09 s, or None to stay until removed, not 1e+10"),
         ({"ttl": np.inf}, "marker 'plan' 1: ttl is a finite number, not inf"),
         ({"ttl": "1"}, "marker 'plan' 1: ttl is a finite number, not '1'"),
     ],

@@ -71,6 +71,8 @@ class RunOptions:
             raise InvalidValueError(f"--seconds must be a positive number, not {self.seconds:g}")
         if self.seed is not None and not 0 <= self.seed < SEED_END:
             raise InvalidValueError(f"--seed must lie in 0..2^64-1, not {self.seed}")
+        if self.record == "":
+            raise InvalidValueError("--record takes the name of a file, not ''")
         if self.record_rate is not None and not (isfinite(self.record_rate) and self.record_rate > 0):
             raise InvalidValueError(f"--record-rate must be a positive number of Hz, not {self.record_rate:g}")
         if self.pace is not None:

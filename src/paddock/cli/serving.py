@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from paddock.scenario import Serve
     from paddock.serve.source import Source
 
+TOKEN = "PADDOCK_TOKEN"
+"""Environment variable that stands for --token: other users cannot read it in the list of processes."""
+LONGEST_PORT = 5
+"""Digits."""
+
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class ServeOptions:
     "Address to listen on; beyond this machine it takes --token or --insecure."
 
     token: str | None = None
-    "What clients have to know."
+    "What clients have to know, 8 characters or more; better given as the environment variable PADDOCK_TOKEN."
 
     insecure: Flag = False
     "Listen beyond this machine without a token."
@@ -46,17 +52,35 @@ class ServeOptions:
         fields: dict[str, Any] = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
         if own is not None:
             fields |= {name: fields.get(name) or True for name in own.endpoints}
-        fields |= dict(map(_endpoint, self.serve))
-        given = {"bind": self.bind, "token": self.token}
-        fields |= {name: value for name, value in given.items() if value is not None}
-        fields |= {name: True for name in ("insecure", "lock") if getattr(self, name)}
-        if not fields:
+        fields |= _endpoints(self.serve)
+        if not self.serve and (own is None or not own.endpoints):
+            self._refuse_alone()
             return None
+        if token := os.environ.get(TOKEN):
+            fields["token"] = token
+        fields |= self._given()
         try:
-            options = serve_options(fields)
+            return serve_options(fields)
         except PaddockError as error:
-            raise PaddockError(_as_flags(str(error))) from None
-        return options if options.endpoints else None
+            raise PaddockError(_as_flags(str(error), TOKEN if token and self.token is None else "--token")) from None
+
+    def _given(self) -> dict[str, Any]:
+        """What was said other than endpoints."""
+        said = {"bind": self.bind, "token": self.token, "insecure": self.insecure or None, "lock": self.lock or None}
+        return {name: value for name, value in said.items() if value is not None}
+
+    def _refuse_alone(self) -> None:
+        for name in self._given():
+            raise PaddockError(f"--{name} goes with --serve: nothing is served")
+
+
+def _endpoints(texts: tuple[str, ...]) -> dict[str, Any]:
+    endpoints: dict[str, Any] = {}
+    for name, value in map(_endpoint, texts):
+        if name in endpoints:
+            raise PaddockError(f"--serve {name} is given twice; an endpoint is served once")
+        endpoints[name] = value
+    return endpoints
 
 
 def _endpoint(text: str) -> tuple[str, Any]:
@@ -68,14 +92,16 @@ def _endpoint(text: str) -> tuple[str, Any]:
         raise unknown_name("endpoint", name, ENDPOINTS, "--serve")
     if equals and not value:
         raise PaddockError(f"--serve takes an endpoint, with a port if you like: --serve {name}=5556, not {text!r}")
-    if not equals:
-        return name, True
-    return name, int(value) if value.isascii() and value.isdecimal() else value
+    if not equals or name == "shm":
+        return name, value or True
+    if not (value.isascii() and value.isdecimal() and len(value) <= LONGEST_PORT):
+        raise PaddockError(f"--serve {name}: a port is a whole number from 0 to 65535, not {value!r}")
+    return name, int(value)
 
 
-def _as_flags(message: str) -> str:
+def _as_flags(message: str, token: str) -> str:
     """Name the flags instead of the places in a scenario that nobody wrote."""
-    for written, flag in (("serve.bind", "--bind"), ("serve.token", "--token"), ("insecure: true", "--insecure")):
+    for written, flag in (("serve.bind", "--bind"), ("serve.token", token), ("insecure: true", "--insecure")):
         message = message.replace(written, flag)
     return message.replace("serve.", "--serve ")
 

@@ -81,6 +81,10 @@ class AsyncRemoteSimulation:
         """Run to a simulation time (s); without one, let time pass from now on."""
         await self._ask(verbs.run(until, pace))
 
+    async def seek(self, position: float) -> float:
+        """Jump to a time of a served recording (s from its beginning); returns where it stands."""
+        return await self._ask(verbs.seek(position))
+
     async def stop(self) -> None:
         """Make this client's `run` return."""
         await self._ask(verbs.STOP)

@@ -196,7 +196,7 @@ class Controls:
 
     def send(self, tick: int, commands: Commands) -> None:
         """Answer a request; a refusal comes out where the calls are made."""
-        self._session.tell(Control(tick, commands))
+        self._session.tell(verbs.answer(tick, commands))
 
     def _commands(self, request: ControlRequest) -> Commands:
         if len(self.handlers) == 1:
@@ -235,7 +235,7 @@ class Controls:
         if monotonic() - started > self._sync["timeout"]:
             self._too_slow = known.tick
             return None
-        return Control(known.tick, commands)
+        return verbs.answer(known.tick, commands)
 
     def arrived(self, snapshot: Snapshot | None) -> None:
         """A step has led here, and time stands still."""

@@ -110,6 +110,10 @@ class RemoteSimulation:
             self._running = None
             self.hold()
 
+    def seek(self, position: float) -> float:
+        """Jump to a time of a served recording (s from its beginning); returns where it stands."""
+        return self._ask(verbs.seek(position))
+
     def stop(self) -> None:
         """Make this client's `run` return."""
         running = self._running

@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from paddock.client.sendable import checked_inputs, checked_pace, is_finite, numbers, some_ids, whole
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.wire.messages import markers as wire
 from paddock.wire.messages.controls import Command, Control
@@ -79,9 +80,7 @@ def clock(what: str) -> Verb[Any]:
 
 def whole_ticks(ticks: int) -> int:
     """How many ticks to step."""
-    if isinstance(ticks, bool) or not isinstance(ticks, int | np.integer) or ticks < 0:
-        raise InvalidValueError(f"step takes a whole number of ticks >= 0, not {ticks!r}")
-    return int(ticks)
+    return whole("step takes a whole number of ticks >= 0", ticks)
 
 
 def step(ticks: int) -> Verb[None]:
@@ -97,9 +96,9 @@ def step_synchronously(ticks: int, control: Control | None) -> Verb[Snapshot | N
 
 def run(until: float | None, pace: float | None) -> Verb[None]:
     """To a simulation time (s), at a pace."""
-    if until is not None and not (isinstance(until, int | float | np.number) and np.isfinite(until)):
+    if until is not None and not is_finite(until):
         raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
-    return Verb(Run(until, pace), nothing, patient=True)
+    return Verb(Run(until, None if pace is None else checked_pace(pace)), nothing, patient=True)
 
 
 PAUSE: Verb[None] = Verb(Pause(), nothing)
@@ -110,14 +109,20 @@ METADATA: Verb[dict[str, Any]] = Verb(GetMetadata(), value)
 
 def set_pace(pace: float) -> Verb[None]:
     """Simulated s per wall s; 0 is as fast as possible."""
-    if isinstance(pace, bool) or not isinstance(pace, int | float | np.number):
-        raise InvalidValueError(f"pace must be a number, not {pace!r}")
-    return Verb(SetPace(pace), nothing)
+    return Verb(SetPace(checked_pace(pace)), nothing)
 
 
 def reset(seed: int | None) -> Verb[None]:
     """From tick 0 again."""
-    return Verb(Reset(seed), nothing, patient=True)
+    number = None if seed is None else whole("a seed is a whole number in 0 to 2**64 - 1", seed)
+    return Verb(Reset(number), nothing, patient=True)
+
+
+def seek(position: float) -> Verb[float]:
+    """Jump to a time of a recording that is served, in s from its beginning; returns where it stands."""
+    if isinstance(position, bool) or not is_finite(position):
+        raise InvalidValueError(f"seek takes a time in s, not {position!r}")
+    return Verb(Call("seek", {"position": float(position)}), lambda reply: float(value(reply)))
 
 
 # vehicles ------------------------------------------------------------------------------------------------------------
@@ -125,8 +130,10 @@ def reset(seed: int | None) -> Verb[None]:
 
 def command(target: Any, at_tick: int | None, inputs: Mapping[str, Any]) -> Verb[None]:
     """Inputs of a vehicle, a fleet, or vehicles by id."""
-    values = {name: np.asarray(v) if isinstance(v, list | tuple) else v for name, v in inputs.items()}
-    return Verb(Command(target, values, at_tick), nothing)
+    whom: Any = target if isinstance(target, str | int | np.integer) else some_ids(target)
+    values = checked_inputs(inputs, f"{len(whom)} vehicles" if isinstance(whom, np.ndarray) else whom)
+    tick = None if at_tick is None else whole("at_tick takes a whole number of ticks >= 0", at_tick)
+    return Verb(Command(whom, values, tick), nothing)
 
 
 def spawn(fields: Mapping[str, Any]) -> Verb[str]:
@@ -138,7 +145,7 @@ def set_frame(
     name: str, parent: str, position: Sequence[float], quaternion: Sequence[float], moving: bool
 ) -> Verb[None]:
     """Place a named frame."""
-    pose = {"position": list(map(float, position)), "quaternion": list(map(float, quaternion))}
+    pose = {"position": numbers("position", position), "quaternion": numbers("quaternion", quaternion)}
     return do("set_frame", name=name, parent=parent, **pose, moving=moving)
 
 
@@ -150,9 +157,15 @@ def claim(vehicles: Sequence[str]) -> Verb[dict[str, Any]]:
 RELEASE: Verb[None] = Verb(SetMode("asynchronous"), nothing)
 
 
+def answer(tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> Control:
+    """What is sent to answer the request of a tick."""
+    checked = {vehicle: checked_inputs(inputs, vehicle) for vehicle, inputs in commands.items()}
+    return Control(whole("a control answers a tick >= 0", tick), checked)
+
+
 def control(tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> Verb[None]:
     """Answer the request of a tick."""
-    return Verb(Control(tick, commands), nothing)
+    return Verb(answer(tick, commands), nothing)
 
 
 # looking -------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,9 @@ from paddock.engine.roster import Roster
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.world.fleet import Ints
 from paddock.world.world import World
+
+LONGEST_TIMEOUT = 1e6
+"""s of simulated time."""
 
 
 def named(program: FleetProgram, rows: Ints, target: str | int | Ints) -> str:
@@ -58,8 +60,9 @@ class Applier:
     def checked(self, control: Control) -> Control:
         """The same command with clean values; refused when the vehicle cannot take it."""
         program, rows = self.found(control.target)
-        if control.timeout is not None and not 0 < control.timeout < inf:
-            raise InvalidValueError(f"the timeout of a command is a time > 0 in s, not {control.timeout!r}")
+        timeout = control.timeout
+        if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout <= LONGEST_TIMEOUT):
+            raise InvalidValueError(f"the timeout of a command is > 0 and <= {LONGEST_TIMEOUT:g} s, not {timeout!r}")
         return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
 
     def readings(self, target: str | int) -> dict[str, dict[str, Any]]:

@@ -147,14 +147,18 @@ class BarrierStage:
         self.meanwhile: Callable[[], None] = lambda: None  # called while waiting for replies
         self._claiming = threading.Lock()
 
-    def claim(self, name: str, vehicles: tuple[str, ...], ids: frozenset[int]) -> ControlSource:
+    def claim(
+        self, name: str, vehicles: tuple[str, ...], ids: frozenset[int], instead_of: ControlSource | None = None
+    ) -> ControlSource:
         """Declare a source for vehicles given by name, whose ids these are; a vehicle has at most one."""
         claimed = ControlSource(name, vehicles, ids, self.check)
         with self._claiming:
             for source in self.sources:
-                if not source.released and source.ids & ids:
+                if source is not instead_of and not source.released and source.ids & ids:
                     taken = ", ".join(source.vehicles)
                     raise PaddockError(f"{source.name!r} has already claimed {taken}: a vehicle has one source")
+            if instead_of is not None:
+                instead_of.release()
             self.sources = [*self.sources, claimed]
         return claimed
 

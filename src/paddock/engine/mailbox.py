@@ -9,7 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.engine.actions import Action, Posted
+from paddock.errors import PaddockError
 
+MOST_WAITING = 100_000
+"""Actions that may wait at once."""
 AT_ONCE = 0
 """Target tick of an action that is due as soon as it is collected."""
 
@@ -25,6 +28,16 @@ class Mailbox:
     def post(self, action: Action, tick: int = AT_ONCE, source: str = "") -> None:
         """Leave an action for the first tick >= `tick`. Safe from any thread, never waits."""
         self._incoming.append((tick, action, source))
+
+    @property
+    def waiting(self) -> int:
+        """How many actions have not been taken up yet."""
+        return len(self._incoming) + len(self._queue)
+
+    def refuse_if_full(self) -> None:
+        """PaddockError when so much waits already that more would only fill the memory."""
+        if self.waiting >= MOST_WAITING:
+            raise PaddockError(f"{self.waiting:,} actions wait for their ticks already: let time pass first")
 
     def collect(self, now: int) -> None:
         """Number what has come in; what is overdue belongs to the tick that is about to begin."""

@@ -60,6 +60,7 @@ class Pacer:
         self.held = False  # time passes only by grants
         self.stopping = False
         self.slips = 0  # times that a paced run fell behind and gave up catching up
+        self.behind = 0.0  # s of wall time by which a paced run lagged when it was last looked at
         self._slice_ticks = 1
         self._tick_seconds = 0.0  # wall time of a tick, lately
         self._grants: deque[Grant] = deque()
@@ -79,6 +80,11 @@ class Pacer:
     @pace.setter
     def pace(self, pace: float) -> None:
         self.set(pace=checked_pace(pace))
+
+    @property
+    def tick_seconds(self) -> float:
+        """Mean wall time of a tick lately, in s."""
+        return self._tick_seconds
 
     def set(
         self,
@@ -148,7 +154,7 @@ class Pacer:
         try:
             self._run(end, heartbeat)
         finally:
-            self.running = False
+            self.running, self.behind = False, 0.0
             self.revoke("the run ended")
 
     def _run(self, end: int | None, heartbeat: Callable[[], None] | None) -> None:
@@ -167,6 +173,7 @@ class Pacer:
             else:
                 anchor = self._keep_pace(anchor, limit)
                 continue
+            self.behind = 0.0
             anchor = (monotonic(), self.clock.tick, self._pace)
 
     def _standing(self, grant: Grant | None) -> bool:
@@ -187,6 +194,7 @@ class Pacer:
     def _keep_pace(self, anchor: tuple[float, int, float], limit: int) -> tuple[float, int, float]:
         """Advance by what is due since the anchor (wall time, tick, pace); returns the anchor to go on from."""
         due, wanted = self._due(anchor), min(self._worthwhile(), limit - self.clock.tick)
+        self.behind = max(0, due - self.clock.tick - wanted) / (self.clock.rate * anchor[2]) if anchor[2] else 0.0
         if due < self.clock.tick + wanted:
             self._sleep(self._until(anchor, self.clock.tick + wanted))
             return anchor

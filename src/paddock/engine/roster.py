@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -44,6 +44,29 @@ class Roster:
         self._add(entry, partial(_place, scenario, 0), check_target=True)
         self._changed("spawned", entry.name, f"{entry.count} x {entry.model}")
         return entry.name
+
+    def check(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse what `spawn` would refuse, entry by entry, before any of them changes anything."""
+        taken = dict.fromkeys(self.programs)
+        for fields in entries:
+            if "fleet" in fields:
+                raise PaddockError("several entries at once are new fleets; reinforce one by itself")
+            scenario, entry = _single_entry(fields)
+            if "name" in fields and entry.name in taken:
+                raise PaddockError(f"there is already a fleet or vehicle called {entry.name!r}")
+            taken[entry.name] = None
+            place = partial(_place, scenario, 0)
+            build_program(self.world, self.scenario, entry, place, self.device)
+        self._check_ids([_single_entry(fields)[1] for fields in entries])
+
+    def _check_ids(self, entries: Sequence[VehicleEntry]) -> None:
+        spans = [*self.world.used_ids]
+        for entry in entries:
+            if entry.id is not None:
+                span = (entry.id, entry.id + entry.count)
+                if any(span[0] < high and low < span[1] for low, high in spans):
+                    raise PaddockError(f"vehicle id {entry.id} has already been used in this run")
+                spans.append(span)
 
     def remove(self, target: str | int) -> None:
         """Take out a vehicle or a fleet; other vehicles keep their ids, names and order."""

@@ -40,6 +40,9 @@ from paddock.world.snapshot import Snapshot
 from paddock.world.transforms import Transform, TransformTree
 from paddock.world.world import World
 
+LAST_TIME = 1e12
+"""s: a time that no run reaches."""
+
 
 class Simulation:
     """Owns the truth. One thread ticks it; any thread may `post`, `pause`, `resume` or change the `pace`."""
@@ -120,7 +123,7 @@ class Simulation:
         self, until: float | None = None, pace: float | None = None, heartbeat: Callable[[], None] | None = None
     ) -> None:
         """Run to a simulation time (s; None: until `stop`), at a pace; `heartbeat` is called ten times a second."""
-        if until is not None and not (isinstance(until, int | float | np.number) and np.isfinite(until)):
+        if until is not None and not (isinstance(until, int | float | np.number) and abs(until) <= LAST_TIME):
             raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
         if pace is not None:
             self.pace = pace
@@ -163,10 +166,11 @@ class Simulation:
             raise PaddockError(f"only Control, Spawn and Remove can be posted, not {action!r}")
         if isinstance(action, Control):
             action = self.applier.checked(action)
-        tick = AT_ONCE if at_tick is None else _whole("at_tick takes a whole number of ticks >= 0", at_tick)
+        self.mailbox.refuse_if_full()
+        tick = AT_ONCE if at_tick is None else _whole("at_tick takes a whole number of ticks >= 0", at_tick, 0, 2**62)
         self.mailbox.post(action, tick, source)
 
-    def spawn(self, **fields: Any) -> str:
+    def spawn(self, /, **fields: Any) -> str:
         """Add vehicles: the fields of a scenario's `vehicles` entry, or `fleet="scouts"` with `count` and `spawn`.
 
         Returns the name. Takes effect at once; nothing is added when any field is wrong.
@@ -195,8 +199,11 @@ class Simulation:
         with self.driver.driving("set_frame()"), self.applier.rebuilding:
             self.applier.apply(Posted(self.tick, 0, frame, ""))
 
-    def claim(self, *vehicles: str, source: str = "client") -> ControlSource:
-        """Declare that someone will answer the engine's control requests for these vehicles (synchronous control)."""
+    def claim(self, *vehicles: str, source: str = "client", instead_of: ControlSource | None = None) -> ControlSource:
+        """Declare that someone will answer the engine's control requests for these vehicles (synchronous control).
+
+        `instead_of` is an earlier claim that ends with this one, unless this one is refused.
+        """
         if not vehicles:
             raise PaddockError("claim at least one vehicle")
         ids: set[int] = set()
@@ -204,7 +211,7 @@ class Simulation:
             program, rows = self.applier.found(vehicle)
             refuse_driven(program, vehicle)
             ids.update(program.fleet.ids[rows].tolist())
-        return self.barrier.claim(source, tuple(vehicles), frozenset(ids))
+        return self.barrier.claim(source, tuple(vehicles), frozenset(ids), instead_of)
 
     # looking ---------------------------------------------------------------------------------------------------------
 

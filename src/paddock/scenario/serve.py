@@ -9,7 +9,10 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from paddock.scenario.base import Positive, Section, Text, Whole, trouble
 
-Port = Annotated[Whole, Field(ge=0, le=65535)]
+LAST_PORT = 65535
+SHORTEST_TOKEN = 8
+"""Characters."""
+Port = Annotated[Whole, Field(ge=0, le=LAST_PORT)]
 Flag = Annotated[bool, Field(strict=True)]
 FrameName = Literal["enu", "nwu", "ned", "unreal"]
 Kind = Literal["positions", "telemetry", "fpv", "lines", "spheres", "markers", "events"]
@@ -92,6 +95,14 @@ class Zmq(Served):
     clients: Whole = Field(default=64, ge=1, description="Clients at once at most.")
     requests: Positive = Field(default=20000.0, description="Requests per second of one client, in Hz.")
 
+    @model_validator(mode="after")
+    def _has_next_port(self) -> Self:
+        if self.publish is None and self.port == LAST_PORT:
+            raise trouble(
+                f"there is no port after {LAST_PORT} for states: take a lower port, or say publish", ("port",)
+            )
+        return self
+
 
 class Shm(Served):
     """Stream frames in shared memory, for renderers on the same machine."""
@@ -118,7 +129,9 @@ class Serve(Section):
 
     bind: Text = Field(default="127.0.0.1", description="Address that endpoints listen on.")
     token: Text | None = Field(
-        default=None, min_length=8, description="What a client has to know; needed to listen beyond this machine."
+        default=None,
+        min_length=SHORTEST_TOKEN,
+        description="What a client has to know; needed to listen beyond this machine.",
     )
     insecure: Flag = Field(default=False, description="Listen beyond this machine without a token.")
     lock: Flag = Field(default=False, description="Whether clients are kept from stepping, pausing and resetting.")
@@ -137,6 +150,14 @@ class Serve(Section):
     metrics: Annotated[Metrics | None, BeforeValidator(Metrics.short)] = Field(
         default=None, description="Prometheus over HTTP: a port, true, or a mapping."
     )
+
+    @field_validator("token", mode="before")
+    @classmethod
+    def _is_long(cls, token: Any) -> Any:
+        """Says what is wrong without saying the token."""
+        if isinstance(token, str) and len(token) < SHORTEST_TOKEN:
+            raise trouble(f"a token has at least {SHORTEST_TOKEN} characters, not {len(token)}")
+        return token
 
     @field_validator("bind", mode="after")
     @classmethod

@@ -58,6 +58,7 @@ class VehicleEntry(Section):
     behaviour: Behaviour | None = Field(default=None, description="What drives it: a name, or {name: {options}}.")
     timeout: Positive | None = Field(
         default=None,
+        le=1e6,
         description="Simulated seconds without a command until the failsafe acts; null holds the last for ever.",
     )
     failsafe: Inputs = Field(

@@ -129,8 +129,12 @@ class HubConnection:
             if not piece:
                 self._broken = self._broken or "its end of the link is closed"
                 return
-            for message in self.link.decoder.feed(piece):
-                self._hear(message)
+            try:
+                for message in self.link.decoder.feed(piece):
+                    self._hear(message)
+            except Exception as error:  # the keeper starts another hub; the simulation goes on
+                self._broken = f"what it sent could not be understood: {error!r}"
+                return
 
     def _hear(self, message: dict[str, Any]) -> None:
         self._seen = monotonic()

@@ -20,13 +20,41 @@ GAUGES = {
     "run": "Resets since the start.",
     "vehicles": "Vehicles in the world.",
     "claims": "Clients that are waited for.",
-    "lag": "Simulated seconds per second that the run falls behind its pace.",
+    "lag_seconds": "Seconds of wall time by which a paced run is behind its pace.",
+    "tick_seconds": "Mean wall time of a tick lately, in seconds.",
 }
 COUNTERS = {
     "slips": "Times that a paced run gave up catching up.",
     "events": "Events reported.",
     "commands": "Commands taken.",
     "refused": "Operations refused.",
+}
+HUB_COUNTERS = {
+    "aux_unsupported": "Commands with aux_accel or aux_speed, which are not supported.",
+    "cut_off": "Clients whose connection was ended, by reason.",
+    "datagrams_received": "Datagrams that have arrived.",
+    "datagrams_refused": "Datagrams that changed nothing, by reason.",
+    "datagrams_sent": "Datagrams sent.",
+    "datagrams_unsent": "Datagrams that the system did not take.",
+    "dials_failed": "Attempts to connect to a renderer that failed.",
+    "endpoint_errors": "Failures inside an endpoint; each is logged.",
+    "groups": "Groups of frames, each of one tick, written.",
+    "ignored": "Messages of clients that are cut off for a while.",
+    "malformed": "Messages that could not be read, by reason.",
+    "misdirected": "Commands for a vehicle that is not there.",
+    "publishes": "Ticks whose states were sent.",
+    "publishes_late": "Ticks whose states were sent more than one period late.",
+    "refused": "Requests refused, by reason.",
+    "refused_commands": "Commands and calls without an answer that were refused.",
+    "refused_controls": "Controls refused, by reason.",
+    "refused_operations": "Operations that the simulation refused.",
+    "renderer_errors": "Errors that renderers have answered.",
+    "snapshots_missed": "Snapshots that were overwritten before the hub had read them.",
+    "stream_skipped": "Groups of frames replaced by newer ones before a slow subscriber took them.",
+    "subscribers_evicted": "Subscribers dropped because they were silent.",
+    "unpublished": "States that could not be given to the publishing socket.",
+    "values_not_finite": "Values sent as 0 because they were not finite.",
+    "wrong_tokens": "Wrong tokens shown.",
 }
 
 
@@ -48,6 +76,7 @@ class HubCollector:
         yield from _stages(figures)
         yield GaugeMetricFamily("paddock_hub_restarts", "Hubs that had to be replaced.", self.hub.restarts)
         yield from self._clients()
+        yield from self._subscribers()
         yield from self._counts()
 
     def _clients(self) -> Iterator[Metric]:
@@ -56,14 +85,22 @@ class HubCollector:
             gauge.add_metric([name], float(getattr(endpoint, "clients_now", 0)))
         yield gauge
 
+    def _subscribers(self) -> Iterator[Metric]:
+        told = "Groups of frames that a client, connected now, was too slow for."
+        counter = CounterMetricFamily("paddock_subscriber_skipped", told, labels=["endpoint", "client"])
+        for name, endpoint in self.hub.endpoints.items():
+            for client, skipped in getattr(endpoint, "skipped_now", {}).items():
+                counter.add_metric([name, client], skipped)
+        yield counter
+
     def _counts(self) -> Iterator[Metric]:
         families: dict[str, CounterMetricFamily] = {}
         for (name, labels), value in sorted(self.hub.counters.values.items()):
-            names = [label for label, _ in labels]
             if name not in families:
-                told = name.replace("_", " ").capitalize() + "."
-                families[name] = CounterMetricFamily(f"paddock_hub_{name}", told, labels=names)
-            families[name].add_metric([text for _, text in labels], value)
+                told = HUB_COUNTERS.get(name) or name.replace("_", " ").capitalize() + "."
+                families[name] = CounterMetricFamily(f"paddock_hub_{name}", told, labels=())
+            said = {label: text for label, text in labels if text}
+            families[name].add_sample(f"paddock_hub_{name}_total", said, value)
         yield from families.values()
 
 

@@ -21,6 +21,8 @@ def simulation_figures(sim: Simulation) -> dict[str, Any]:
         "run": sim.world.run,
         "vehicles": sim.world.vehicles,
         "slips": sim.pacer.slips,
+        "lag_seconds": sim.pacer.behind,
+        "tick_seconds": sim.pacer.tick_seconds,
         "events": sim.events.count,
         "stages": {name: {"calls": calls, "seconds": ns / 1e9} for name, (calls, ns) in stages.items()},
     }

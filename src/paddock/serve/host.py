@@ -9,14 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from time import monotonic
 from typing import Any, Self
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
 from paddock.serve.connection import HubConnection
-from paddock.serve.link import LinkClosedError
 from paddock.serve.source import Source
 from paddock.world.ring import RingWriter
 from paddock.world.snapshot import Snapshot
@@ -167,10 +165,12 @@ class Host:
         dead.stop()
         for client in dead.clients():
             self.source.gone(client)
-        self._hub = self._start()
-        with suppress(PaddockError, LinkClosedError):
+        try:
+            self._hub = self._start()
             self._hub.wait_ready(START)
             self._tell_all()
+        except (PaddockError, OSError) as error:  # it is tried again
+            self.tell(f"the new hub could not start: {error}")
 
 
 def _outcome(done: Future[Any]) -> tuple[Any, BaseException | None]:

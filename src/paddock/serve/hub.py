@@ -122,9 +122,9 @@ class Hub:
     async def _open(self) -> dict[str, Any]:
         addresses = {}
         for name, options in self.options.endpoints.items():
-            given = options.model_dump(mode="json")
-            known = self._config["addresses"].get(name)  # of the hub before this one: clients come back there
-            endpoint = endpoint_class(name)(self, {**given, **(known or {})}, self._config["periods"][name])
+            known = self._config["addresses"].get(name) or {}  # of the hub before this one: clients come back there
+            given = {**options.model_dump(mode="json"), **known}
+            endpoint = endpoint_class(name)(self, given, self._config["periods"][name])
             try:
                 addresses[name] = await endpoint.open()
             except OSError as error:

@@ -1,12 +1,13 @@
 """Between a simulation and its hub: messages over one socket, each a tree of plain values with arrays and bytes.
 
-A message is `u32 bytes of text, u32 blobs, u32 bytes of each blob`, the text (JSON), the blobs. Both ends are Paddock's
-own, so that a message is trusted once it is whole; nothing of this is a public wire.
+A message is `u32 bytes of text, u32 blobs, 16 letters, u32 bytes of each blob`, the text (JSON), the blobs. Both ends
+are Paddock's own, so that a message is trusted once it is whole; nothing of this is a public wire.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 import socket
 import struct
 import threading
@@ -20,7 +21,9 @@ from paddock.errors import PaddockError
 
 MOST_WAITING = 256 << 20
 """Bytes that may wait for a peer that does not read before the link is given up."""
-_HEAD = struct.Struct("<II")
+MARK = secrets.token_hex(8)
+"""Key of what stands for a blob: drawn anew by every process, so that no client can pretend to have sent one."""
+_HEAD = struct.Struct("<II16s")
 
 
 class LinkClosedError(PaddockError):
@@ -34,17 +37,17 @@ def encode(tree: dict[str, Any]) -> bytes:
     def aside(value: Any) -> Any:
         if isinstance(value, np.ndarray):
             blobs.append(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
-            return {"$array": len(blobs) - 1, "type": value.dtype.str, "shape": value.shape}
+            return {MARK: len(blobs) - 1, "type": value.dtype.str, "shape": value.shape}
         if isinstance(value, bytes | bytearray | memoryview):
             blobs.append(value)
-            return {"$bytes": len(blobs) - 1}
+            return {MARK: len(blobs) - 1}
         if isinstance(value, np.generic):
             return value.item()
         raise TypeError(f"{type(value).__name__} cannot travel over the link")
 
     text = json.dumps(tree, default=aside, separators=(",", ":")).encode()
     sizes = struct.pack(f"<{len(blobs)}I", *(len(blob) for blob in blobs))
-    return b"".join((_HEAD.pack(len(text), len(blobs)), sizes, text, *blobs))
+    return b"".join((_HEAD.pack(len(text), len(blobs), MARK.encode()), sizes, text, *blobs))
 
 
 class Decoder:
@@ -57,14 +60,15 @@ class Decoder:
         """The messages that are whole now."""
         self._buffer += piece
         while (size := self._whole()) is not None:
-            message, self._buffer = self._buffer[:size], self._buffer[size:]
+            message = self._buffer[:size]
+            del self._buffer[:size]  # does not move what follows
             yield _decoded(message)
 
     def _whole(self) -> int | None:
         """Bytes of the first message; None while they are not all there."""
         if len(self._buffer) < _HEAD.size:
             return None
-        text, blobs = _HEAD.unpack_from(self._buffer)
+        text, blobs, _ = _HEAD.unpack_from(self._buffer)
         head = _HEAD.size + 4 * blobs
         if len(self._buffer) < head:
             return None
@@ -73,17 +77,20 @@ class Decoder:
 
 
 def _decoded(message: bytearray) -> dict[str, Any]:
-    length, count = _HEAD.unpack_from(message)
+    length, count, mark = _HEAD.unpack_from(message)
     start = _HEAD.size + 4 * count
     text, at, blobs = message[start : start + length], start + length, []
     for size in struct.unpack_from(f"<{count}I", message, _HEAD.size):
         blobs.append(bytes(message[at : at + size]))
         at += size
 
+    key = mark.decode()
+
     def back(tree: dict[str, Any]) -> Any:
-        if "$array" in tree:
-            return np.frombuffer(blobs[tree["$array"]], tree["type"]).reshape(tree["shape"])
-        return blobs[tree["$bytes"]] if "$bytes" in tree else tree
+        if key not in tree:
+            return tree
+        blob = blobs[tree[key]]
+        return np.frombuffer(blob, tree["type"]).reshape(tree["shape"]) if "type" in tree else blob
 
     value: dict[str, Any] = json.loads(text, object_hook=back if count else None)
     return value

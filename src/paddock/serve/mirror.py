@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddock.world.transforms import TransformTree
+from paddock.world.transforms import Transform, TransformTree
 
 Key = tuple[str, int]
 
@@ -26,7 +26,7 @@ class Mirror:
         elif kind == "hidden":
             self.hidden = set(content["namespaces"])
         elif kind == "frames":
-            self.frames.restore(content["tree"])
+            self._take_frames(content)
         elif kind == "restart" and content["how"] == "reset":
             self.markers.clear()
         else:
@@ -41,6 +41,17 @@ class Mirror:
             del self.markers[key]
             self.version += 1
         return [self.markers[key] for key in sorted(self.markers) if key[0] not in self.hidden]
+
+    def _take_frames(self, content: dict[str, Any]) -> None:
+        """The whole tree, or one frame that was set."""
+        if "tree" in content:
+            self.frames.restore(content["tree"])
+            return
+        pose = Transform(content["position"], content["quaternion"])
+        if content["moving"]:
+            self.frames.set_dynamic(content["name"], content["parent"], content["time"], pose)
+        else:
+            self.frames.set_static(content["name"], content["parent"], pose)
 
     def _take_markers(self, content: dict[str, Any]) -> None:
         if "namespace" in content:

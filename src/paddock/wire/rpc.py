@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.wire.error import WireError
-from paddock.wire.strict_json import dumps, loads
+from paddock.wire.strict_json import dumps, loads, loads_around_numbers
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -72,12 +72,24 @@ def parse(line: bytes) -> Message | list[Message | RpcError]:
     try:
         value = loads(line)
     except WireError as error:
-        raise RpcError(error.reason, str(error), PARSE_ERROR) from error
+        raise RpcError(error.reason, str(error), PARSE_ERROR, _readable_id(line, error)) from error
     if not isinstance(value, list):
         return _message(value)
     if not 1 <= len(value) <= MAX_BATCH:
         raise RpcError("count", f"a batch has 1 to {MAX_BATCH} messages, not {len(value)}", INVALID_REQUEST)
     return [_message_or_error(item) for item in value]
+
+
+def _readable_id(line: bytes, error: WireError) -> Id:
+    """The id of a message that is refused for a number in it, so that its sender learns which one; else None."""
+    if error.reason != "value":
+        return None
+    try:
+        value = loads_around_numbers(line)
+    except (WireError, ValueError):
+        return None
+    id = value.get("id") if isinstance(value, dict) else None
+    return id if _is_id(id) else None
 
 
 def _message_or_error(value: Any) -> Message | RpcError:

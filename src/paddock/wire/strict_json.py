@@ -42,6 +42,13 @@ def loads(text: bytes) -> Any:
     return value
 
 
+def loads_around_numbers(text: bytes) -> Any:
+    """The same with None for each number that `loads` refuses: to tell what the text, already refused, was about."""
+    value = _LENIENT.decode(text.decode())
+    _check_surrogates(value)
+    return value
+
+
 def dumps(value: Any) -> bytes:
     """A value as compact JSON without line breaks; NumPy arrays and numbers are taken as lists and numbers."""
     try:
@@ -90,6 +97,17 @@ def _real(digits: str) -> float:
     return value
 
 
+def _whole_or_none(digits: str) -> int | None:
+    try:
+        return _whole(digits)
+    except WireError:
+        return None
+
+
+def _none(digits: str) -> None:
+    return None
+
+
 def _refused(word: str) -> NoReturn:
     raise WireError("value", f"{word} is not JSON")
 
@@ -103,4 +121,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_whole, parse_float=_real, parse_constant=_refused)
+_LENIENT = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_whole_or_none, parse_float=_none, parse_constant=_none
+)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)

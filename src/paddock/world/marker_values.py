@@ -43,6 +43,11 @@ MAX_NAME = 255
 """Bytes of UTF-8 in the name of a namespace or frame."""
 MAX_LABEL = 1_024
 """Bytes of UTF-8."""
+FARTHEST = 1e7
+"""m: largest coordinate, so that float32 and products of it stay finite."""
+LARGEST_SCALE = 1e6
+LONGEST_TTL = 1e9
+"""s"""
 
 
 def checked_values(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,13 +95,15 @@ def number(what: str, value: Any) -> float:
     return float(value)
 
 
-def vector(what: str, value: ArrayLike, size: int) -> tuple[float, ...]:
-    """Finite numbers, so many of them."""
+def vector(what: str, value: ArrayLike, size: int, most: float = FARTHEST) -> tuple[float, ...]:
+    """Numbers, so many of them, none larger than `most` either way."""
     array = _array(what, value, np.float64)
     if array.shape != (size,):
         raise InvalidValueError(f"{what} has shape {array.shape}, expected ({size},)")
     if not np.isfinite(array).all():
         raise InvalidValueError(f"{what} has a component that is not finite: {array.tolist()}")
+    if np.abs(array).max() > most:
+        raise InvalidValueError(f"{what} has a component beyond -{most:g} to {most:g}: {array.tolist()}")
     return tuple(array.tolist())
 
 
@@ -117,6 +124,8 @@ def vertices(points: ArrayLike) -> Vertices:
         raise InvalidValueError(f"a marker has at most {MAX_VERTICES} points, not {len(array)}; use several markers")
     if not (finite := np.isfinite(array).all(axis=1)).all():
         raise InvalidValueError(f"points[{int(finite.argmin())}] is not finite (as float32)")
+    if not (near := (np.abs(array) <= FARTHEST).all(axis=1)).all():
+        raise InvalidValueError(f"points[{int(near.argmin())}] has a coordinate beyond -{FARTHEST:g} to {FARTHEST:g}")
     own = np.zeros((len(array), 3), np.float32)
     own[:, : array.shape[1]] = array
     own.flags.writeable = False
@@ -136,7 +145,7 @@ def _array(what: str, value: ArrayLike, dtype: type[np.floating[Any]]) -> NDArra
 
 def _scale(kind: str, value: Any) -> tuple[float, ...]:
     meanings = SCALES[kind]
-    scale = vector(f"scale ({', '.join(meanings)})", value, 3)
+    scale = vector(f"scale ({', '.join(meanings)})", value, 3, LARGEST_SCALE)
     for meaning, size in zip(meanings, scale, strict=False):
         if size <= 0.0:
             raise InvalidValueError(f"the {meaning} of a marker of kind {kind} is more than 0, not {size:g}")
@@ -164,6 +173,10 @@ def _label(kind: str, label: Any) -> str:
 
 
 def _ttl(ttl: Any) -> float | None:
-    if ttl is not None and not (seconds := number("ttl", ttl)) > 0.0:
+    if ttl is None:
+        return None
+    if not (seconds := number("ttl", ttl)) > 0.0:
         raise InvalidValueError(f"ttl is a time > 0 in s, or None to stay until it is removed, not {seconds:g}")
-    return None if ttl is None else seconds
+    if seconds > LONGEST_TTL:
+        raise InvalidValueError(f"ttl is at most {LONGEST_TTL:g} s, or None to stay until removed, not {seconds:g}")
+    return seconds

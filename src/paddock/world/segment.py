@@ -33,7 +33,7 @@ class Segment(SharedMemory):
     def create(cls, path: str, nbytes: int) -> Self:
         """A new zeroed one, its pages reserved now: writing to memory that is not there would kill the process."""
         try:
-            segment = cls(path, create=True, size=nbytes)
+            segment = _create_untracked(cls, path, nbytes)
             try:
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(segment._fd, 0, nbytes)  # type: ignore[attr-defined]
@@ -61,8 +61,6 @@ class Segment(SharedMemory):
         """Remove one that a dead process left behind, if there is one."""
         segment = cls.attach(path)
         if segment is not None:
-            if sys.version_info < (3, 13):  # unlink() takes back a registration, so there must be one
-                resource_tracker.register(f"/{path}", "shared_memory")
             segment.remove()
 
     @property
@@ -78,8 +76,13 @@ class Segment(SharedMemory):
 
     def remove(self) -> None:
         """Take the name away and let go; whoever is attached keeps the memory until they let go too."""
-        with suppress(FileNotFoundError):
+        if sys.version_info < (3, 13):  # unlink() takes back a registration, so there must be one
+            resource_tracker.register(f"/{self.name.lstrip('/')}", "shared_memory")
+        try:
             self.unlink()
+        except FileNotFoundError:
+            if sys.version_info < (3, 13):
+                resource_tracker.unregister(f"/{self.name.lstrip('/')}", "shared_memory")
         self.close()
 
     def close(self) -> None:
@@ -100,6 +103,7 @@ class Control(Segment):
     @classmethod
     def claim(cls, name: str) -> Self:
         """A new one, owned by this process; a dead owner's is replaced, a living one's respected."""
+        cls.sweep()
         for _ in range(100):
             try:
                 control = cls.create(_path(name), cls.HEAD)
@@ -130,6 +134,20 @@ class Control(Segment):
     def owner_lives(self) -> bool:
         """Whether the process that claimed it still runs."""
         return _birth(int(self.words[self.PID])) == int(self.words[self.BIRTH])
+
+    @classmethod
+    def sweep(cls) -> None:
+        """Remove the rings of this kind whose owners died without a chance to do so themselves."""
+        for name in _present():
+            control = cls.attach(f"paddock.{name}")
+            if control is None:
+                continue
+            words = control.words
+            if words[cls.FIRST] == cls.MAGIC and words[cls.FORMAT] == cls.VERSION and not control.owner_lives():
+                generation = int(words[cls.GENERATION])
+                for path in (_path(name), data_path(name, generation), data_path(name, generation + 1)):
+                    cls.discard(path)
+            control.close()
 
     @classmethod
     def _evict(cls, name: str) -> None:
@@ -177,6 +195,18 @@ def _birth(pid: int) -> int:
 
 _registering = Lock()
 _S = TypeVar("_S", bound=Segment)
+
+
+def _create_untracked(kind: type[_S], path: str, nbytes: int) -> _S:
+    """A new segment that outlives this process should it be killed: `Control.sweep` removes what the dead leave.
+
+    The helper process that would otherwise remove it does so by its name, which may be another process's by then.
+    """
+    if sys.version_info >= (3, 13):
+        return kind(path, create=True, size=nbytes, track=False)
+    segment = kind(path, create=True, size=nbytes)
+    resource_tracker.unregister(f"/{path}", "shared_memory")
+    return segment
 
 
 def _attach_untracked(kind: type[_S], path: str) -> _S:

@@ -149,6 +149,15 @@ class Served:
 
     def count(self, name: str, **labels: str) -> float:
         """One of the hub's counters, as the metrics endpoint shows it."""
+        found = [s.value for s in self.samples(f"paddock_hub_{name}_total") if s.labels == labels]
+        return found[0] if found else 0.0
+
+    def skipped(self) -> dict[str, float]:
+        """Groups that each client connected now was too slow for."""
+        return {sample.labels["client"]: sample.value for sample in self.samples("paddock_subscriber_skipped_total")}
+
+    def samples(self, name: str) -> list[Any]:
+        """What the metrics endpoint shows under a name."""
         import urllib.request
 
         from prometheus_client.parser import text_string_to_metric_families
@@ -156,9 +165,7 @@ class Served:
         url = f"http://127.0.0.1:{self.host.addresses['metrics']['port']}/metrics"
         with urllib.request.urlopen(url, timeout=PATIENCE) as page:
             families = text_string_to_metric_families(page.read().decode())
-        samples = [sample for family in families for sample in family.samples]
-        found = [s.value for s in samples if s.name == f"paddock_hub_{name}_total" and s.labels == labels]
-        return found[0] if found else 0.0
+        return [sample for family in families for sample in family.samples if sample.name == name]
 
 
 @pytest.fixture(scope="module")

@@ -62,6 +62,7 @@ def test_bad_parameters_name_the_field(served: Any, method: str, params: dict[st
         ("set_pace", {"pace": 1000}, "pace must be 0"),
         ("arm_drone", {"vehicle_id": 7, "armed": True}, "'armed'"),
         ("unsubscribe", {}, "nothing is subscribed"),
+        ("seek", {"position": 1.0}, "seek"),
     ],
 )
 def test_what_the_simulation_refuses(served: Any, method: str, params: dict[str, Any], message: str) -> None:

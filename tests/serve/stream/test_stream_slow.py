@@ -23,7 +23,14 @@ def served(serve: Callable[..., Any]) -> Any:
     return serve(SCENARIO, running=True)
 
 
-def test_a_slow_reader_skips_ticks_but_never_sees_half_of_one(served: Any) -> None:
+def client_name(peer: Any) -> str:
+    host, port = peer.socket.getsockname()
+    return f"stream client {host}:{port}"
+
+
+def test_a_slow_reader_skips_ticks_but_never_sees_half_of_one(
+    served: Any, eventually: Callable[[Callable[[], bool]], bool]
+) -> None:
     slow, quick = served.connect(receive_buffer=4096), served.connect()
     for peer in (slow, quick):
         peer.call("subscribe", kinds=["positions", "telemetry"])
@@ -40,6 +47,10 @@ def test_a_slow_reader_skips_ticks_but_never_sees_half_of_one(served: Any) -> No
     steps = np.diff(seen)
     assert (steps > 0).all() and steps.max() > 20  # it was asleep for about 90 ticks
     assert served.count("stream_skipped", endpoint="stream") >= 20
+    assert served.skipped()[client_name(slow)] >= 20
+    names = client_name(slow), client_name(quick)
+    slow.close()
+    assert eventually(lambda: names[0] not in served.skipped() and names[1] in served.skipped())
 
 
 def test_answers_arrive_while_much_is_streamed(served: Any) -> None:

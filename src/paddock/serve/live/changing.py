@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
 
 from paddock.engine.actions import Control
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError
 from paddock.serve.live.group import Group
+from paddock.serve.live.trust import refuse_foreign
 from paddock.serve.operations import operation
 
 
@@ -36,6 +38,7 @@ class Changing(Group):
         for name, values in inputs.items():
             if np.ndim(values) and np.shape(values) != numbers.shape:
                 raise InvalidValueError(f"input {name!r} needs one value for each of {len(numbers)} vehicles")
+        self.sim.mailbox.refuse_if_full()
         with self.sim.applier.rebuilding:
             parts = [part for _, _, part in self.sim.world.ids.split(numbers)]
         controls = [self._control(numbers, inputs, part, timeout) for part in parts]
@@ -52,24 +55,20 @@ class Changing(Group):
 
     @operation
     def spawn(self, client: str, entry: dict[str, Any]) -> Future[Any]:
-        """More vehicles; returns their name."""
+        """More vehicles, of models that are installed or in use; returns their name."""
+        refuse_foreign(self.sim, entry)
         return self.stage.errand(lambda: self.sim.spawn(**entry))
 
     @operation
     def spawn_all(self, client: str, entries: list[dict[str, Any]]) -> Future[Any]:
         """Several entries, all or none; returns their names."""
+        for entry in entries:
+            refuse_foreign(self.sim, entry)
         return self.stage.errand(lambda: self._spawn_all(entries))
 
     def _spawn_all(self, entries: list[dict[str, Any]]) -> list[str]:
-        names: list[str] = []
-        try:
-            for entry in entries:
-                names.append(self.sim.spawn(**entry))
-        except PaddockError:
-            for name in names:
-                self.sim.remove(name)
-            raise
-        return names
+        self.sim.roster.check(entries)
+        return [self.sim.spawn(**entry) for entry in entries]
 
     @operation
     def remove(self, client: str, target: str | int) -> Future[Any]:
@@ -93,8 +92,8 @@ class Changing(Group):
         client: str,
         name: str,
         parent: str = "world",
-        position: Any = (0.0, 0.0, 0.0),
-        quaternion: Any = (0.0, 0.0, 0.0, 1.0),
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        quaternion: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
         moving: bool = False,
     ) -> Future[Any]:
         """Place a named frame."""

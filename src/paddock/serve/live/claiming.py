@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-from paddock.engine.barrier import ControlRequest
+from paddock.engine.barrier import ControlRequest, ControlSource
 from paddock.errors import PaddockError
 from paddock.serve.live.group import Group
 from paddock.serve.operations import operation
+
+LOG = logging.getLogger(__name__)
 
 
 class Claiming(Group):
@@ -17,10 +21,9 @@ class Claiming(Group):
     @operation
     def claim(self, client: str, vehicles: list[str]) -> dict[str, Any]:
         """Be asked for these vehicles' commands at the barrier, instead of those claimed before."""
-        self._let_go(client)
+        claim = self.sim.claim(*vehicles, source=client, instead_of=self.stage.claims.get(client))
         self.stage.teller.forget(client)
-        claim = self.sim.claim(*vehicles, source=client)
-        claim.on_request = lambda request: self._ask(client, request)
+        claim.on_request = lambda request: self._ask(client, claim, request)
         self.stage.claims[client] = claim
         sync = self.sim.barrier.sync
         return {"every": sync.every, "timeout": sync.timeout, "on_timeout": sync.on_timeout}
@@ -52,8 +55,20 @@ class Claiming(Group):
             claim.release()
         return claim is not None
 
-    def _ask(self, client: str, request: ControlRequest) -> None:
-        """Runs in the thread that ticks, which then waits for the reply."""
+    def _ask(self, client: str, claim: ControlSource, request: ControlRequest) -> None:
+        """Runs in the thread that ticks, which then waits for the reply; who cannot be asked loses its claim."""
+        try:
+            self._send(client, request)
+        except Exception as error:  # the tick is everybody's
+            claim.release()
+            if self.stage.claims.get(client) is claim:
+                del self.stage.claims[client]
+            LOG.exception("%s cannot be asked for commands and has lost its claim", client)
+            told = f"the simulation could not ask for commands at tick {request.tick}: the claim has ended"
+            with suppress(Exception):  # telling is what may have failed
+                self.stage.push("refused", {"client": client, "kind": type(error).__name__, "message": told})
+
+    def _send(self, client: str, request: ControlRequest) -> None:
         left = request.deadline - monotonic()
         message = self.stage.teller.control_request(client, request.snapshot, left, request.vehicles)
         self.stage.push("control_request", {"client": client, "tick": request.tick, "message": message})

@@ -133,8 +133,10 @@ class LiveSource:
         self.stage.push("event", asdict(event))
 
     def _on_action(self, posted: Posted) -> None:
-        if isinstance(posted.action, SetFrame):
-            self.stage.push("frames", {"tree": self.sim.world.transforms.save()})
+        frame = posted.action
+        if isinstance(frame, SetFrame):
+            pose = {"position": list(frame.position), "quaternion": list(frame.quaternion), "time": self.sim.time}
+            self.stage.push("frames", {"name": frame.name, "parent": frame.parent, "moving": frame.moving, **pose})
 
     def _on_restart(self, how: str) -> None:
         self.stage.push("restart", {"how": how, "run": self.sim.world.run, "tick": self.sim.tick})

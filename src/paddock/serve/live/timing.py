@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from math import isfinite
 from typing import Any
 
+from paddock.engine.simulation import LAST_TIME
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.live.group import Group
 from paddock.serve.operations import operation
@@ -72,7 +72,7 @@ class Timing(Group):
     @operation
     def run(self, client: str, until: float | None = None, pace: float | None = None) -> Any | Future[Any]:
         """Let time pass: up to a simulation time, then hold; without one, from now on. Returns the tick reached."""
-        if until is not None and (not isinstance(until, int | float) or not isfinite(until)):
+        if until is not None and not (isinstance(until, int | float) and abs(until) <= LAST_TIME):
             raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
         self.stage.owner.take(client, "run")
         if pace is not None:

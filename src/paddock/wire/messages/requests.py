@@ -111,10 +111,22 @@ def encode_request(request: Request) -> bytes:
 
 
 def decode_request(data: Buffer) -> Request:
-    """A request; numbers that it sets are finite, arrays as long as they say."""
+    """A request; numbers that it sets are finite, arrays as long as they say. A WireError has the id that was read."""
     message = parsed(pb.Request, data)
-    body = _READERS[body_of(message, "body")](message)
+    try:
+        body = _READERS[body_of(message, "body")](message)
+    except WireError as error:
+        error.id = message.id
+        raise
     return Request(message.id, body, message.token)
+
+
+def request_id(data: Buffer) -> int:
+    """The id of a request, whatever else is in it; 0 if it has none that can be read."""
+    try:
+        return parsed(pb.Request, data).id
+    except WireError:
+        return 0
 
 
 # to messages ---------------------------------------------------------------------------------------------------------

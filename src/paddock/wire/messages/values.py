@@ -26,6 +26,8 @@ UNSENDABLE = (TypeError, ValueError, KeyError, AttributeError, OverflowError, Re
 ODD_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 LARGEST_ID = 2**31 - 1
 _UNSENDABLE = (WireError, TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
+LARGEST_ARRAY = 2**31
+"""Numbers in an array at most, were its empty axes 1 long: more than a message can hold."""
 EXACT = 2.0**53
 """Whole numbers up to this size are exact as float64."""
 
@@ -103,7 +105,8 @@ def from_values(message: pb.Values, what: str) -> Floats:
     """The array; its shape has to fit its bytes."""
     data = message.f64_le
     shape = tuple(message.shape) or (len(data) // 8,)
-    if len(data) % 8 or len(shape) > 8 or math.prod(shape) != len(data) // 8:
+    fits = len(shape) <= 8 and math.prod(max(1, axis) for axis in shape) <= LARGEST_ARRAY
+    if len(data) % 8 or not fits or math.prod(shape) != len(data) // 8:
         raise WireError("length", f"{what}: {len(data)} bytes are no float64 array of shape {shape[:8]}")
     return np.frombuffer(data, "<f8").reshape(shape)
 

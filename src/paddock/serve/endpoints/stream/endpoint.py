@@ -121,6 +121,11 @@ class StreamEndpoint:
         """Connections, for the metrics."""
         return len(self.clients)
 
+    @property
+    def skipped_now(self) -> dict[str, int]:
+        """Groups that each client was too slow for, for the metrics."""
+        return {client.name: client.connection.skipped for client in self.clients}
+
     # for clients and renderers ---------------------------------------------------------------------------------------
 
     def newest(self) -> Snapshot:

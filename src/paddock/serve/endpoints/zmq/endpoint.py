@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import traceback
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,20 @@ from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.hub import OperationError
 from paddock.serve.hub import Reply as Outcome
+from paddock.serve.limited_log import LimitedLog
 from paddock.serve.states import state_of
 from paddock.wire.error import WireError
 from paddock.wire.messages.replies import Body, Done, Error, Reply, Welcome, encode_id, encode_reply
-from paddock.wire.messages.requests import PROTOCOL, Call, Goodbye, Heartbeat, Hello, Request, decode_request
+from paddock.wire.messages.requests import (
+    PROTOCOL,
+    Call,
+    Goodbye,
+    Heartbeat,
+    Hello,
+    Request,
+    decode_request,
+    request_id,
+)
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -30,6 +41,7 @@ MESSAGE_MOST = 64 << 20
 """Bytes of a message at most: a saved state may be large."""
 OPEN_MOST = 1024
 """Requests of a client that may wait for their answers."""
+LOG = LimitedLog(__name__)
 LOOK = 0.25
 """s between looks at who has fallen silent."""
 
@@ -89,8 +101,17 @@ class ZmqEndpoint:
     # requests --------------------------------------------------------------------------------------------------------
 
     def _take(self, frames: list[bytes]) -> None:
-        """One message from anybody."""
+        """One message from anybody; whatever goes wrong with it stays here."""
         peer = self.peers.at(frames[0])
+        try:
+            self._hear_from(peer, frames)
+        except Exception as error:
+            self._count("endpoint_errors")
+            LOG.warn(type(error).__name__, f"a request failed in the zmq endpoint: {traceback.format_exc()}")
+            self._say(peer, request_id(frames[-1]), Error("PaddockError", "the server failed at this request"))
+
+    def _hear_from(self, peer: Peer, frames: list[bytes]) -> None:
+        """One message, unless its sender has sent too many."""
         if peer.ignored_until > peer.heard:
             self._count("ignored")
             return
@@ -103,7 +124,7 @@ class ZmqEndpoint:
                 raise WireError("count", f"a message has one frame, not {len(frames) - 1}")
             request = decode_request(frames[1])
         except WireError as error:
-            self._strike(peer, 0, "malformed", str(error))
+            self._strike(peer, error.id, "malformed", str(error))
             return
         self._serve(peer, request)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from paddock.errors import InvalidValueError
+from paddock.errors import InvalidValueError, unknown_name
 from paddock.serve.hub import Reply
 from paddock.wire.messages.controls import Command, Control
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, Marker, MarkerCommand, PutMarkers, ShowMarkers
@@ -26,6 +26,11 @@ from paddock.wire.messages.requests import (
 )
 
 NameOf = Callable[[int], str]
+CALLS = frozenset(
+    {"snapshot", "state_hash", "save", "restore", "spawn", "remove", "set_frame", "sensors", "inspect", "transform"}
+    | {"events", "clock", "hold", "let_go", "seek"}
+)
+"""What may be called by name; whatever else there is has a message of its own, or is the server's own business."""
 MARKER_FIELDS = tuple(Marker.__dataclass_fields__)
 
 
@@ -47,11 +52,17 @@ def operation_of(body: RequestBody, name_of: NameOf) -> Operation:
             return _step(body, name_of)
         case Command():
             return _command(body)
-        case Call(method, arguments, blob):
-            return Operation(method, {**arguments, "state": blob} if blob else dict(arguments), _result)
+        case Call():
+            return _call(body)
         case PutMarkers() | DeleteMarkers() | ClearMarkers() | ShowMarkers():
             return _markers(body)
     return _admin(body)
+
+
+def _call(call: Call) -> Operation:
+    if call.method not in CALLS:
+        raise unknown_name("operation", call.method, CALLS)
+    return Operation(call.method, {**call.arguments, **({"state": call.blob} if call.blob else {})}, _result)
 
 
 def _step(step: Step, name_of: NameOf) -> Operation:
@@ -64,12 +75,14 @@ def _step(step: Step, name_of: NameOf) -> Operation:
 
 
 def _command(command: Command) -> Operation:
-    inputs = dict(command.inputs)
+    inputs = _plain(command.inputs)
     if isinstance(command.target, str | int):
         told = {"target": command.target, "at_tick": command.at_tick}
         return Operation("command", {**told, "inputs": inputs, "timeout": command.timeout}, _done)
     if command.at_tick is not None:
         raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
+    if not len(command.target):
+        raise InvalidValueError("a command needs at least one vehicle: the list of ids is empty")
     return Operation("command_many", {"ids": command.target, "inputs": inputs, "timeout": command.timeout}, _done)
 
 
@@ -106,9 +119,20 @@ def _admin(body: RequestBody) -> Operation:
 
 
 def _named(control: Control, name_of: NameOf) -> dict[str, Any]:
-    return {
-        target if isinstance(target, str) else name_of(target): inputs for target, inputs in control.commands.items()
-    }
+    return _plain(
+        {
+            target if isinstance(target, str) else name_of(target): _plain(inputs)
+            for target, inputs in control.commands.items()
+        }
+    )
+
+
+def _plain(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """A client's own names as keys; on the way to the simulation, $ begins what stands for arrays and bytes."""
+    for name in tree:
+        if name.startswith("$"):
+            raise InvalidValueError(f"names of vehicles and inputs do not begin with $: {name[:40]!r}")
+    return dict(tree)
 
 
 def _done(reply: Reply) -> ReplyBody:

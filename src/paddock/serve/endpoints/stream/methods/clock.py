@@ -37,6 +37,12 @@ async def reset(client: Client, seed: int | None) -> dict[str, Any]:
     return await client.done("reset", seed=seed)
 
 
+@method(number("position", "s from the beginning of the recording"))
+async def seek(client: Client, position: float) -> dict[str, Any]:
+    """Jump within a recording that is played, and tell where to; the frames follow. A live simulation cannot."""
+    return {"position": (await client.request("seek", position=position)).result}
+
+
 @method(number("pace", "simulated s per s of wall time; 0: as fast as possible", low=0.0))
 async def set_pace(client: Client, pace: float) -> dict[str, Any]:
     """Let time pass faster or slower."""

@@ -1,0 +1,134 @@
+"""What clients must not be able to do to a simulation."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.errors import PaddockError
+from paddock.serve.host import Host
+
+CAR = {"name": "red", "id": 1, "model": "car.kinematic"}
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    scenario = {"clock": {"rate": 1000}, "vehicles": [CAR]}
+    with paddock.load(scenario) as sim, paddock.share(sim, lambda line: None, metrics={"port": 0}) as host:
+        yield host
+
+
+def ask(host: Host, operation: str, **arguments: Any) -> Any:
+    result = host.source.operate(operation, "eve", arguments)
+    return result.result(10) if isinstance(result, Future) else result
+
+
+@pytest.mark.parametrize("timeout", [1e300, 1e17, 1e7, 0, -1, float("nan")])
+def test_a_timeout_that_no_run_reaches_is_refused_before_it_counts(host: Host, timeout: float) -> None:
+    with pytest.raises(PaddockError, match="timeout of a command"):
+        ask(host, "command", target="red", inputs={"steer": 0.1}, timeout=timeout)
+    with pytest.raises(PaddockError, match="timeout of a command"):
+        ask(host, "command_many", ids=np.array([1]), inputs={"steer": 0.1}, timeout=timeout)
+    assert ask(host, "step", ticks=5) == 5
+
+
+def test_a_client_cannot_have_modules_imported(host: Host) -> None:
+    for entry in (
+        {"model": "this"},
+        {"model": "os.path"},
+        {"model": "rover", "behaviour": "antigravity"},
+        {"model": "rover", "driver": {"idlelib.idle": {}}},
+        {"model": "rover", "sensors": ["this"]},
+    ):
+        with pytest.raises(PaddockError, match="unknown"):
+            ask(host, "spawn", entry=entry)
+        with pytest.raises(PaddockError, match="unknown"):
+            ask(host, "spawn_all", entries=[{"model": "rover"}, entry])
+    assert "this" not in sys.modules and "antigravity" not in sys.modules
+    assert ask(host, "spawn", entry={"model": "rover", "behaviour": {"hold": {}}, "name": "hal"}) == "hal"
+
+
+def test_several_vehicles_come_all_or_none(host: Host) -> None:
+    before = ask(host, "state_hash")
+    wrong = (
+        [{"model": "rover"}, {"model": "rover", "preset": "nope"}],
+        [{"model": "rover", "name": "a"}, {"model": "rover", "name": "a"}],
+        [{"model": "rover", "id": 5}, {"model": "rover", "id": 5}],
+        [{"model": "rover"}, {"model": "rover", "id": 1}],
+        [{"model": "rover"}, {"model": "rover", "pose": [0]}],
+    )
+    for entries in wrong:
+        with pytest.raises(PaddockError):
+            ask(host, "spawn_all", entries=entries)
+    assert ask(host, "state_hash") == before
+    right = [{"model": "rover", "name": name} for name in "ab"]
+    assert ask(host, "spawn_all", entries=right) == ["a", "b"]
+
+
+def test_a_claim_that_is_refused_leaves_the_earlier_one(host: Host) -> None:
+    ask(host, "spawn", entry={"model": "rover", "name": "blue"})
+    ask(host, "claim", vehicles=["red"])
+    with pytest.raises(PaddockError, match="unknown vehicle 'green'"):
+        ask(host, "claim", vehicles=["green"])
+    with pytest.raises(PaddockError, match="'eve' has already claimed red"):
+        host.source.operate("claim", "bob", {"vehicles": ["red"]})
+    ask(host, "claim", vehicles=["blue", "red"])  # instead of the earlier one
+    host.source.gone("eve")
+    host.source.operate("claim", "bob", {"vehicles": ["red"]})
+
+
+def test_commands_for_a_far_future_do_not_fill_the_memory(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paddock.engine.mailbox.MOST_WAITING", 50)
+    for k in range(50):
+        ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=10**9 + k)
+    with pytest.raises(PaddockError, match="50 actions wait for their ticks already"):
+        ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=10**9)
+    monkeypatch.undo()
+    with pytest.raises(PaddockError, match="at_tick"):
+        ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=2**63)
+
+
+def test_a_hub_that_cannot_come_back_says_why() -> None:
+    told: list[str] = []
+    with paddock.load({"vehicles": [CAR]}) as sim, paddock.share(sim, told.append, metrics={"port": 0}) as host:
+        port = host.addresses["metrics"]["port"]
+        os.kill(host.hub_pid, signal.SIGKILL)
+        with socket.socket() as thief:
+            thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline:
+                try:
+                    thief.bind(("127.0.0.1", port))
+                    thief.listen()
+                    break
+                except OSError:
+                    time.sleep(0.01)
+            while not any("in use" in line for line in told) and time.monotonic() < deadline:
+                time.sleep(0.05)
+        assert any(f"could not start: metrics cannot listen on 127.0.0.1:{port}" in line for line in told)
+
+
+@pytest.mark.skipif(not Path("/dev/shm").exists(), reason="where shared memory cannot be listed")
+def test_what_a_killed_process_leaves_in_shared_memory_is_swept_away() -> None:
+    code = "import sys; from paddock.world.ring import *; r = RingWriter(); print(r.name, flush=True); sys.stdin.read()"
+    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdin is not None
+    path = Path("/dev/shm") / f"paddock.{child.stdout.readline().strip()}"
+    assert path.exists()
+    child.kill()
+    child.communicate()
+    assert path.exists()  # nobody but us removes it: its name could be another's by now
+    with paddock.load({"vehicles": [CAR]}) as sim, paddock.share(sim, metrics={"port": 0}):
+        assert not path.exists()
