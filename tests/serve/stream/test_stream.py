@@ -164,13 +164,15 @@ def test_a_marker_on_a_vehicle_is_drawn_where_the_vehicle_is(served: Any) -> Non
     drawer.call("delete_markers", namespace="on")
 
 
-def test_a_marker_too_large_for_the_wire_is_left_out(served: Any) -> None:
+def test_a_marker_too_large_for_the_wire_is_refused_with_all_that_came_with_it(served: Any) -> None:
     peer, drawer = served.connect(), served.connect()
     peer.call("subscribe", kinds=["markers"], frame="unreal")
     huge = {"namespace": "huge", "id": 1, "kind": "circle", "scale": [1e38, 1, 1]}  # in cm beyond float32
-    drawer.call("put_markers", markers=[huge, {**huge, "id": 2, "scale": [2, 1, 1]}])
+    code, message = drawer.refused("put_markers", markers=[{**huge, "id": 2, "scale": [2, 1, 1]}, huge])
+    assert code == -32000 and "scale" in message
+    drawer.call("put_markers", markers=[{**huge, "id": 3, "scale": [2, 1, 1]}])
     (record,) = decode_markers(peer.frame(0x12))
-    assert (record.id, record.scale[0]) == (2, 200.0)
+    assert (record.id, record.scale[0]) == (3, 200.0)
     drawer.call("delete_markers", namespace="huge")
 
 
