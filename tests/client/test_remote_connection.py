@@ -95,6 +95,8 @@ def test_leaving_gives_everything_back_at_once(serve: Any) -> None:
     with paddock.connect(served.url, name="second") as second:
         second.step(3)
         second.claim("red")
+        assert second.tick == 3 and second.metadata["owner"].startswith("second")
+    assert served.host.source.stage.claims == {} and served.host.source.stage.owner.client is None
 
 
 def test_a_restarted_server_is_met_again(serve: Any) -> None:

@@ -31,13 +31,13 @@ from paddock.engine.stages.latch import LatchStage
 from paddock.engine.stages.move import MoveStage
 from paddock.engine.stages.publish import PublishStage, Watcher
 from paddock.engine.stages.sense import SenseStage
-from paddock.engine.state import hashed_state, load_state, saved_state
+from paddock.engine.state import clear_state, hashed_state, load_state, saved_state
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.scenario import Scenario, Sync
 from paddock.world.archive import digest, pack
 from paddock.world.markers import Marker
 from paddock.world.snapshot import Snapshot
-from paddock.world.transforms import Transform, TransformTree
+from paddock.world.transforms import Transform
 from paddock.world.world import World
 
 LAST_TIME = 1e12
@@ -308,19 +308,9 @@ class Simulation:
         if seed is not None:
             seed = _whole("a seed is a whole number in 0 to 2**64 - 1", seed, 0, 2**64 - 1)
         with self.driver.driving("reset()"), self.applier.rebuilding:
-            self.world.fleets = {}
-            self.roster.programs.clear()
-            self.world.clock.tick, self.world.next_id, self.world.used_ids = 0, 1, []
             if seed is not None:
                 self.scenario = self.roster.scenario = self.scenario.model_copy(update={"seed": seed})
-            self.world.seed = self.scenario.seed
-            self.behave.lost = set()
-            self.world.run += 1
-            self.world.roster += 1
-            self.world.environment[:] = environment_values(self.scenario)
-            self.world.transforms = TransformTree()
-            for part in (self.mailbox, self.events, self.log):
-                part.clear()
+            clear_state(self)
             self._populate()
             self._tell_restarted("reset")
 

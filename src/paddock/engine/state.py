@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from paddock.engine.build import environment_values
 from paddock.engine.latch import next_timeout
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, unpack
+from paddock.world.transforms import TransformTree
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
@@ -60,6 +62,22 @@ def settled_state(simulation: Simulation) -> dict[str, Any]:
     tree = hashed_state(simulation)
     del tree["mailbox"]
     return tree
+
+
+def clear_state(simulation: Simulation) -> None:
+    """Nothing and nobody, at tick 0 of a new run of the scenario."""
+    world, scenario = simulation.world, simulation.scenario
+    world.fleets = {}
+    simulation.roster.programs.clear()
+    world.clock.tick, world.next_id, world.used_ids = 0, 1, []
+    world.seed = scenario.seed
+    simulation.behave.lost = set()
+    world.run += 1
+    world.roster += 1
+    world.environment[:] = environment_values(scenario)
+    world.transforms = TransformTree()
+    for part in (simulation.mailbox, simulation.events, simulation.log):
+        part.clear()
 
 
 def load_state(simulation: Simulation, blob: bytes) -> None:
