@@ -148,10 +148,6 @@ class Run:
         last = len(self) if end is None else int(np.searchsorted(times, end + 1e-9, "right"))
         return (self.sample(k) for k in range(first, last))
 
-    def section_of(self, k: int) -> int:
-        """The number of the section that a sample belongs to."""
-        return next(section.number for section in self.sections if k in section.samples)
-
     def fleet(self, name: str, columns: Sequence[str] | None = None) -> FleetHistory:
         """A fleet's columns over the whole run as arrays (samples, n); a subset of them takes less memory."""
         from paddock.record.history import fleet_history

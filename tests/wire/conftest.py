@@ -1,0 +1,35 @@
+"""What the fuzz tests of several wires share."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+
+ROUNDS = 5
+KEPT = 20_000
+"""Bytes that may come and go by chance."""
+
+
+@pytest.fixture
+def keeps_no_memory() -> Callable[[Callable[[], object]], bool]:
+    """Whether doing something again and again leaves nothing behind."""
+
+    def check(work: Callable[[], object]) -> bool:
+        work()
+        gc.collect()
+        tracemalloc.start()
+        try:
+            work()
+            gc.collect()
+            before = tracemalloc.get_traced_memory()[0]
+            for _ in range(ROUNDS):
+                work()
+            gc.collect()
+            return tracemalloc.get_traced_memory()[0] - before < KEPT
+        finally:
+            tracemalloc.stop()
+
+    return check
