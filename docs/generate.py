@@ -18,21 +18,23 @@ from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
 from paddock.scenario.schema import scenario_schema
 from paddock.sensing.registry import find_sensor, sensor_names
-from paddock.serve.endpoints.stream.methods import METHODS
-from paddock.serve.endpoints.stream.parameters import Parameter
 from paddock.serve.endpoints.vds1.mapping import AXLES, PLAIN, WHEELS, sources
+from paddock.serve.subscribers.methods import METHODS
+from paddock.serve.subscribers.parameters import Parameter
 from paddock.vehicles.model import VehicleModel
 from paddock.vehicles.registry import find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record, byte_table
 from paddock.wire.params import REQUIRED
 from paddock.wire.shm import CONTROL, DATA, SLOT
+from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
 from paddock.wire.stream.commands import COMMANDS
 from paddock.wire.stream.debug import LINES, SPHERES
 from paddock.wire.stream.events import EVENT
 from paddock.wire.stream.fpv import FPV_STATE
 from paddock.wire.stream.frames import FRAME_HEADER
 from paddock.wire.stream.markers import MARKER
+from paddock.wire.stream.poses import POSES
 from paddock.wire.stream.positions import POSITIONS
 from paddock.wire.stream.telemetry import TELEMETRY
 from paddock.wire.stream.tick import TICK
@@ -301,11 +303,13 @@ def byte_section(title: str, record: Record) -> str:
 def stream_tables() -> str:
     """The frames of the stream."""
     frames = {0x01: POSITIONS, 0x02: TELEMETRY, 0x03: LINES, 0x04: SPHERES, 0x10: TICK}
-    frames |= {0x11: FPV_STATE, 0x12: MARKER, 0x13: EVENT, 0x20: COMMANDS}
+    frames |= {0x11: FPV_STATE, 0x12: MARKER, 0x13: EVENT, 0x14: POSES, 0x15: COLUMNS, 0x20: COMMANDS}
     parts = [byte_section("Header of every frame", FRAME_HEADER)]
     for code, record in frames.items():
-        one = "" if record in (TICK, COMMANDS) else ", each record"
+        one = "" if record in (TICK, COLUMNS, COMMANDS) else ", each record"
         parts.append(byte_section(f"0x{code:02x} {record.name}{one}", record))
+        if record is COLUMNS:
+            parts.append(byte_section(f"0x{code:02x} {record.name}, each block", COLUMNS_BLOCK))
     return "\n".join(parts)
 
 

@@ -40,10 +40,10 @@ CASES = {
     "input": (["run", "--model", "point", "--command", "v=1"],
               "--command v: unknown input of point 'v'; did you mean 'vz'?"),
     "rate": (["run", "--model", "point", "--rate", "0"], "--rate: must be >= 0.001, not 0.0"),
-    "token alone": (["demo", "--token", "open sesame"], "--token goes with --serve: nothing is served"),
-    "lock alone": (["demo", "--lock"], "--lock goes with --serve: nothing is served"),
-    "insecure alone": (["demo", "--insecure"], "--insecure goes with --serve: nothing is served"),
-    "bind alone": (["demo", "--bind", "0.0.0.0"], "--bind goes with --serve: nothing is served"),
+    "token alone": (["demo", "--no-web", "--token", "open sesame"], "--token goes with --serve: nothing is served"),
+    "lock alone": (["demo", "--no-web", "--lock"], "--lock goes with --serve: nothing is served"),
+    "insecure alone": (["demo", "--no-web", "--insecure"], "--insecure goes with --serve: nothing is served"),
+    "bind alone": (["demo", "--no-web", "--bind", "0.0.0.0"], "--bind goes with --serve: nothing is served"),
     "short token": (["demo", "--serve", "stream", "--token", "short"],
                     "--token: a token has at least 8 characters, not 5"),
     "twice": (["demo", "--serve", "zmq", "--serve", "zmq=7"], "--serve zmq is given twice; an endpoint is served once"),
@@ -71,9 +71,10 @@ def test_a_token_from_the_environment(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setenv("PADDOCK_TOKEN", "from outside")
     assert ServeOptions().over(None) is None
     served = ServeOptions(serve=("stream", "shm=7"), bind="0.0.0.0").over(None)
-    assert served is not None and served.token == "from outside" and served.shm is not None and served.shm.name == "7"
-    flagged = ServeOptions(serve=("stream",), token="open sesame").over(served)
-    assert flagged is not None and flagged.token == "open sesame"
+    assert served is not None and served.options.token == "from outside"
+    assert served.options.shm is not None and served.options.shm.name == "7"
+    flagged = ServeOptions(serve=("stream",), token="open sesame").over(served.options)
+    assert flagged is not None and flagged.options.token == "open sesame"
     monkeypatch.setenv("PADDOCK_TOKEN", "short")
     assert exit_code(["demo", "--serve", "stream"]) == 2
     message = "PADDOCK_TOKEN: a token has at least 8 characters, not 5"

@@ -73,7 +73,7 @@ def test_lines_where_there_is_no_terminal(small: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_still_tells(small: Path, number: int, code: int) -> None:
-    command = [sys.executable, "-m", "paddock", "run", str(small)]
+    command = [sys.executable, "-m", "paddock", "run", str(small), "--no-web"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline().startswith("small: 6 vehicles")
@@ -86,7 +86,7 @@ def test_an_interrupted_run_still_tells(small: Path, number: int, code: int) -> 
 
 
 def test_a_reader_that_has_gone(small: Path) -> None:
-    command = [sys.executable, "-m", "paddock", "run", str(small)]
+    command = [sys.executable, "-m", "paddock", "run", str(small), "--no-web"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.readline()

@@ -31,12 +31,17 @@ def story(sim: Any) -> dict[str, Any]:
     told["ran"] = (sim.tick, sim.time, sim.state_hash())
     name = sim.spawn(name="blue", model="car.kinematic", pose=[5, 5, 1.0], speed=3)
     sim.set_frame("lidar", "red", (1.2, 0.0, 0.4))
+    sim.order([3, "scouts[0]"], {"waypoints": {"path": np.array([[30.0, 0.0, 20.0], [30.0, 9.0, 25.0]])}})
+    sim.order("scouts[3]", "hold")
+    sim.order("scouts[3]", None)
     sim.step(7)
     told["snapshot"] = sim.snapshot()
     told["transform"] = sim.transform("world", "lidar")
     told["sensors"] = sim.sensors("red")
     told["fleet_sensors"] = sim.sensors("scouts")
     told["inspect"] = sim.inspect("blue")
+    told["orders"] = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.orders()]
+    told["routes"] = [(*route[:1], route.ids.tolist(), *route[2:4], route.points.tolist()) for route in sim.routes()]
     told["spawned"] = (name, sim.state_hash())
     told["events"] = [(event.number, event.tick, event.kind, event.subject) for event in sim.events.since(0)]
     sim.remove("blue")
@@ -120,6 +125,9 @@ def test_errors_are_those_of_a_local_simulation(serve: Any) -> None:
             lambda: sim.transform("world", "nowhere"),
             lambda: sim.mark(paddock.Marker.circle("goal", 1, frame="nowhere")),
             lambda: sim.remove("nobody"),
+            lambda: sim.order("red", "flok"),
+            lambda: sim.order([], "hold"),
+            lambda: sim.order("red", {"goto": {"x": 1}}),
             lambda: sim.unmark(id=3),
         ]
         errors = []

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import paddock
@@ -26,6 +27,9 @@ def about(sim: Simulation) -> None:
     sim.spawn(name="late", model="point", pose=[1, 2, 3, 0])
     sim.set_frame("gate", "red", [1.0, 0.0, 0.5])
     sim.command("late", vx=1.0, at_tick=104)
+    sim.order(["scouts[1]", "dot"], {"waypoints": {"path": [[20, 0, 5], [20, 20, 8]]}})
+    sim.order("scouts[2]", {"follow": {"target": "red"}}, at_tick=80)
+    sim.order(np.array([1]), "external", at_tick=81)
     sim.command("scouts[0]", vx=1.0, at_tick=120)
     sim.step(45)
     sim.remove("scouts[0]")
@@ -57,7 +61,7 @@ def test_sections(record: Callable[..., Path]) -> None:
         assert run.sections[0].samples.start == 0
         kinds = [[posted.action.__class__.__name__ for posted in run.actions(k)] for k in range(3)]
         refused = [event.kind for event in run.events(1)]
-    assert kinds[0][:4] == ["Control", "Control", "Spawn", "SetFrame"] and kinds[2] == ["Spawn"]
+    assert kinds[0][:5] == ["Control", "Control", "Spawn", "SetFrame", "Order"] and kinds[2] == ["Spawn"]
     assert "refused" in refused
     result = verify(path)
     assert result.same and result.sections == 3

@@ -23,7 +23,7 @@ def test_no_unknown_keys_and_everything_described() -> None:
     choices = {"BehaviourChoice", "SensorChoice"}
     assert set(PARTS) == choices | {
         "Circle", "Clock", "Dial", "Every", "Grid", "Line", "Metrics", "Random", "Record", "Serve", "Shm", "Spawn",
-        "Stream", "Sync", "Vds1", "VehicleEntry", "World", "Zmq",
+        "Stream", "Sync", "Vds1", "VehicleEntry", "Web", "World", "Zmq",
     }  # fmt: skip
     for name, part in [("Scenario", SCHEMA), *PARTS.items()]:
         assert part["description"], name

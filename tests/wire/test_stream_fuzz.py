@@ -15,11 +15,13 @@ import pytest
 
 from paddock.wire import rpc
 from paddock.wire.error import WireError
+from paddock.wire.stream.columns import Block, decode_columns, encode_columns
 from paddock.wire.stream.commands import decode_commands, encode_commands
 from paddock.wire.stream.debug import decode_lines, decode_spheres, encode_lines, encode_spheres
 from paddock.wire.stream.events import EventRecord, decode_events, encode_events
 from paddock.wire.stream.fpv import decode_fpv, encode_fpv
 from paddock.wire.stream.markers import MarkerKind, MarkerRecord, decode_markers, encode_markers
+from paddock.wire.stream.poses import decode_poses, encode_poses
 from paddock.wire.stream.positions import Poses, decode_positions, encode_positions
 from paddock.wire.stream.split import Splitter
 from paddock.wire.stream.telemetry import decode_telemetry, encode_telemetry
@@ -121,10 +123,13 @@ def _targets() -> dict[str, Target]:
     markers = [[marker], [marker, MarkerRecord("", 0, MarkerKind.CAR, expires=math.inf)], []]
     events = [[EventRecord(1, 2, "spawned", "red", "at the start")], [EventRecord(k, k, "a", "ü") for k in range(4)]]
     commands = [([1, 2, 3], ["steer", "throttle"], three[:, :2]), ([9], ["vx"], [[1.0]]), ([], ["é"], np.zeros((0, 1)))]
+    columns = [[Block(0, three), Block(1, np.empty((2, 0)))], [], [Block(0, three[:1])]]
     ticks = [_payload(encode_tick(Tick(k, 0.5, 1.7e9, 1, 5))) for k in (0, 2**40)]
     frames = [bytes(fpv), bytes(encode_events(events[1])), b'{"a":1}\n' + bytes(encode_positions([poses])) + b"[1]\n"]
     return {
         "positions": Target(decode_positions, [_payload(encode_positions([poses]))]),
+        "poses": Target(decode_poses, [_payload(encode_poses([poses]))]),
+        "columns": Target(decode_columns, [_payload(encode_columns(3, blocks)) for blocks in columns]),
         "telemetry": Target(decode_telemetry, [_payload(encode_telemetry([1, 2, 3], 1, 1, 0.5, 3))]),
         "lines": Target(decode_lines, [_payload(encode_lines(three, three, (1, 2, 3, 4), 0.1))]),
         "spheres": Target(decode_spheres, [_payload(encode_spheres(three, 2.0, (1, 2, 3, 4)))]),
@@ -171,7 +176,7 @@ def test_only_wire_errors_come_out(name: str) -> None:
 
 
 def test_more_than_a_million_inputs_in_all() -> None:
-    assert len(TARGETS) * INPUTS == 1_650_000
+    assert len(TARGETS) * INPUTS == 1_950_000
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -39,6 +39,13 @@ class Urge(NamedTuple):
     z: Annotated[float, Column("m/s", "up")] = 0.0
 
 
+class Route(NamedTuple):
+    """A line that vehicles are to follow, or the one point they are to reach."""
+
+    points: Floats  # (k, 3) m
+    closed: bool  # the last joins the first
+
+
 @dataclass(frozen=True)
 class Rule:
     """A behaviour. `desire(me, memory, options, urge, target, path, dt) -> (Desire, memory)`.
@@ -56,11 +63,18 @@ class Rule:
     neighbours: NeighbourSpec | None = None
     prepare_path: Callable[[Floats, Any], Floats] | None = None  # (points (k, 3), options) -> (k, 4)
     slots: Callable[[int, Any], Floats] | None = None  # (vehicles, options) -> memory table (columns, n)
+    route: Callable[[Any, Floats], Route | None] | None = None  # (options, path (k, 4)) -> where it leads, for people
     name: str = ""
 
     def named(self, name: str) -> Rule:
         """The rule under the name that users write."""
         return replace(self, name=name)
+
+    def planned(self, options: Any, path: Floats) -> Route | None:
+        """Where it leads: what its `route` says, otherwise the points of its path; None if that is nowhere fixed."""
+        if self.route is not None:
+            return self.route(options, path)
+        return Route(path[:, :3], False) if self.needs_path else None
 
     def spec(self, model: VehicleModel, varying: tuple[str, ...] = ()) -> KernelSpec:
         """The kernel in which a whole fleet of one model follows this rule."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.style import Style
 from rich.text import Text
 
 from paddock.cli.braille import Braille, colour
@@ -52,16 +53,23 @@ def status(sim: Simulation, tally: Tally, meter: Meter, width: int) -> Text:
     return fitted(line, width)
 
 
-def footer(sim: Simulation, keys: bool, width: int) -> Text:
-    """What can be pressed."""
+def footer(sim: Simulation, keys: bool, width: int, link: str = "") -> Text:
+    """What can be pressed, and where the page is."""
     if not keys:
-        return fitted(Text(" Ctrl-C quits", style=FAINT), width)
+        return with_link(Text(" Ctrl-C quits", style=FAINT), link, width)
     line = Text(" ")
     go = "resume" if sim.paused else "pause"
     for key, what in (("space", go), ("+ -", "pace"), ("s", "step"), ("r", "reset"), ("q", "quit")):
         idle = key == "s" and not sim.paused
         line.append(key, style=FRAME if idle else STRONG).append(f" {what}   ", style=FRAME if idle else FAINT)
-    return fitted(line, width)
+    return with_link(line, link, width)
+
+
+def with_link(line: Text, link: str, width: int) -> Text:
+    """A line with a link at its right end, which is never cut: it is there to be copied."""
+    if not link:
+        return fitted(line, width)
+    return fitted(line, max(width - len(link) - 2, 0)).append(f" {link} ", style=Style(color="#58c4ff", link=link))
 
 
 def fleet_lines(snapshot: Snapshot, width: int, rows: int) -> list[Text]:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from paddock.cli.braille import Braille
 from paddock.cli.keyboard import Keyboard
-from paddock.cli.panels import BAR, FAINT, FRAME, STRONG, TITLE, beside, fitted, fleet_lines, framed
+from paddock.cli.panels import BAR, FAINT, FRAME, STRONG, TITLE, beside, fitted, fleet_lines, framed, with_link
 
 if TYPE_CHECKING:
     from paddock.engine.events import Event
@@ -52,11 +52,11 @@ def play_lines(
     player.run(until, heartbeat=beat, stay=stay)
 
 
-def play_live(player: Player, until: float | None, interrupted: Callable[[], bool]) -> None:
+def play_live(player: Player, until: float | None, interrupted: Callable[[], bool], link: str = "") -> None:
     """Play in the terminal until `q` or a signal; at the end it stays, so that one can jump back."""
     console = Console()
     with Keyboard() as keys, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
-        view = PlaybackView(player, console, keys.active)
+        view = PlaybackView(player, console, keys.active, link)
 
         def beat() -> None:
             view.obey(keys.pressed())
@@ -75,8 +75,9 @@ def can_show() -> bool:
 class PlaybackView:
     """Draws the recording and obeys the keys."""
 
-    def __init__(self, player: Player, console: Console, keys: bool) -> None:
-        self.player, self.console, self.keys = player, console, keys
+    def __init__(self, player: Player, console: Console, keys: bool, link: str = "") -> None:
+        """`link` leads to the page."""
+        self.player, self.console, self.keys, self.link = player, console, keys, link
         self.map = Braille()
 
     def obey(self, keys: str) -> None:
@@ -149,9 +150,9 @@ class PlaybackView:
 
     def _footer(self, width: int) -> Text:
         if not self.keys:
-            return fitted(Text(" Ctrl-C quits", style=FAINT), width)
+            return with_link(Text(" Ctrl-C quits", style=FAINT), self.link, width)
         line = Text(" ")
         go = "resume" if self.player.paused else "pause"
         for key, what in (("space", go), ("+ -", "pace"), ("← →", f"{JUMP:g} s"), ("0", "start"), ("q", "quit")):
             line.append(key, style=STRONG).append(f" {what}   ", style=FAINT)
-        return fitted(line, width)
+        return with_link(line, self.link, width)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from paddock.cli.hosting import Served, serving
 from paddock.cli.notices import Notices
 from paddock.cli.options import Flag
+from paddock.cli.page import print_link
 from paddock.cli.progress import bar
-from paddock.cli.serving import ServeOptions, serving
+from paddock.cli.serving import ServeOptions
 from paddock.errors import InvalidValueError, PaddockError
 
 if TYPE_CHECKING:
     from paddock.record.player import Player
-    from paddock.scenario import Serve
 
 
 def replay(
@@ -64,7 +66,8 @@ def replay(
     for name, value in (("--from", from_), ("--seconds", 0.0 if seconds is None else seconds)):
         if not (isfinite(value) and value >= 0):
             raise InvalidValueError(f"{name} must be a number of seconds >= 0, not {value:g}")
-    return _play(file, pace, from_, seconds, headless or json_, json_, (serve or ServeOptions()).over(None))
+    quiet = headless or json_
+    return _play(file, pace, from_, seconds, quiet, json_, (serve or ServeOptions()).over(None, page=not quiet))
 
 
 def _play(
@@ -74,27 +77,53 @@ def _play(
     seconds: float | None,
     headless: bool,
     as_json: bool,
-    served: Serve | None,
+    served: Served | None,
 ) -> int:
-    from paddock.cli.playback import can_show, play_lines, play_live
     from paddock.cli.session import signals
     from paddock.record.player import Player
-    from paddock.serve.replaying import ReplaySource
 
     with Player(file, pace) as player, signals(player.stop) as caught:
         if not player.recording.complete:
             print(f"paddock: {file} has no end: the run was cut off", file=sys.stderr)
         player.seek(start)
         until = None if seconds is None else start + seconds
-        notices, live = Notices(), not headless and can_show()
-        with serving(ReplaySource(player, served.lock), served, notices) if served else nullcontext():
-            if not live:
-                play_lines(player, until, lambda: bool(caught), quiet=as_json, stay=served is not None)
-            else:
-                with notices.holding(live):
-                    play_live(player, until, lambda: bool(caught))
+        _show(player, until, headless, as_json, served, lambda: bool(caught))
         print(json.dumps(_summary(player), indent=2) if as_json else _line(player))
     return 128 + caught[0] if caught else 0
+
+
+def _show(
+    player: Player,
+    until: float | None,
+    headless: bool,
+    quiet: bool,
+    served: Served | None,
+    interrupted: Callable[[], bool],
+) -> None:
+    """Play to the terminal and to whoever is served; who asked for endpoints wants them to stay at the end."""
+    from paddock.cli.playback import can_show, play_lines, play_live
+
+    notices, live = Notices(), not headless and can_show()
+    with _serving(player, served, notices) as ready:
+        there = ready()
+        if not live:
+            play_lines(player, until, interrupted, quiet=quiet, stay=served is not None and served.asked)
+            return
+        with notices.holding(live):
+            play_live(player, until, interrupted, "" if there is None else there.link)
+
+
+@contextmanager
+def _serving(player: Player, served: Served | None, notices: Notices) -> Iterator[Callable[[], Served | None]]:
+    if served is None:
+        yield lambda: None
+        return
+    from paddock.serve.replaying import ReplaySource
+
+    if served.link:
+        print_link(served.link)
+    with serving(ReplaySource(player, served.options.lock), served, notices) as ready:
+        yield ready
 
 
 def _summary(player: Player) -> dict[str, Any]:

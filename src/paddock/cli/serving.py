@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from paddock.cli.hosting import PAGE, Served
 from paddock.cli.options import Flag
+from paddock.cli.page import free_port
 from paddock.errors import PaddockError, unknown_name
 
 if TYPE_CHECKING:
-    from paddock.cli.notices import Notices
     from paddock.scenario import Serve
-    from paddock.serve.source import Source
 
 TOKEN = "PADDOCK_TOKEN"
 """Environment variable that stands for --token: other users cannot read it in the list of processes."""
@@ -31,7 +28,13 @@ class ServeOptions:
     """Who may watch and drive from outside."""
 
     serve: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
-    "Serve an endpoint: stream, vds1, zmq, shm or metrics, with a port if you like (zmq=5556); may be repeated."
+    "Serve an endpoint: web, stream, vds1, zmq, shm or metrics, with a port if you like (zmq=5556); may be repeated."
+
+    no_web: Flag = False
+    "Serve no page; otherwise there is one unless nothing is shown."
+
+    open: Flag = False
+    "Open the page in a browser."
 
     bind: str | None = None
     "Address to listen on; beyond this machine it takes --token or --insecure."
@@ -45,24 +48,43 @@ class ServeOptions:
     lock: Flag = False
     "Keep clients from stepping, pausing and resetting."
 
-    def over(self, own: Serve | None) -> Serve | None:
-        """What is served: the scenario's own endpoints, with those of the command line over them."""
-        from paddock.serve.share import serve_options
+    def over(self, own: Serve | None, page: bool = False) -> Served | None:
+        """What is served: the scenario's own endpoints, with those of the command line over them; the `page` too."""
+        fields = self._fields(own)
+        asked = any(fields.get(name) for name in _known())
+        if PAGE in _endpoints(self.serve) and self.no_web:
+            raise PaddockError(f"--serve {PAGE} and --no-web contradict each other")
+        if self.no_web:
+            fields.pop(PAGE, None)
+        elif page and not fields.get(PAGE):
+            fields[PAGE] = True
+        movable = fields.get(PAGE) is True and not (own is not None and PAGE in own.endpoints)
+        if not any(fields.get(name) for name in _known()):
+            self._refuse_alone()
+            return None
+        if movable:
+            fields[PAGE] = free_port(fields.get("bind", "127.0.0.1")) or True
+        if self.open and not fields.get(PAGE):
+            raise PaddockError("--open opens the page, which is not served here")
+        return Served(self._checked(fields), asked, movable, self.open)
 
+    def _fields(self, own: Serve | None) -> dict[str, Any]:
         fields: dict[str, Any] = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
         if own is not None:
             fields |= {name: fields.get(name) or True for name in own.endpoints}
         fields |= _endpoints(self.serve)
-        if not self.serve and (own is None or not own.endpoints):
-            self._refuse_alone()
-            return None
         if token := os.environ.get(TOKEN):
             fields["token"] = token
-        fields |= self._given()
+        return fields | self._given()
+
+    def _checked(self, fields: dict[str, Any]) -> Serve:
+        from paddock.serve.share import serve_options
+
         try:
             return serve_options(fields)
         except PaddockError as error:
-            raise PaddockError(_as_flags(str(error), TOKEN if token and self.token is None else "--token")) from None
+            token = TOKEN if os.environ.get(TOKEN) and self.token is None else "--token"
+            raise PaddockError(_as_flags(str(error), token)) from None
 
     def _given(self) -> dict[str, Any]:
         """What was said other than endpoints."""
@@ -70,8 +92,14 @@ class ServeOptions:
         return {name: value for name, value in said.items() if value is not None}
 
     def _refuse_alone(self) -> None:
-        for name in self._given():
+        for name in [*self._given(), *(["open"] if self.open else [])]:
             raise PaddockError(f"--{name} goes with --serve: nothing is served")
+
+
+def _known() -> tuple[str, ...]:
+    from paddock.scenario.serve import ENDPOINTS
+
+    return ENDPOINTS
 
 
 def _endpoints(texts: tuple[str, ...]) -> dict[str, Any]:
@@ -85,11 +113,9 @@ def _endpoints(texts: tuple[str, ...]) -> dict[str, Any]:
 
 def _endpoint(text: str) -> tuple[str, Any]:
     """`zmq=5556` -> its name and port."""
-    from paddock.scenario.serve import ENDPOINTS
-
     name, equals, value = text.partition("=")
-    if name not in ENDPOINTS:
-        raise unknown_name("endpoint", name, ENDPOINTS, "--serve")
+    if name not in _known():
+        raise unknown_name("endpoint", name, _known(), "--serve")
     if equals and not value:
         raise PaddockError(f"--serve takes an endpoint, with a port if you like: --serve {name}=5556, not {text!r}")
     if not equals or name == "shm":
@@ -104,22 +130,3 @@ def _as_flags(message: str, token: str) -> str:
     for written, flag in (("serve.bind", "--bind"), ("serve.token", token), ("insecure: true", "--insecure")):
         message = message.replace(written, flag)
     return message.replace("serve.", "--serve ")
-
-
-@contextmanager
-def serving(source: Source, options: Serve | None, notices: Notices) -> Iterator[None]:
-    """Serve a source while the block runs, and say where."""
-    if options is None:
-        yield
-        return
-    from paddock.serve.host import Host
-
-    with Host(source, options, notices.tell) as host:
-        for name, address in host.addresses.items():
-            print(f"serving {name} {_told(options.bind, address)}", file=sys.stderr, flush=True)
-        yield
-
-
-def _told(bind: str, address: dict[str, Any]) -> str:
-    ports = " and ".join(f"{bind}:{value}" for key, value in address.items() if isinstance(value, int))
-    return f"on {ports}" if ports else f"as {address.get('name', '')}"

@@ -6,21 +6,24 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from paddock.cli.hosting import Served, serving
 from paddock.cli.notices import Notices
 from paddock.cli.options import RunOptions
-from paddock.cli.serving import ServeOptions, serving
+from paddock.cli.page import print_link
+from paddock.cli.serving import ServeOptions
 from paddock.cli.summary import Tally, summary_lines
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.record.recorder import Recorder
-    from paddock.scenario import Scenario, Serve
+    from paddock.scenario import Scenario
 
 WARM_UP = 0.25
 """s of simulated time in which stages run for the first time and their kernels are loaded or compiled."""
@@ -29,40 +32,102 @@ LINE_EVERY = 1.0
 
 
 def conduct(scenario: Scenario, options: RunOptions, serve: ServeOptions | None = None) -> int:
-    """Run a scenario as the options say, tell what it amounted to, and return the exit code."""
+    """Run a scenario as the options say, tell what it amounted to, and return the exit code.
+
+    A client may have another scenario loaded: it is run in the same way, at the same addresses.
+    """
     options.check()
     if options.seed is not None:
         scenario = scenario.model_copy(update={"seed": options.seed})
-    served = (serve or ServeOptions()).over(scenario.serve)
-    notices = Notices()
-    with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
-        sim, tally, recorder = _started(scenario, options, served is not None, notices)
-    with sim, signals(sim.stop) as caught, recorder or nullcontext(), _serving(sim, served, notices):
-        run, live = _runner(options)
+    served = (serve or ServeOptions()).over(scenario.serve, page=not options.quiet)
+    runs = Runs(options, served, Notices())
+    before = None
+    while True:
+        try:
+            code = runs.run(scenario)
+        except PaddockError as error:
+            if before is None:
+                raise
+            runs.notices.tell(f"{scenario.name} cannot be run: {error}; back to {before.name}")
+            scenario, before = before, None
+            continue
+        if code or runs.wanted is None:
+            return code
+        before, scenario = scenario, runs.next()
+
+
+class Runs:
+    """One run after the other; what a client loads is the next one."""
+
+    def __init__(self, options: RunOptions, served: Served | None, notices: Notices) -> None:
+        self.options, self.served, self.notices = options, served, notices
+        self.wanted: Scenario | None = None  # by a client
+
+    def run(self, scenario: Scenario) -> int:
+        """Run a scenario to its end, or until a client wants another one; the exit code."""
+        self.wanted = None
+        with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
+            sim, tally, recorder = _built(scenario, self.options, self.served is not None, self.notices)
+        if self.served is not None and self.served.link and not self.served.addresses:
+            print_link(self.served.link)  # before kernels are compiled, but not where the scenario is wrong
+        with sim, recorder or nullcontext(), self._serving(sim) as ready:
+            with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
+                _warm_up(sim, tally, self.options.seconds)
+                self.served = ready()
+            with signals(sim.stop) as caught:
+                self._go(sim, tally, caught)
+                numbers = tally.summary()
+        self._tell(numbers, recorder)
+        return 128 + caught[0] if caught else 0
+
+    def _go(self, sim: Simulation, tally: Tally, caught: Sequence[int]) -> None:
+        run, live = _runner(self.options)
+        link = self.served.link if self.served is not None else ""
         tally.begin()
-        with notices.holding(live):
-            run(sim, tally, options.seconds, lambda: bool(caught))
-        numbers = tally.summary()
-    recorded = [] if recorder is None else [recorder.close()]
-    for report in recorded:
-        numbers["recording"] = report.to_dict()
-    lines = [*summary_lines(numbers), *(f"  {report.line()}" for report in recorded)]
-    print(json.dumps(numbers, indent=2) if options.json else "\n".join(lines))
-    return 128 + caught[0] if caught else 0
+        with self.notices.holding(live):
+            run(sim, tally, self.options.seconds, lambda: bool(caught) or self.wanted is not None, link)
+
+    def next(self) -> Scenario:
+        """What a client wants to be run; where to serve and to record is not a client's to say."""
+        assert self.wanted is not None
+        left_out = [name for name in ("serve", "record") if getattr(self.wanted, name) is not None]
+        if left_out:
+            self.notices.tell(f"{self.wanted.name} was loaded without its section {' and '.join(left_out)}")
+        if self.options.record is not None:
+            self.notices.tell(f"{self.options.record} holds the first run only; {self.wanted.name} is not recorded")
+        self.options = replace(self.options, record=None, record_rate=None)
+        return self.wanted.model_copy(update={"serve": None, "record": None})
+
+    @contextmanager
+    def _serving(self, sim: Simulation) -> Iterator[Callable[[], Served | None]]:
+        if self.served is None:
+            yield lambda: None
+            return
+        from paddock.serve.live import LiveSource
+
+        source = LiveSource(sim, self.served.options.lock, self._want)
+        with serving(source, self.served, self.notices) as ready:
+            yield ready
+
+    def _want(self, scenario: Scenario) -> None:
+        """Called in another thread; the run notices at its next heartbeat, when the client has had its answer."""
+        self.wanted = scenario
+
+    def _tell(self, numbers: dict[str, Any], recorder: Recorder | None) -> None:
+        recorded = [] if recorder is None else [recorder.close()]
+        for report in recorded:
+            numbers["recording"] = report.to_dict()
+        if self.options.json:
+            if self.wanted is None:  # one object, that of the last run
+                print(json.dumps(numbers, indent=2))
+            return
+        print("\n".join([*summary_lines(numbers), *(f"  {report.line()}" for report in recorded)]), flush=True)
 
 
-def _serving(sim: Simulation, options: Serve | None, notices: Notices) -> AbstractContextManager[None]:
-    if options is None:
-        return nullcontext()
-    from paddock.serve.live import LiveSource
-
-    return serving(LiveSource(sim, options.lock), options, notices)
-
-
-def _started(
+def _built(
     scenario: Scenario, options: RunOptions, served: bool, notices: Notices
 ) -> tuple[Simulation, Tally, Recorder | None]:
-    """The simulation when it has got going: after its first tick, and all stages have run."""
+    """The simulation before its first tick."""
     from paddock.compute.threads import limit_threads
     from paddock.engine.simulation import Simulation
 
@@ -71,15 +136,17 @@ def _started(
     sim.log.most_bytes = 0  # nobody can ask for it afterwards; a recorder hears of every action by itself
     if options.pace is not None or (options.quiet and not served):
         sim.pace = options.pace or 0.0
-    tally, recorder = Tally(sim), _recorder(sim, options, notices)
-    clock = sim.world.clock
+    return sim, Tally(sim), _recorder(sim, options, notices)
+
+
+def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
+    """Get it going: the first tick, and on until all stages have run."""
     # of a short run only a tenth is left out, so that there is something to measure
-    end = clock.ticks(WARM_UP if options.seconds is None else min(WARM_UP, 0.1 * options.seconds))
+    end = sim.world.clock.ticks(WARM_UP if seconds is None else min(WARM_UP, 0.1 * seconds))
     if end > 0:
         sim.step(1)
         tally.first_tick()
         sim.step(end - 1)
-    return sim, tally, recorder
 
 
 def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorder | None:
@@ -96,8 +163,8 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorde
     return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", tell=notices.tell)
 
 
-Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool]], None]
-"""(simulation, tally, simulated time to stop at, whether somebody interrupts) -> None."""
+Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], str], None]
+"""(simulation, tally, simulated time to stop at, whether somebody interrupts, link to the page) -> None."""
 
 
 def _runner(options: RunOptions) -> tuple[Runner, bool]:
@@ -113,7 +180,9 @@ def _runner(options: RunOptions) -> tuple[Runner, bool]:
     return run_live, True
 
 
-def _run_silently(sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool]) -> None:
+def _run_silently(
+    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], link: str
+) -> None:
     """Nothing on stdout; a progress bar on stderr if somebody sits there."""
     from rich.console import Console
     from rich.progress import Progress
@@ -129,7 +198,9 @@ def _run_silently(sim: Simulation, tally: Tally, until: float | None, interrupte
         sim.run(until, heartbeat=beat)
 
 
-def _run_with_lines(sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool]) -> None:
+def _run_with_lines(
+    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], link: str
+) -> None:
     """A line now and then, for logs and pipes."""
     due = [time.perf_counter()]
     vehicles = sum(fleet.n for fleet in sim.world.fleets.values())

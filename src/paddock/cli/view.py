@@ -31,11 +31,11 @@ NARROW = 64
 HEAD, FOOT = 2, 1
 
 
-def run_live(sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool]) -> None:
+def run_live(sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], link: str) -> None:
     """Run in the terminal until the end, `q` or a signal."""
     console = Console()
     with Keyboard() as keys, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
-        view = View(sim, tally, console, keys)
+        view = View(sim, tally, console, keys, link)
 
         def beat() -> None:
             view.obey(keys.pressed())
@@ -53,8 +53,9 @@ def run_live(sim: Simulation, tally: Tally, until: float | None, interrupted: Ca
 class View:
     """Draws the simulation and obeys the keys."""
 
-    def __init__(self, sim: Simulation, tally: Tally, console: Console, keys: Keyboard) -> None:
-        self.sim, self.tally, self.console, self.keys = sim, tally, console, keys
+    def __init__(self, sim: Simulation, tally: Tally, console: Console, keys: Keyboard, link: str = "") -> None:
+        """`link` leads to the page."""
+        self.sim, self.tally, self.console, self.keys, self.link = sim, tally, console, keys, link
         self.meter = Meter(sim)
         self.map = Braille()
         self.wish = ""
@@ -130,7 +131,7 @@ class View:
         column = [*self._fleets, Text(""), *stages, Text(""), *events]
         body = column if width < NARROW else beside(self._picture, column, width - side)
         lines = [header(self.sim, width), status(self.sim, self.tally, self.meter, width), *body[:rows]]
-        lines += [Text("")] * (height - FOOT - len(lines)) + [footer(self.sim, self.keys.active, width)]
+        lines += [Text("")] * (height - FOOT - len(lines)) + [footer(self.sim, self.keys.active, width, self.link)]
         cost = time.perf_counter() - started
         self._next_draw = started + 2.0 * cost / SHARE if cost > 0.1 * SHARE else 0.0  # rich takes as long again
         return Text("\n", no_wrap=True, overflow="crop", end="").join(lines[:height])

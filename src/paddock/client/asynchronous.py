@@ -119,6 +119,13 @@ class AsyncRemoteSimulation:
         """Take a vehicle or a fleet out of the world."""
         await self._ask(verbs.do("remove", target=target))
 
+    async def order(self, target: Any, behaviour: Any) -> None:
+        """Tell vehicles (a name, an id, or a list of them) to do something else than their entry says.
+
+        A behaviour as in a scenario; "external": take commands from now on; None: back to what the entry says.
+        """
+        await self._ask(verbs.order(target, behaviour))
+
     async def set_frame(
         self,
         name: str,
@@ -138,6 +145,14 @@ class AsyncRemoteSimulation:
         self.controls.handlers.append((vehicles, handler))
 
     # looking ---------------------------------------------------------------------------------------------------------
+
+    async def orders(self) -> list[verbs.Order]:
+        """The orders that are being followed: ids of the vehicles, the behaviour's name, its options."""
+        return await self._ask(verbs.orders())
+
+    async def routes(self) -> list[verbs.Route]:
+        """Where vehicles are to go: the paths and points of what they follow."""
+        return await self._ask(verbs.routes())
 
     async def snapshot(self) -> Snapshot:
         """The world now."""

@@ -154,6 +154,13 @@ class RemoteSimulation:
         """Take a vehicle or a fleet out of the world, at once."""
         self._ask(verbs.do("remove", target=target))
 
+    def order(self, target: Any, behaviour: Any) -> None:
+        """Tell vehicles (a name, an id, or a list of them) to do something else than their entry says.
+
+        A behaviour as in a scenario; "external": take commands from now on; None: back to what the entry says.
+        """
+        self._ask(verbs.order(target, behaviour))
+
     def set_frame(
         self,
         name: str,
@@ -188,6 +195,14 @@ class RemoteSimulation:
         return decorate
 
     # looking ---------------------------------------------------------------------------------------------------------
+
+    def orders(self) -> list[verbs.Order]:
+        """The orders that are being followed: ids of the vehicles, the behaviour's name, its options."""
+        return self._ask(verbs.orders())
+
+    def routes(self) -> list[verbs.Route]:
+        """Where vehicles are to go: the paths and points of what they follow."""
+        return self._ask(verbs.routes())
 
     def snapshot(self) -> Snapshot:
         """The world now: immutable, yours to keep, and bit for bit what a local simulation would give."""

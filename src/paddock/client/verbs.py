@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paddock.client.sendable import checked_inputs, checked_pace, is_finite, numbers, some_ids, whole
 from paddock.errors import InvalidValueError, PaddockError
@@ -39,6 +40,24 @@ class Verb(NamedTuple, Generic[T]):
     body: Body
     read: Callable[[Reply], T]
     patient: bool = False  # takes as long as it takes, while the server lives
+
+
+class Order(NamedTuple):
+    """An order that is being followed."""
+
+    ids: NDArray[np.int64]
+    behaviour: str
+    options: dict[str, Any]
+
+
+class Route(NamedTuple):
+    """A line that some vehicles follow, or a point where they go."""
+
+    fleet: str
+    ids: NDArray[np.int64]
+    behaviour: str
+    closed: bool  # the last point joins the first
+    points: NDArray[np.float64]  # (k, 3) m
 
 
 def nothing(reply: Reply) -> None:
@@ -139,6 +158,22 @@ def command(target: Any, at_tick: int | None, inputs: Mapping[str, Any]) -> Verb
 def spawn(fields: Mapping[str, Any]) -> Verb[str]:
     """More vehicles; returns their name."""
     return Verb(Call("spawn", {"entry": fields}), value, patient=True)
+
+
+def order(target: Any, behaviour: Any) -> Verb[None]:
+    """Tell vehicles what to do."""
+    whom = target if isinstance(target, str | int | np.integer) else list(target)
+    return Verb(Call("order", {"target": whom, "behaviour": behaviour}), nothing, patient=True)
+
+
+def orders() -> Verb[list[Order]]:
+    """What vehicles were told."""
+    return Verb(Call("orders", {}), lambda reply: [Order(**given) for given in value(reply)])
+
+
+def routes() -> Verb[list[Route]]:
+    """Where vehicles are to go."""
+    return Verb(Call("routes", {}), lambda reply: [Route(**route) for route in value(reply)])
 
 
 def set_frame(

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 
+Target = str | int | Sequence[str | int] | NDArray[np.int64]
+"""A name of a vehicle or a fleet, an id, or several of them."""
+
 
 @dataclass(frozen=True)
 class Control:
@@ -47,6 +50,14 @@ class SetFrame:
 
 
 @dataclass(frozen=True)
+class Order:
+    """Vehicles are to do something else than their entry says."""
+
+    target: Target
+    behaviour: Any  # a name, {name: options}, `external`: take commands, or None: back to what the entry says
+
+
+@dataclass(frozen=True)
 class Report:
     """An event that came about outside the simulation, such as a wall-clock deadline that was missed."""
 
@@ -55,12 +66,13 @@ class Report:
     detail: str = ""
 
 
-Action = Control | Spawn | Remove | SetFrame | Report
+Action = Control | Spawn | Remove | SetFrame | Order | Report
 KINDS: dict[str, type[Any]] = {
     "control": Control,
     "spawn": Spawn,
     "remove": Remove,
     "frame": SetFrame,
+    "order": Order,
     "report": Report,
 }
 

@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.actions import Control, Posted, Remove, Report, SetFrame, Spawn
+from paddock.engine.actions import Control, Order, Posted, Remove, Report, SetFrame, Spawn
 from paddock.engine.events import EventLog
 from paddock.engine.frames import place_frame
 from paddock.engine.inspect import sensor_readings
 from paddock.engine.latch import apply_control, check_control, policy_inputs
 from paddock.engine.log import ActionLog
+from paddock.engine.ordering import Understood, give, plain_target, subject, understood
 from paddock.engine.program import FleetProgram
 from paddock.engine.roster import Roster
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.fleet import Ints
 from paddock.world.world import World
 
@@ -41,6 +43,7 @@ class Applier:
         self.events = events
         self.log = log
         self.changed = changed
+        self.refuse_claimed: Callable[[Ints], None] = lambda ids: None  # of vehicles that are to follow a rule
         self.rebuilding = threading.RLock()  # held while fleets come and go, and while a vehicle is looked up
 
     def found(self, target: str | int | Ints) -> tuple[FleetProgram, Ints]:
@@ -59,11 +62,17 @@ class Applier:
 
     def checked(self, control: Control) -> Control:
         """The same command with clean values; refused when the vehicle cannot take it."""
-        program, rows = self.found(control.target)
         timeout = control.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout <= LONGEST_TIMEOUT):
             raise InvalidValueError(f"the timeout of a command is > 0 and <= {LONGEST_TIMEOUT:g} s, not {timeout!r}")
-        return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
+        with self.rebuilding:
+            program, rows = self.found(control.target)
+            return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
+
+    def understood(self, order: Order) -> Understood:
+        """What an order means now; refused when it cannot be given. Any thread may ask."""
+        with self.rebuilding:
+            return understood(self.world, self.roster.programs, order)
 
     def readings(self, target: str | int) -> dict[str, dict[str, Any]]:
         """What a vehicle's or a fleet's sensors last delivered."""
@@ -82,6 +91,23 @@ class Applier:
     def report(self, kind: str, subject: str, detail: str) -> None:
         """An event that a replay could not come to by itself: it enters the log."""
         self.apply(Posted(self.world.clock.tick, 0, Report(kind, subject, detail), ""))
+
+    def checked_order(self, given: Order) -> Order:
+        """The same order in plain values, with its machine code ready; refused when it cannot be given."""
+        with self.rebuilding:
+            order = self.understood(given)
+            self.refuse_claimed(order.relieved)
+        order.compile()
+        return Order(plain_target(given.target), order.written)
+
+    def _give(self, given: Order) -> None:
+        order = self.understood(given)
+        for program, rows in order.parts:
+            changed = give(program, rows, order)
+            own = EXTERNAL if program.conduct is None else program.conduct.rule.name
+            kind, name = ("order_ended", own) if order.choice is None else ("ordered", order.choice.name)
+            if len(changed):
+                self.events.report(self.world.clock.tick, kind, subject(program, changed), name)
 
     def take_up(self, posted: Posted) -> None:
         """Apply what was posted; it was valid then, but the world may have changed since."""
@@ -109,8 +135,11 @@ class Applier:
                     self.roster.remove(target)
             case SetFrame():
                 place_frame(self.world, posted.action)
-            case Report(kind, subject, detail):
-                self.events.report(tick, kind, subject, detail)
+            case Order():
+                with self.rebuilding:
+                    self._give(posted.action)
+            case Report(kind, whom, detail):
+                self.events.report(tick, kind, whom, detail)
         self.log.append(replace(posted, tick=tick))
         self.changed(not isinstance(posted.action, Control))
         return spawned

@@ -17,6 +17,7 @@ from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, every
 from paddock.errors import PaddockError
 from paddock.scenario import Sync
+from paddock.world.fleet import Ints
 from paddock.world.snapshot import Snapshot
 
 Readings = dict[str, dict[str, Any]]
@@ -161,6 +162,12 @@ class BarrierStage:
                 instead_of.release()
             self.sources = [*self.sources, claimed]
         return claimed
+
+    def refuse_claimed(self, ids: Ints) -> None:
+        """What somebody has claimed cannot be given to a rule."""
+        for source in self.sources:
+            if not source.released and not source.ids.isdisjoint(ids.tolist()):
+                raise PaddockError(f"{source.name!r} has claimed {', '.join(source.vehicles)}: it has to let go first")
 
     def poke(self) -> None:
         """Have the engine look around, should it be waiting here."""

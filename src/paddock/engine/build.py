@@ -11,6 +11,7 @@ from paddock.behaviour.registry import find_rule
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
 from paddock.engine.conduct import Conduct
+from paddock.engine.plan import plan
 from paddock.engine.program import VARYING, FleetProgram, checked_inputs
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
@@ -95,8 +96,7 @@ def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place
         fleet.command[column_index(program.model.command)[name], rows] = value
     for k, name in enumerate(program.varying):
         fleet.tables[VARYING][k, rows] = varied[name]
-    if program.conduct is not None:
-        program.conduct.admit(rows)
+    program.admit(rows)
     for sensor in program.sensors.values():
         sensor.extend(fleet.n)
     program.forget_poses()
@@ -155,7 +155,8 @@ def _conduct(program: FleetProgram, entry: VehicleEntry, place: Place) -> None:
         return place(key, chosen.name, option) if option else place(key)
 
     rule = _at(place(key), find_rule, chosen.name)
-    program.conduct = Conduct(rule, chosen.options, program.model, program.fleet, program.varying, where)
+    drawn_up = plan(rule, chosen.options, where)
+    program.conduct = Conduct(drawn_up, program.model, program.fleet, program.varying)
 
 
 def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:

@@ -1,20 +1,20 @@
-"""How a fleet behaves: a rule, its options and memory, and where it gets its path, its target and its neighbours."""
+"""How vehicles behave: a rule that is followed, their memory, and where it gets its target and its neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from paddock.behaviour.paths import path_points
-from paddock.behaviour.rule import NOBODY, Rule, Urge
+from paddock.behaviour.rule import NOBODY, Urge
 from paddock.compute.kernel import kernel
 from paddock.compute.neighbours import NeighbourGrid
-from paddock.errors import InvalidValueError, UnknownNameError
+from paddock.engine.plan import Plan
+from paddock.errors import UnknownNameError
 from paddock.vehicles.model import VehicleModel
-from paddock.world.columns import Floats, column_index, defaults_of, filled
-from paddock.world.fleet import Fleet
+from paddock.world.columns import Floats, column_index, defaults_of
+from paddock.world.fleet import Fleet, Ints
 from paddock.world.pose import Pose
 from paddock.world.world import World
 
@@ -26,30 +26,23 @@ PoseBlocks = Callable[[str], Floats]
 
 
 class Conduct:
-    """One fleet's behaviour, ready to run."""
+    """The behaviour of a fleet's vehicles, or of those gathered from one, ready to run."""
 
-    def __init__(
-        self,
-        rule: Rule,
-        given: Mapping[str, Any],
-        model: VehicleModel,
-        fleet: Fleet,
-        varying: tuple[str, ...],
-        where: Callable[[str], str],
-    ) -> None:
-        """`given` are the options as the user wrote them; `where` names the place of an option for errors."""
-        self.rule = rule
+    def __init__(self, plan: Plan, model: VehicleModel, fleet: Fleet, varying: tuple[str, ...]) -> None:
+        """`fleet` is given a table for the memory."""
+        self.plan = plan
+        self.rule = plan.rule
+        self.target = plan.target
+        self.options = plan.options
+        self.path = plan.path
         self.fleet = fleet
-        self.target = self._target(given, where)
-        self.options = self._options(given, where)
-        self.path = self._path(given, where)
         self.urges = np.zeros((len(column_index(Urge)), 1))
         self.grid = NeighbourGrid(self.rule.neighbours) if self.rule.neighbours else None
         self._act = kernel(self.rule.spec(model, varying))
         fleet.add_table(MEMORY, len(column_index(self.rule.memory)), defaults_of(self.rule.memory))
 
-    def admit(self, rows: slice) -> None:
-        """Vehicles have joined: they start with an empty memory."""
+    def admit(self, rows: slice | Ints) -> None:
+        """Vehicles have joined, or come back: they start with an empty memory."""
         self.fleet.tables[MEMORY][:, rows] = defaults_of(self.rule.memory)[:, None]
         self.assign_slots()
 
@@ -59,8 +52,18 @@ class Conduct:
             slots = self.rule.slots(self.fleet.n, self.rule.options(*self.options))
             self.fleet.tables[MEMORY][: len(slots), : self.fleet.n] = slots
 
-    def run(self, world: World, poses: PoseBlocks, parameters: tuple[Floats, ...], dt: float) -> str | None:
-        """Decide for every vehicle; `parameters` are the model's. Returns the name of a target that has gone."""
+    def run(
+        self,
+        world: World,
+        poses: PoseBlocks,
+        parameters: tuple[Floats, ...],
+        dt: float,
+        among: tuple[int, Ints] | None = None,
+    ) -> str | None:
+        """Decide for every vehicle; `parameters` are the model's. Returns the name of a target that has gone.
+
+        `among`: these are only some of a fleet, whose size and whose rows are given; all of it are neighbours.
+        """
         fleet = self.fleet
         if fleet.n == 0:
             return None
@@ -68,21 +71,33 @@ class Conduct:
         if self.urges.shape[1] < fleet.n:
             self.urges = np.zeros((len(self.urges), fleet.capacity))
         if self.grid is not None:
-            self._gather(poses(fleet.name))
-        self._act(
-            fleet.n,
-            1,
-            *(fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], self.options, self.urges),
-            *(rows, targets, self.path, dt),
-        )
+            self._gather(self.grid, poses(fleet.name), among)
+        self._act(fleet.n, 1, *self._arguments(parameters, rows, targets, dt))
         return lost
 
-    def _gather(self, block: Floats) -> None:
+    def compile(self, parameters: tuple[Floats, ...]) -> None:
+        """Have the machine code ready, so that the first decision does not wait for it. Any thread may call this."""
+        from numba import typeof
+
+        nobody = np.zeros(1, np.int64), np.zeros((POSE_ROWS, 1))
+        arguments = (1, 1, *self._arguments(parameters, *nobody, 1.0))
+        self._act.compiled.compile(tuple(map(typeof, arguments)))
+
+    def _arguments(self, parameters: tuple[Floats, ...], rows: Ints, targets: Floats, dt: float) -> tuple[Any, ...]:
+        fleet = self.fleet
+        own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], self.options, self.urges)
+        return (*own, rows, targets, self.path, dt)
+
+    def _gather(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
         """Let the neighbours speak."""
-        assert self.grid is not None
-        n = self.fleet.n
         radius = float(self.options[column_index(self.rule.options)["radius"]])
-        self.grid.run(block, n, radius, self.options, self.urges)
+        if among is None:
+            grid.run(block, self.fleet.n, radius, self.options, self.urges)
+            return
+        count, rows = among
+        everybody = np.zeros((len(self.urges), count))
+        grid.run(block, count, radius, self.options, everybody)
+        self.urges[:, : len(rows)] = everybody[:, rows]
 
     def _targets(self, world: World, poses: PoseBlocks) -> tuple[Floats, Any, str | None]:
         """The target fleet's poses, the row each vehicle looks at, and the target's name if it is gone."""
@@ -96,45 +111,3 @@ class Conduct:
         if len(rows) == 0:
             return np.zeros((POSE_ROWS, 1)), np.full(n, NOBODY), self.target
         return poses(fleet.name), rows[np.arange(n) % len(rows)], None
-
-    def _target(self, given: Mapping[str, Any], where: Callable[[str], str]) -> str | None:
-        target = given.get("target")
-        if target is None and self.rule.needs_target:
-            raise InvalidValueError(f"{where('')}: behaviour {self.rule.name!r} needs a target: the name of a vehicle")
-        if target is not None and not _takes_target(self.rule):
-            raise InvalidValueError(f"{where('target')}: behaviour {self.rule.name!r} takes no target")
-        if target is not None and not isinstance(target, str):
-            raise InvalidValueError(f"{where('target')}: target must be the name of a vehicle, not {target!r}")
-        return target
-
-    def _options(self, given: Mapping[str, Any], where: Callable[[str], str]) -> Floats:
-        plain = {name: value for name, value in given.items() if name not in ("path", "target")}
-        if "has_target" in plain:  # set below, from whether a target is named
-            raise InvalidValueError(f"{where('has_target')}: name a target instead of setting has_target")
-        for name, value in plain.items():  # one at a time, so that an error names its own place
-            filled(self.rule.options, {**_required(self.rule), name: value}, f"{self.rule.name} option", where(name))
-        values = filled(self.rule.options, plain, f"{self.rule.name} option", where(""))
-        if "has_target" in column_index(self.rule.options):
-            values[column_index(self.rule.options)["has_target"]] = float(self.target is not None)
-        return values
-
-    def _path(self, given: Mapping[str, Any], where: Callable[[str], str]) -> Floats:
-        if self.rule.prepare_path is None:
-            if "path" in given:
-                raise InvalidValueError(f"{where('path')}: behaviour {self.rule.name!r} takes no path")
-            return np.zeros((1, 4))
-        if "path" not in given:
-            raise InvalidValueError(
-                f"{where('')}: behaviour {self.rule.name!r} needs a path: a list of points or a shape"
-            )
-        return self.rule.prepare_path(path_points(given["path"], where("path")), self.rule.options(*self.options))
-
-
-def _takes_target(rule: Rule) -> bool:
-    return rule.needs_target or "has_target" in column_index(rule.options)
-
-
-def _required(rule: Rule) -> dict[str, float]:
-    """Stand-ins for options without a default, to check the others one by one."""
-    values = defaults_of(rule.options)
-    return {name: 0.0 for name, row in column_index(rule.options).items() if np.isnan(values[row])}

@@ -17,7 +17,7 @@ class Event:
 
     number: int  # counts from 1
     tick: int
-    kind: str  # spawned, removed, failsafe, recovered, refused, barrier_timeout, target_lost
+    kind: str  # spawned, removed, failsafe, recovered, refused, barrier_timeout, target_lost, ordered, order_ended
     subject: str  # the vehicle or fleet concerned
     detail: str = ""
 

@@ -13,10 +13,13 @@ from paddock.world.columns import Column, Floats, checked, column_index, columns
 from paddock.world.fleet import NEVER, Ints
 
 
-def refuse_driven(program: FleetProgram, target: str | int | Ints) -> None:
-    """A vehicle with a behaviour takes no commands."""
-    if program.conduct is not None:
-        raise PaddockError(f"{target!r} is driven by its behaviour {program.conduct.rule.name!r}, not by commands")
+def refuse_driven(program: FleetProgram, rows: Ints) -> None:
+    """A vehicle that a rule drives takes no commands; the first of them is named."""
+    driven = rows[program.driven(rows)] if program.acts else ()
+    for row in driven[:1]:
+        what, rule = program.driver(row) or ("", "")
+        name = program.fleet.vehicle_name(row)
+        raise PaddockError(f"{name!r} is driven by its {what} {rule!r}, not by commands")
 
 
 def check_control(
@@ -24,7 +27,7 @@ def check_control(
 ) -> dict[str, Any]:
     """The inputs as floats or arrays of the right length; nothing is applied yet."""
     target = f"{len(rows)} vehicles of {program.fleet.name}" if isinstance(target, np.ndarray) else target
-    refuse_driven(program, target)
+    refuse_driven(program, rows)
     known = column_index(program.model.command)
     columns = columns_of(program.model.command)
     values: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.actions import Control, Posted
+from paddock.engine.actions import Control, Order, Posted
 from paddock.errors import PaddockError
 
 BYTES_KEPT = 256 * 2**20
@@ -59,5 +59,8 @@ class ActionLog:
 
 
 def _size(posted: Posted) -> int:
-    inputs: Any = posted.action.inputs.values() if isinstance(posted.action, Control) else ()
-    return ENTRY_BYTES + sum(value.nbytes for value in inputs if isinstance(value, np.ndarray))
+    action = posted.action
+    inputs: Any = action.inputs.values() if isinstance(action, Control) else ()
+    target: Any = action.target if isinstance(action, Control | Order) else ()
+    listed = 64 * len(target) if isinstance(target, list) else 0
+    return ENTRY_BYTES + listed + sum(value.nbytes for value in (*inputs, target) if isinstance(value, np.ndarray))

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paddock.compute.kernel import kernel
 from paddock.engine.conduct import Conduct
 from paddock.engine.motion import MOTIONS
+from paddock.engine.orders import COMMANDED, OWN, FleetOrders
 from paddock.errors import unknown_name
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import VehicleModel
 from paddock.world.columns import Floats, checked, column_index, columns_of
-from paddock.world.fleet import NEVER, Fleet
+from paddock.world.fleet import NEVER, Fleet, Ints
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
 
@@ -36,6 +38,7 @@ class FleetProgram:
         self.varying = varying
         self.entry: Mapping[str, Any] = {}  # what the user wrote, for saving
         self.conduct: Conduct | None = None
+        self.orders: FleetOrders | None = None  # those who do something else than their entry says
         self.sensors: dict[str, FleetSensor] = {}
         self.timeout_ticks: int | None = None
         self.expires_from = NEVER  # no command of the fleet times out before this tick
@@ -54,6 +57,12 @@ class FleetProgram:
         """The parameter arguments of this fleet's kernels."""
         if self.varying:
             return self.parameter_values, self.fleet.tables[VARYING]
+        return (self.parameter_values,)
+
+    def parameters_of(self, rows: Ints) -> tuple[Floats, ...]:
+        """The same for some of its vehicles, gathered side by side."""
+        if self.varying:
+            return self.parameter_values, np.take(self.fleet.tables[VARYING], rows, axis=1)
         return (self.parameter_values,)
 
     def move(self, ticks: int, environment: Floats, dt: float) -> None:
@@ -128,14 +137,52 @@ class FleetProgram:
         names = {name: (*column_index(sensor.sensor.reading), "sample_tick") for name, sensor in self.sensors.items()}
         return tuple(f"{sensor}.{reading}" for sensor, readings in names.items() for reading in readings)
 
-    def keep(self, rows: Any) -> None:
+    @property
+    def acts(self) -> bool:
+        """Whether any of its vehicles follows a rule."""
+        return self.conduct is not None or (self.orders is not None and self.orders.acting)
+
+    def driven(self, rows: Ints) -> NDArray[np.bool_]:
+        """Which of these vehicles a rule drives; the others take commands."""
+        own = self.conduct is not None
+        if self.orders is None:
+            return np.full(len(rows), own)
+        marks = self.orders.marks[rows]
+        return np.asarray(((marks == OWN) & own) | (marks > OWN), np.bool_)
+
+    def driver(self, row: int) -> tuple[str, str] | None:
+        """What drives a vehicle, `behaviour` or `order` with the name of the rule; None if commands do."""
+        mark = OWN if self.orders is None else int(self.orders.marks[row])
+        if mark == COMMANDED or (mark == OWN and self.conduct is None):
+            return None
+        if self.orders is not None and mark > OWN:
+            return "order", self.orders.squads[mark].conduct.rule.name
+        assert self.conduct is not None
+        return "behaviour", self.conduct.rule.name
+
+    def admit(self, rows: slice) -> None:
+        """Vehicles have joined in these rows: they do what the entry says."""
+        if self.conduct is not None:
+            self.conduct.admit(rows)
+        if self.orders is not None:
+            self.orders.admit(rows.stop - rows.start)
+
+    def keep(self, rows: Ints) -> None:
         """Vehicles have left; these rows stay."""
         self.fleet.keep(rows)
+        if self.orders is not None:
+            self.orders.keep(rows)
+            self.forget_orders()
         for sensor in self.sensors.values():
             sensor.keep(rows)
         if self.conduct is not None:
             self.conduct.assign_slots()
         self.forget_poses()
+
+    def forget_orders(self) -> None:
+        """Have no table of orders where nobody has any."""
+        if self.orders is not None and not len(self.orders.rows):
+            self.orders = None
 
 
 def command_values(model: VehicleModel, policy: str) -> Floats:

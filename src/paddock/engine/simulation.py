@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
 
-from paddock.engine.actions import Action, Control, Posted, Remove, SetFrame, Spawn
+from paddock.engine.actions import Action, Control, Order, Posted, Remove, SetFrame, Spawn, Target
 from paddock.engine.applier import Applier
 from paddock.engine.background import in_background
 from paddock.engine.barrier import BarrierStage, ControlSource
@@ -23,9 +24,11 @@ from paddock.engine.log import ActionLog
 from paddock.engine.mailbox import AT_ONCE, Mailbox
 from paddock.engine.markers import MarkerBoard
 from paddock.engine.motion import MOTIONS
+from paddock.engine.orders import Given
 from paddock.engine.pacing import Pacer
 from paddock.engine.pipeline import Pipeline
 from paddock.engine.roster import Roster
+from paddock.engine.routes import PlannedRoute, routes_of
 from paddock.engine.stages.behave import BehaveStage
 from paddock.engine.stages.latch import LatchStage
 from paddock.engine.stages.move import MoveStage
@@ -61,6 +64,7 @@ class Simulation:
         self.applier = applier = Applier(self.world, self.roster, self.events, self.log, self._changed)
         sync = scenario.clock.sync or Sync()
         self.barrier = BarrierStage(sync, self.mailbox, applier.report, self.snapshot, applier.checked)
+        applier.refuse_claimed = self.barrier.refuse_claimed
         self.barrier.policy_inputs = applier.policy_inputs
         self.barrier.exists = applier.exists
         self.barrier.readings = applier.readings_if_there
@@ -82,6 +86,7 @@ class Simulation:
         self.markers = MarkerBoard(self._check_frame)  # what is shown: no part of the state
         # told "reset" or "restore" when the run begins anew
         self.restarted: list[Callable[[str], None]] = [self.markers.restart]
+        self.closing: list[Callable[[], None]] = []  # what ends with the simulation
         self.pacer.between = self._between
         self.pacer.lend = self.driver.lent
         self.pacer.longest_slice = lambda: self.barrier.sync.every if self.barrier.sources else 1 << 20
@@ -162,10 +167,12 @@ class Simulation:
 
     def post(self, action: Action, at_tick: int | None = None, source: str = "") -> None:
         """Leave an action in the mailbox, for the next tick or for `at_tick`. Any thread may call this."""
-        if not isinstance(action, Control | Spawn | Remove):
-            raise PaddockError(f"only Control, Spawn and Remove can be posted, not {action!r}")
+        if not isinstance(action, Control | Spawn | Remove | Order):
+            raise PaddockError(f"only Control, Spawn, Remove and Order can be posted, not {action!r}")
         if isinstance(action, Control):
             action = self.applier.checked(action)
+        elif isinstance(action, Order):
+            action = self.applier.checked_order(action)
         self.mailbox.refuse_if_full()
         tick = AT_ONCE if at_tick is None else _whole("at_tick takes a whole number of ticks >= 0", at_tick, 0, 2**62)
         self.mailbox.post(action, tick, source)
@@ -182,6 +189,24 @@ class Simulation:
         """Take a vehicle or a fleet out of the world, at once."""
         with self.driver.driving("remove()"):
             self.applier.apply(Posted(self.tick, 0, Remove(target), ""))
+
+    def order(self, target: Target, behaviour: Any, *, at_tick: int | None = None, source: str = "") -> None:
+        """Tell vehicles to do something else than their entry says, at once or at `at_tick`. Any thread may call this.
+
+        `behaviour`: what a scenario takes (a name, or {name: options}), "external": take commands from now on, or None:
+        back to what the entry says, its rule starting anew.
+        """
+        order = self.applier.checked_order(Order(target, behaviour))
+        if at_tick is not None:
+            self.post(order, at_tick, source)
+        elif self.driver.elsewhere():
+            self.errands.leave(lambda: self._order(order, source)).result()
+        else:
+            self._order(order, source)
+
+    def _order(self, order: Order, source: str) -> None:
+        with self.driver.driving("order()"):
+            self.applier.apply(Posted(self.tick, 0, order, source))
 
     def set_frame(
         self,
@@ -208,9 +233,10 @@ class Simulation:
             raise PaddockError("claim at least one vehicle")
         ids: set[int] = set()
         for vehicle in vehicles:
-            program, rows = self.applier.found(vehicle)
-            refuse_driven(program, vehicle)
-            ids.update(program.fleet.ids[rows].tolist())
+            with self.applier.rebuilding:
+                program, rows = self.applier.found(vehicle)
+                refuse_driven(program, rows)
+                ids.update(program.fleet.ids[rows].tolist())
         return self.barrier.claim(source, tuple(vehicles), frozenset(ids), instead_of)
 
     # looking ---------------------------------------------------------------------------------------------------------
@@ -250,6 +276,17 @@ class Simulation:
             raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one member, e.g. {target}[0]")
         return inspected(program, int(rows[0]))
 
+    def orders(self) -> list[Given]:
+        """The orders that are being followed: ids of the vehicles, the behaviour's name, its options."""
+        self.driver.refuse_elsewhere("orders()")
+        programs = self.roster.programs.values()
+        return [given for program in programs if program.orders is not None for given in program.orders.given()]
+
+    def routes(self) -> list[PlannedRoute]:
+        """Where vehicles are to go: the paths and points of what they follow."""
+        self.driver.refuse_elsewhere("routes()")
+        return [route for program in self.roster.programs.values() for route in routes_of(program)]
+
     def transform(self, target: str, source: str, time: float | None = None) -> Transform:
         """What takes points of one frame to another: `world`, a vehicle's name, or a frame set by `set_frame`.
 
@@ -257,6 +294,14 @@ class Simulation:
         """
         self.driver.refuse_elsewhere("transform()")
         return transform_between(self.world, self.publisher.poses, target, source, time)
+
+    def show(self, height: int = 600) -> Any:
+        """The page of this simulation, `height` pixels high, for the cell of a notebook; `.url` opens it elsewhere.
+
+        It is served until its `close()`, or until the simulation is closed.
+        """
+        notebook = import_module("paddock.serve.notebook")  # named, not imported: the engine does without serving
+        return notebook.show(self, height)
 
     # markers ---------------------------------------------------------------------------------------------------------
 
@@ -321,6 +366,8 @@ class Simulation:
         self.errands.cancel()
         for source in self.barrier.sources:
             source.release()
+        while self.closing:
+            self.closing.pop()()
 
     def __enter__(self) -> Self:
         """For `with paddock.load(...) as sim`."""

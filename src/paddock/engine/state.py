@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.engine.build import environment_values
 from paddock.engine.latch import next_timeout
+from paddock.engine.ordering import restored_orders, saved_plans
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, unpack
@@ -27,7 +28,9 @@ def _changing_state(simulation: Simulation) -> dict[str, Any]:
     for program in programs.values():
         for sensor in program.sensors.values():
             sensor.arrive(simulation.tick)  # so that it does not matter who has looked at the readings
+    orders = {name: program.orders.save() for name, program in programs.items() if program.orders is not None}
     return {
+        **({"orders": orders} if orders else {}),
         "rate": simulation.world.clock.rate,
         "entries": {name: json.dumps(program.entry, sort_keys=True) for name, program in programs.items()},
         "world": simulation.world.save(),
@@ -91,8 +94,11 @@ def load_state(simulation: Simulation, blob: bytes) -> None:
         )
     if tree.get("scenario") != scenario_digest(simulation.scenario):
         raise PaddockError("saved in another scenario: load that one and restore there")
+    orders = {name: (saved, saved_plans(saved)) for name, saved in tree.get("orders", {}).items()}
     simulation.roster.rebuild(tree["entries"])
     simulation.world.restore(tree["world"])
+    for name, program in simulation.roster.programs.items():
+        program.orders = restored_orders(program, *orders[name]) if name in orders else None
     simulation.mailbox.restore(tree["mailbox"])
     simulation.events.restore(tree["events"])
     simulation.behave.lost = set(tree["lost_targets"])

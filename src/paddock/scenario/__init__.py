@@ -8,10 +8,11 @@ from paddock.scenario.catalog import demo_names, demo_path, load_preset, preset_
 from paddock.scenario.choice import BehaviourChoice, SensorChoice
 from paddock.scenario.marks import ScenarioError
 from paddock.scenario.model import Scenario
+from paddock.scenario.problems import Problem, located
 from paddock.scenario.schema import scenario_schema
 from paddock.scenario.sections import Clock, Every, Record, Sync, World
 from paddock.scenario.serve import Serve
-from paddock.scenario.source import load_scenario
+from paddock.scenario.source import load_scenario, scenario_from_text
 from paddock.scenario.spawn import Spawn
 from paddock.scenario.vehicle import VehicleEntry
 
@@ -22,6 +23,7 @@ __all__ = [
     "BehaviourChoice",
     "Clock",
     "Every",
+    "Problem",
     "Record",
     "Scenario",
     "ScenarioError",
@@ -35,8 +37,10 @@ __all__ = [
     "demo_path",
     "load_preset",
     "load_scenario",
+    "located",
     "preset_description",
     "preset_names",
+    "scenario_from_text",
     "scenario_schema",
     "spawn_poses",
 ]

@@ -31,6 +31,7 @@ class Scenario(Section):
     )
     serve: Serve | None = Field(default=None, description="Endpoints for watching and driving from outside.")
     _marks: Marks = PrivateAttr(default_factory=Marks)
+    _written: tuple[str, int] | None = PrivateAttr(default=None)  # the text it was read from, and the seed it says
 
     @field_validator("vehicles", mode="after")
     @classmethod
@@ -56,6 +57,12 @@ class Scenario(Section):
         from paddock.scenario.dump import dump_yaml
 
         return dump_yaml(self.to_dict(defaults=defaults))
+
+    def to_text(self) -> str:
+        """Return the text it was read from, comments and all; YAML made from it where it was not, or was changed."""
+        if self._written is None or self._written[1] != self.seed:
+            return self.to_yaml()
+        return self._written[0]
 
     def __eq__(self, other: object) -> bool:
         """Compare what they say, not where it was written."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
-from typing import Any, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -11,6 +12,25 @@ from paddock.errors import suggestion
 from paddock.scenario.marks import KeyPath, Mark, Marks, ScenarioError, dotted
 
 Model = TypeVar("Model", bound=BaseModel)
+
+_PLACE = re.compile(r":(\d+):(\d+): ")
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong, and where: line and column count from 1."""
+
+    line: int
+    column: int
+    message: str
+
+
+def located(problem: str, source: str) -> Problem:
+    """Take a line such as `race.yaml:7:5: unknown model` apart; what names no place of `source` is at its beginning."""
+    place = _PLACE.match(problem, len(source)) if problem.startswith(source) else None
+    if place is None:
+        return Problem(1, 1, problem)
+    return Problem(int(place[1]), int(place[2]), problem[place.end() :])
+
 
 _NEEDS = {
     "int_type": "a whole number",

@@ -18,7 +18,7 @@ FrameName = Literal["enu", "nwu", "ned", "unreal"]
 Kind = Literal["positions", "telemetry", "fpv", "lines", "spheres", "markers", "events"]
 Kinds = tuple[Kind, ...]
 TickKind = Literal["positions", "telemetry", "fpv", "lines", "spheres"]
-ENDPOINTS = ("stream", "vds1", "zmq", "shm", "metrics")
+ENDPOINTS = ("web", "stream", "vds1", "zmq", "shm", "metrics")
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -70,6 +70,15 @@ class Stream(Served):
     dial: tuple[Dial, ...] = Field(default=(), description="Renderers to connect to.")
     connections: Whole = Field(default=64, ge=1, description="Connections at once at most.")
     requests: Positive = Field(default=2000.0, description="Requests per second of one connection, in Hz.")
+
+
+class Web(Served):
+    """The page, and its WebSocket."""
+
+    port: Port = Field(default=8000, description="TCP port; 0 takes a free one.")
+    rate: Positive = Field(default=60.0, description="Frames per second that a page may have at most, in Hz.")
+    connections: Whole = Field(default=64, ge=1, description="Pages at once at most.")
+    requests: Positive = Field(default=2000.0, description="Requests per second of one page, in Hz.")
 
 
 class Vds1(Served):
@@ -135,6 +144,9 @@ class Serve(Section):
     )
     insecure: Flag = Field(default=False, description="Listen beyond this machine without a token.")
     lock: Flag = Field(default=False, description="Whether clients are kept from stepping, pausing and resetting.")
+    web: Annotated[Web | None, BeforeValidator(Web.short)] = Field(
+        default=None, description="The page: a port, true, or a mapping."
+    )
     stream: Annotated[Stream | None, BeforeValidator(Stream.short)] = Field(
         default=None, description="Binary frames and JSON-RPC over TCP: a port, true, or a mapping."
     )

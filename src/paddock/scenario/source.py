@@ -29,11 +29,18 @@ def load_scenario(source: Source) -> Scenario:
     if isinstance(source, Mapping):
         return _checked(plain(source), Marks())
     if isinstance(source, str) and "\n" in source:
-        return _checked(*load_yaml(source, TEXT_SOURCE))
+        return scenario_from_text(source)
     if isinstance(source, str | os.PathLike):
         path = _find(source)
-        return _checked(*load_yaml(read_text(path), str(path)))
+        return scenario_from_text(read_text(path), str(path))
     raise ScenarioError(f"a scenario is a path, a demo's name, YAML text or a dict, not {type(source).__name__}")
+
+
+def scenario_from_text(text: str, name: str = TEXT_SOURCE) -> Scenario:
+    """Read a scenario from YAML text and nothing else, whatever it looks like; `name` is that of its file in errors."""
+    scenario = _checked(*load_yaml(text, name))
+    scenario._written = (text, scenario.seed)
+    return scenario
 
 
 def _checked(values: dict[str, Any], marks: Marks) -> Scenario:

@@ -7,7 +7,7 @@ that dies or hangs is replaced; its clients lose what they held and connect agai
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from time import monotonic
 from typing import Any, Self
@@ -32,13 +32,22 @@ BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 class Host:
     """Serves a source. Use it as a context manager: `with Host(source, options): sim.run()`."""
 
-    def __init__(self, source: Source, options: Serve, tell: Callable[[str], None] = lambda line: None) -> None:
-        """Start the hub; return when every endpoint is open, PaddockError if one cannot be. `tell` hears of trouble."""
+    def __init__(
+        self,
+        source: Source,
+        options: Serve,
+        tell: Callable[[str], None] = lambda line: None,
+        addresses: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Start the hub; return when every endpoint is open, PaddockError if one cannot be. `tell` hears of trouble.
+
+        `addresses` are those of a host before this one, whose clients come back there.
+        """
         self.source = source
         self.options = options
         self.tell = tell
         self.restarts = 0
-        self.addresses: dict[str, Any] = {}  # endpoint -> where it can be reached
+        self.addresses: dict[str, Any] = dict(addresses or {})  # endpoint -> where it can be reached
         self._closing = threading.Event()
         self._ring = RingWriter(slots=None)
         self._last: tuple[int, int] | None = None  # (run, tick) published last

@@ -14,6 +14,7 @@ from typing import Any
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
+from paddock.serve.checking.process import Checker
 from paddock.serve.counters import Counters
 from paddock.serve.endpoint import Endpoint, endpoint_class
 from paddock.serve.link import Link, LinkClosedError
@@ -57,6 +58,7 @@ class Hub:
         self.restarts = int(config["restarts"])
         self.counters = Counters()
         self.mirror = Mirror()
+        self.checker = Checker()
         self.ring = RingReader(config["ring"])
         self.latest = max(0, self.ring.newest - 1)  # sequence number of the snapshot shown last
         self.tick, self.time = 0, 0.0
@@ -118,6 +120,7 @@ class Hub:
         for endpoint in self.endpoints.values():
             with suppress(Exception):
                 await asyncio.wait_for(endpoint.close(), 1.0)
+        await self.checker.close()
 
     async def _open(self) -> dict[str, Any]:
         addresses = {}

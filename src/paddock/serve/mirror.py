@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from paddock.serve.subscribers.shapes import FrameTree
 from paddock.world.transforms import Transform, TransformTree
 
 Key = tuple[str, int]
@@ -16,6 +18,7 @@ class Mirror:
         self.markers: dict[Key, dict[str, Any]] = {}  # (namespace, id) -> the marker as a tree, with `expires`
         self.hidden: set[str] = set()  # namespaces that nobody shall see
         self.frames = TransformTree()
+        self._placed: dict[str, FrameTree] = {}
         self.figures: dict[str, Any] = {}  # of the last beat
         self.version = 0  # +1 whenever markers or frames change
 
@@ -42,16 +45,24 @@ class Mirror:
             self.version += 1
         return [self.markers[key] for key in sorted(self.markers) if key[0] not in self.hidden]
 
+    def frame_trees(self) -> list[FrameTree]:
+        """The named frames, each where it was placed in its parent last."""
+        return list(self._placed.values())
+
     def _take_frames(self, content: dict[str, Any]) -> None:
         """The whole tree, or one frame that was set."""
         if "tree" in content:
             self.frames.restore(content["tree"])
+            saved = content["tree"]["frames"]
+            self._placed = {name: _frame_tree(name, one["parent"], one["poses"][-1]) for name, one in saved.items()}
             return
         pose = Transform(content["position"], content["quaternion"])
         if content["moving"]:
             self.frames.set_dynamic(content["name"], content["parent"], content["time"], pose)
         else:
             self.frames.set_static(content["name"], content["parent"], pose)
+        placed = [*content["position"], *content["quaternion"]]
+        self._placed[content["name"]] = _frame_tree(content["name"], content["parent"], placed)
 
     def _take_markers(self, content: dict[str, Any]) -> None:
         if "namespace" in content:
@@ -62,3 +73,9 @@ class Mirror:
             self.markers.clear()
         for tree in content.get("put", ()):
             self.markers[tree["namespace"], tree["id"]] = tree
+
+
+def _frame_tree(name: str, parent: str, pose: Sequence[float]) -> FrameTree:
+    """From position and quaternion in one row."""
+    x, y, z, qx, qy, qz, qw = map(float, pose)
+    return {"name": name, "parent": parent, "position": (x, y, z), "quaternion": (qx, qy, qz, qw)}

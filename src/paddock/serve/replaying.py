@@ -6,17 +6,21 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict
 from math import isfinite
+from pathlib import Path
 from time import time
 from typing import Any
 
 from paddock import __version__
 from paddock.engine.events import Event
+from paddock.engine.routes import entry_routes
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
+from paddock.serve.inspecting import recorded_fleets, recorded_tree
 from paddock.serve.operations import Operations, operation
 from paddock.serve.owner import ClockOwner
 from paddock.serve.replay_markers import ReplayedMarkers
 from paddock.serve.source import Push
+from paddock.serve.subscribers.shapes import InspectedTree, MetadataTree
 from paddock.serve.views import vehicle_tree
 from paddock.world.snapshot import Snapshot
 
@@ -149,6 +153,40 @@ class ReplaySource:
         }
 
     @operation
+    def overview(self, client: str) -> MetadataTree:
+        """The same in full for pages: with the meaning of every column."""
+        player, scenario, snapshot = self.player, self.player.scenario, self.player.snapshot()
+        tree = scenario.to_dict()
+        tree.pop("serve", None)
+        return {
+            "name": scenario.name,
+            "description": scenario.description,
+            "seed": scenario.seed,
+            "rate": self.rate,
+            "pace": player.pace,
+            "paused": player.paused,
+            "run": snapshot.run,
+            "version": __version__,
+            "owner": self.owner.client,
+            "locked": self.owner.locked,
+            "can_load": False,
+            "scenario": tree,
+            "fleets": recorded_fleets(snapshot),
+            "recording": {
+                "path": Path(player.recording.path).name,
+                "start": player.recording.sample(0).time,
+                "position": player.position,
+                "duration": player.duration,
+            },
+        }
+
+    @operation
+    def examine(self, client: str, vehicle: str | int) -> InspectedTree:
+        """What the sample has of a vehicle."""
+        snapshot = self.player.snapshot()
+        return recorded_tree(snapshot, snapshot[vehicle])
+
+    @operation
     def snapshot(self, client: str) -> dict[str, Any]:
         """Put the present sample before every endpoint."""
         snapshot = self.player.snapshot()
@@ -166,6 +204,16 @@ class ReplaySource:
         return [asdict(event) for event in self.player.events() if event.number > since]
 
     @operation
+    def orders(self, client: str) -> list[dict[str, Any]]:
+        """Nobody can be told anything any more."""
+        return []
+
+    @operation
+    def routes(self, client: str) -> list[dict[str, Any]]:
+        """Where the scenario's vehicles were to go."""
+        return [route._asdict() for route in entry_routes(self.player.scenario, self.player.snapshot())]
+
+    @operation
     def pause(self, client: str) -> None:
         """Hold."""
         self.owner.check(client, "pause")
@@ -176,6 +224,11 @@ class ReplaySource:
         """Go on."""
         self.owner.check(client, "resume")
         self.player.resume()
+
+    @operation
+    def let_go(self, client: str) -> None:
+        """Give the clock back."""
+        self.gone(client)
 
     @operation
     def pace(self, client: str, pace: float) -> None:

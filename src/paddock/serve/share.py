@@ -9,6 +9,7 @@ from typing import Any
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario import Serve, load_scenario
+from paddock.scenario.serve import ENDPOINTS
 from paddock.serve.host import Host
 from paddock.serve.live import LiveSource
 
@@ -33,5 +34,5 @@ def share(sim: Simulation, tell: Callable[[str], None] = to_stderr, **serve: Any
     """
     options = serve_options(serve) if serve else sim.scenario.serve
     if options is None or not options.endpoints:
-        raise PaddockError("say what to serve, e.g. share(sim, zmq=True); there are stream, vds1, zmq, shm, metrics")
+        raise PaddockError(f"say what to serve, e.g. share(sim, web=True); there are {', '.join(ENDPOINTS)}")
     return Host(LiveSource(sim, options.lock), options, tell)

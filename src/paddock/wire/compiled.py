@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import copysign, inf, sqrt
 from typing import Any
 
-from numba import njit
+import numpy as np
+from numba import int32, njit, uint32
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -36,6 +38,71 @@ def pack_positions(ids: Any, block: Any, rows: Any, turn: Any, spin: Any, whole:
             real[i, 6] = spin[8] * a[k] + spin[9] * b[k] + spin[10] * c[k] + spin[11] * d[k]
             real[i, 7] = spin[12] * a[k] + spin[13] * b[k] + spin[14] * c[k] + spin[15] * d[k]
     return seen
+
+
+STEPS = 511.5 / 0.70710678
+"""Steps of the ten bits that hold a component of a quaternion, per 1; 0.70710678 is the most beside the largest."""
+ROUNDED = 512.0
+"""What makes a value of -511.5 to 511.5 steps one of which the whole part is 0 to 1023, rounded."""
+NO_TURN = np.uint32(3 << 30 | 512 << 20 | 512 << 10 | 512).astype(np.int32)
+"""The packed attitude x = y = z = 0, w = 1."""
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pack_poses(block: Any, rows: Any, turn: Any, spin: Any, whole: Any, real: Any) -> None:
+    """Write one record of four 4-byte words per agent: x, y, z and the attitude packed into 32 bits.
+
+    `block`, `rows`, `turn` and `spin` as for positions; `whole` and `real` (n, 4) are the same memory as uint32 and
+    float32. The attitude is normalised; one that is none (NaN, all 0) is sent as no turn at all.
+    """
+    x, y, z = block[0], block[1], block[2]
+    qx, qy, qz, qw = block[3], block[4], block[5], block[6]
+    for i in range(len(whole)):
+        k = i if rows is None else rows[i]
+        if turn is None:
+            real[i, 0], real[i, 1], real[i, 2] = x[k], y[k], z[k]
+        else:
+            real[i, 0] = turn[0] * x[k] + turn[1] * y[k] + turn[2] * z[k]
+            real[i, 1] = turn[3] * x[k] + turn[4] * y[k] + turn[5] * z[k]
+            real[i, 2] = turn[6] * x[k] + turn[7] * y[k] + turn[8] * z[k]
+    for i in range(len(whole)):  # a loop of its own is packed
+        k = i if rows is None else rows[i]
+        a, b, c, d = qx[k], qy[k], qz[k], qw[k]
+        if spin is not None:
+            a, b, c, d = (
+                spin[0] * a + spin[1] * b + spin[2] * c + spin[3] * d,
+                spin[4] * a + spin[5] * b + spin[6] * c + spin[7] * d,
+                spin[8] * a + spin[9] * b + spin[10] * c + spin[11] * d,
+                spin[12] * a + spin[13] * b + spin[14] * c + spin[15] * d,
+            )
+        whole[i, 3] = _packed_attitude(a, b, c, d)
+
+
+@njit(nogil=True, error_model="numpy", forceinline=True)
+def _step(value: Any) -> Any:
+    """The whole number of 0 to 1023 for a value of -511.5 to 511.5; some number, too, for one that is none."""
+    return int32(min(max(0.0, value + ROUNDED), 1023.0))  # in this order, NaN becomes 0
+
+
+@njit(nogil=True, error_model="numpy", forceinline=True)
+def _packed_attitude(a: float, b: float, c: float, d: float) -> Any:
+    """Bits 31-30: which of x, y, z, w is largest; then the others, ten bits each.
+
+    Choices are made by arithmetic, without branches: the loop around it is packed that way.
+    """
+    norm = a * a + b * b + c * c + d * d
+    second, fourth = int32(abs(b) > abs(a)), int32(abs(d) > abs(c))
+    later = int32(max(abs(c), abs(d)) > max(abs(a), abs(b)))
+    of_left, of_right, right = second * 1.0, fourth * 1.0, later * 1.0
+    left_one, right_one = a + (b - a) * of_left, c + (d - c) * of_right
+    scale = copysign(STEPS / sqrt(norm), left_one + (right_one - left_one) * right)
+    one = b + (a - b) * max(right, of_left)
+    two = c + (b - c) * right
+    three = d + (c - d) * (right * of_right)
+    high, middle, low = _step(one * scale), _step(two * scale), _step(three * scale)
+    largest = later * (int32(2) + fourth) + (int32(1) - later) * second
+    fine = -int32((norm > 0.0) & (norm < inf))  # all bits, or none: what is no attitude is no turn
+    return uint32((largest << 30 | high << 20 | middle << 10 | low) & fine | NO_TURN & ~fine)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.serve.endpoints.stream.outbox import Group, Outbox
-from paddock.serve.endpoints.stream.subscription import Subscription, View
+from paddock.serve.subscribers.outbox import Group, Outbox
+from paddock.serve.subscribers.subscription import Subscription, View
 from paddock.wire.stream.split import Frame
 
 COUNT = 10_000

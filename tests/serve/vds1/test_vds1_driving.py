@@ -132,3 +132,21 @@ def test_auxiliary_wishes_are_counted_and_the_rest_counts(serving: Any) -> None:
     serving.sim.step(1)
     assert serving.command("red")["throttle"] == 0.4
     assert serving.count("aux_unsupported") == 1
+
+
+def test_who_may_be_driven_changes_with_orders(serving: Any) -> None:
+    client = serving.peer()
+    client.drive(3, steer=0.1)
+    assert serving.eventually(lambda: serving.count("misdirected") == 1)
+    serving.sim.order("bus", "external")
+    serving.sim.order("red", {"goto": {"x": 90, "y": 0}})
+
+    def drives(vehicle: int, name: str, steer: float) -> bool:
+        client.drive(1, steer=0.5)  # that it is refused must not hold up the other
+        client.drive(vehicle, steer=steer)
+        serving.sim.step(1)
+        return bool(serving.command(name)["steer"] == steer)
+
+    assert serving.eventually(lambda: drives(3, "bus", 0.25))
+    assert serving.eventually(lambda: drives(2, "blue", 0.3))
+    assert serving.command("red")["steer"] != 0.5

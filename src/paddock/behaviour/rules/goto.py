@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import Floats, Nothing, Rule, Urge
+import numpy as np
+
+from paddock.behaviour.rule import Floats, Nothing, Route, Rule, Urge
 from paddock.behaviour.steering import SETTLING, distance_to, stopped_within, towards
 from paddock.compute.math import maximum
 from paddock.vehicles.model import Desire
@@ -31,4 +33,9 @@ def desire(
     return stopped_within(d, distance_to(me, o.x, o.y, o.z), o.tolerance), m
 
 
-RULE = Rule("Go to a place and stay there", Options, desire)
+def route(o: Options, path: Floats) -> Route:
+    """The goal."""
+    return Route(np.array([[o.x, o.y, o.z]]), False)
+
+
+RULE = Rule("Go to a place and stay there", Options, desire, route=route)

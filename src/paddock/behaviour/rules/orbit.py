@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import Floats, Rule, Urge
+import numpy as np
+
+from paddock.behaviour.rule import Floats, Route, Rule, Urge
 from paddock.compute.math import absolute, clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -59,4 +61,17 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
     return Desire(vx, vy, clamp(o.gain * (cz - me.z), -o.speed, o.speed), 0.5 * o.radius), Memory(trim)
 
 
-RULE = Rule("Circle around a place or another vehicle", Options, desire, Memory)
+ROUTE_POINTS = 64
+"""Points of the circle that people are shown."""
+
+
+def route(o: Options, path: Floats) -> Route | None:
+    """The circle, unless it goes with a target."""
+    if o.has_target > 0.5:
+        return None
+    angle = np.arange(ROUTE_POINTS) * (2.0 * np.pi / ROUTE_POINTS) * (-1.0 if o.direction > 0.5 else 1.0)
+    x, y = o.x + o.radius * np.cos(angle), o.y + o.radius * np.sin(angle)
+    return Route(np.column_stack([x, y, np.full(ROUTE_POINTS, o.z)]), True)
+
+
+RULE = Rule("Circle around a place or another vehicle", Options, desire, Memory, route=route)

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.rule import Floats, Rule, Urge
+from paddock.behaviour.rule import Floats, Route, Rule, Urge
 from paddock.behaviour.steering import distance_to, towards
 from paddock.compute.math import select
 from paddock.vehicles.model import Desire
@@ -48,4 +48,11 @@ def prepare_path(points: Floats, o: Options) -> Floats:
     return np.column_stack([points, np.full(len(points), o.speed)])
 
 
-RULE = Rule("Visit waypoints for ever", Options, desire, Memory, needs_path=True, prepare_path=prepare_path)
+def route(o: Options, path: Floats) -> Route:
+    """Round and round, or there and back."""
+    return Route(path[:, :3], o.turn < 0.5)
+
+
+RULE = Rule(
+    "Visit waypoints for ever", Options, desire, Memory, needs_path=True, prepare_path=prepare_path, route=route
+)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
+    from paddock.serve.host import Host
 
 
 class Server:
@@ -31,6 +32,11 @@ class Server:
         """What the simulation says of itself: tick, wall, slips, stages, ..."""
         self._say("figures")
         return self._hear()
+
+    def pids(self) -> list[int]:
+        """Of the simulation's process and of its hub."""
+        self._say("hub")
+        return [self.process.pid, self._hear()["pid"]]
 
     def close(self) -> None:
         """End it."""
@@ -64,7 +70,7 @@ def main() -> None:
         sim.step(1)  # so that kernels are there before anybody measures
         with paddock.share(sim, **config["serve"]) as host:
             print(json.dumps(host.addresses), flush=True)
-            asked = threading.Thread(target=_answer, args=(sim,))
+            asked = threading.Thread(target=_answer, args=(sim, host))
             asked.start()
             gc.collect()
             gc.freeze()
@@ -72,12 +78,14 @@ def main() -> None:
             sim.run(heartbeat=lambda: None if asked.is_alive() else sim.stop())
 
 
-def _answer(sim: Simulation) -> None:
+def _answer(sim: Simulation, host: Host) -> None:
     from paddock.serve.figures import simulation_figures
 
     for line in sys.stdin:
         if line.strip() == "figures":
             print(json.dumps(simulation_figures(sim)), flush=True)
+        elif line.strip() == "hub":
+            print(json.dumps({"pid": host.hub_pid}), flush=True)
 
 
 if __name__ == "__main__":

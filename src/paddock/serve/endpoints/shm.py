@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from paddock.serve.endpoints.stream.groups import DRAWN, U32, GroupEncoder
-from paddock.serve.endpoints.stream.subscription import View
+from paddock.serve.subscribers.groups import DRAWN, U32, GroupEncoder
+from paddock.serve.subscribers.subscription import View
 from paddock.world.frame_ring import FrameRingWriter
 from paddock.world.snapshot import Snapshot
 

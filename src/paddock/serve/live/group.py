@@ -9,10 +9,14 @@ from typing import Any
 
 from paddock.engine.barrier import ControlSource, LateReplyError
 from paddock.engine.simulation import Simulation
+from paddock.scenario import Scenario
 from paddock.serve.owner import ClockOwner
 from paddock.serve.source import Push
 from paddock.serve.states import StateTeller
 from paddock.world.snapshot import Snapshot
+
+Director = Callable[[Scenario], None]
+"""Ends the run soon, and begins that of another scenario."""
 
 
 @dataclass
@@ -21,6 +25,7 @@ class Stage:
 
     sim: Simulation
     owner: ClockOwner
+    director: Director | None = None  # of whoever lets clients load another scenario
     claims: dict[str, ControlSource] = field(default_factory=dict)  # client -> its claim
     commands: int = 0  # taken
     teller: StateTeller = field(default_factory=StateTeller)

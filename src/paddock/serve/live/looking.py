@@ -7,8 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from paddock import __version__
+from paddock.serve.inspecting import fleet_infos, inspected_tree
 from paddock.serve.live.group import Group
 from paddock.serve.operations import operation
+from paddock.serve.subscribers.shapes import MetadataTree
 from paddock.serve.views import fleet_trees, parameter_column, vehicle_tree
 
 
@@ -50,6 +52,32 @@ class Looking(Group):
         }
 
     @operation
+    def overview(self, client: str) -> Future[Any]:
+        """The same in full for pages: with the meaning of every column."""
+        return self.stage.glance(self._overview)
+
+    def _overview(self) -> MetadataTree:
+        sim, owner = self.sim, self.stage.owner
+        scenario = sim.scenario.to_dict()
+        scenario.pop("serve", None)
+        return {
+            "name": sim.scenario.name,
+            "description": sim.scenario.description,
+            "seed": sim.world.seed,
+            "rate": sim.world.clock.rate,
+            "pace": sim.pace,
+            "paused": sim.paused,
+            "run": sim.world.run,
+            "version": __version__,
+            "owner": owner.client,
+            "locked": owner.locked,
+            "can_load": self.stage.director is not None,
+            "scenario": scenario,
+            "fleets": fleet_infos(sim),
+            "recording": None,
+        }
+
+    @operation
     def snapshot(self, client: str) -> Future[Any]:
         """Put the present state before every endpoint; returns its tick."""
         return self.stage.glance(self._publish)
@@ -73,6 +101,11 @@ class Looking(Group):
     def inspect(self, client: str, target: str | int) -> Future[Any]:
         """Every column of a vehicle."""
         return self.stage.glance(lambda: self.sim.inspect(target))
+
+    @operation
+    def examine(self, client: str, vehicle: str | int) -> Future[Any]:
+        """The same with sensors, and with what each column means."""
+        return self.stage.glance(lambda: inspected_tree(self.sim, vehicle))
 
     @operation
     def parameter(self, client: str, target: str, name: str) -> Future[Any]:

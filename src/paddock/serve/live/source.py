@@ -15,9 +15,11 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.serve.figures import simulation_figures
 from paddock.serve.live.changing import Changing
+from paddock.serve.live.choosing import Choosing
 from paddock.serve.live.claiming import Claiming
-from paddock.serve.live.group import Stage
+from paddock.serve.live.group import Director, Stage
 from paddock.serve.live.looking import Looking
+from paddock.serve.live.ordering import Ordering
 from paddock.serve.live.showing import Showing
 from paddock.serve.live.timing import Timing
 from paddock.serve.marking import change_tree, placed_tree
@@ -26,17 +28,17 @@ from paddock.serve.owner import ClockOwner
 from paddock.serve.source import Push
 from paddock.world.snapshot import Snapshot
 
-GROUPS = (Looking, Timing, Changing, Showing, Claiming)
+GROUPS = (Looking, Timing, Changing, Showing, Claiming, Choosing, Ordering)
 
 
 class LiveSource:
     """A simulation that some thread drives, or that nobody drives at the moment."""
 
-    def __init__(self, sim: Simulation, locked: bool = False) -> None:
-        """`locked` keeps the clock from clients."""
+    def __init__(self, sim: Simulation, locked: bool = False, director: Director | None = None) -> None:
+        """`locked` keeps the clock from clients; a `director` lets them load another scenario."""
         self.sim = sim
         self.rate = sim.world.clock.rate
-        self.stage = Stage(sim, ClockOwner(locked))
+        self.stage = Stage(sim, ClockOwner(locked), director)
         self.operations = Operations([group(self.stage) for group in GROUPS])
         self.refused = 0  # operations that could not be done
         self._asked = threading.Event()

@@ -37,6 +37,8 @@ class FrameType(IntEnum):
     FPV_STATE = 0x11
     MARKERS = 0x12
     EVENTS = 0x13
+    POSES = 0x14
+    COLUMNS = 0x15
     COMMANDS = 0x20
 
 

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import suppress
 
-from paddock.serve.endpoints.stream.outbox import Bytes, Group, Outbox
+from paddock.serve.subscribers.connection import GRACE, Hear, Lost
+from paddock.serve.subscribers.outbox import Bytes, Group, Outbox
 from paddock.wire.error import WireError
 from paddock.wire.rpc import notification
 from paddock.wire.stream.frames import FrameType
-from paddock.wire.stream.split import Frame, Json, Splitter
+from paddock.wire.stream.split import Splitter
 
 PIECE = 1 << 18
 LONGEST_LINE = 1 << 20
 LARGEST_FRAME = 4 << 20
-GRACE = 1.0
-"""s that a peer has to read why it was cut off."""
 SEND_BUFFER = 1 << 20
 """Bytes the kernel may hold for a peer: a large group in a few pieces, and not many old small ones."""
 KEEPALIVE = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}
 """A peer whose machine has vanished is noticed after s, s and tries."""
 
 
-class Connection:
+class TcpConnection:
     """A connected socket in the hub's loop. `hear` gets every message; `lost` is told once, when it is over."""
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
         peer: socket.socket,
-        hear: Callable[[Frame | Json], None],
-        lost: Callable[[str], None],
+        hear: Hear,
+        lost: Lost,
         types: Collection[FrameType] = (),
     ) -> None:
         """`types` are the frames that this side takes; `lost` hears a word for the reason, empty if the peer left."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
-from paddock.serve.endpoints.stream.connection import Connection
-from paddock.serve.endpoints.stream.robots import robots_tree
-from paddock.serve.endpoints.stream.subscription import Subscription, View
+from paddock.serve.endpoints.stream.connection import TcpConnection
 from paddock.serve.limited_log import LimitedLog
+from paddock.serve.subscribers.robots import robots_tree
+from paddock.serve.subscribers.subscription import Subscription, View
 from paddock.wire.rpc import METHOD_NOT_FOUND, Request, Response, RpcError, failure, parse, request
 from paddock.wire.stream.split import Frame, Json
 from paddock.world.layout import Layout
@@ -87,7 +87,7 @@ class Renderer:
         self.dialer = dialer
         self.gone = asyncio.Event()
         self.subscription: Subscription | None = None  # none until it knows the roster
-        self.connection = Connection(self.endpoint.hub.loop, peer, self._hear, self._lost)
+        self.connection = TcpConnection(self.endpoint.hub.loop, peer, self._hear, self._lost)
         self._roster: int | None = None  # that it was told; None while it is being told
         self._task: asyncio.Task[None] | None = None
         self._number = 0  # of the last request

@@ -20,6 +20,8 @@ CLIENT = "vds1"
 """The name under which commands enter the simulation."""
 INPUTS = ("steer", "throttle", "brake", "gear", "handbrake")
 """What a CMD tells a car, in the order of paddock.wire.vds1.Command."""
+EXTERNAL = "external"
+"""The order to take commands."""
 PATIENCE = 0.2
 """s between two questions while vehicles keep coming and going."""
 
@@ -42,12 +44,19 @@ class Cars:
         self._hub = hub
         self._changed = changed
         self._fleets: dict[str, Fleet] = {}
+        self._orders: dict[int, str] = {}  # vehicle -> what it was told to do
+        self._changes = 0  # of vehicles or orders
         self._task: asyncio.Task[None] | None = None
 
     def show(self, layout: Layout) -> None:
         """Vehicles have come or gone."""
         self.layout = layout
-        if not self.asking:
+        self.ask_again()
+
+    def ask_again(self) -> None:
+        """Who drives what has changed."""
+        self._changes += 1
+        if not self.asking and self.layout is not None:
             self.asking = True
             self._task = self._hub.loop.create_task(self._ask())
 
@@ -77,9 +86,12 @@ class Cars:
         if layout.kind != "car":
             return f"vehicle {vehicle} is {layout.vehicle_name(row)!r} ({layout.model}); only cars are driven by VDS1"
         known = self._fleets.get(layout.name)
-        if known is not None and known.driven_by:
-            return f"vehicle {vehicle} is driven by its behaviour {known.driven_by!r}, not by commands"
-        return ""
+        own = "" if known is None else known.driven_by
+        order = self._orders.get(vehicle)
+        if order == EXTERNAL or not (order or own):
+            return ""
+        what = f"order {order!r}" if order else f"behaviour {own!r}"
+        return f"vehicle {vehicle} is driven by its {what}, not by commands"
 
     def inputs(self, vehicle: int) -> tuple[str, ...]:
         """What a car without trouble can be told."""
@@ -90,10 +102,12 @@ class Cars:
     async def _ask(self) -> None:
         """Until nothing has changed meanwhile."""
         while True:
-            layout = self.layout
+            changes = self._changes
             with suppress(PaddockError):  # the simulation is ending, or gone
                 self._fleets = await self._answer()
-            self.asking = layout is not self.layout
+                orders = (await self._hub.request("orders", CLIENT)).result
+                self._orders = {id: order["behaviour"] for order in orders for id in order["ids"].tolist()}
+            self.asking = changes != self._changes
             self._changed()
             if not self.asking:
                 return

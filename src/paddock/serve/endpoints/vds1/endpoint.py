@@ -99,7 +99,9 @@ class Vds1Endpoint:
         return address
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
-        """Snapshots say everything that is sent."""
+        """Snapshots say everything that is sent; who may be driven changes with orders."""
+        if kind == "restart" or (kind == "event" and content["kind"] in ("ordered", "order_ended")):
+            self.cars.ask_again()
 
     async def close(self) -> None:
         """Stop listening."""

@@ -28,7 +28,7 @@ from paddock.wire.messages.requests import (
 NameOf = Callable[[int], str]
 CALLS = frozenset(
     {"snapshot", "state_hash", "save", "restore", "spawn", "remove", "set_frame", "sensors", "inspect", "transform"}
-    | {"events", "clock", "hold", "let_go", "seek"}
+    | {"events", "clock", "hold", "let_go", "seek", "order", "orders", "routes"}
 )
 """What may be called by name; whatever else there is has a message of its own, or is the server's own business."""
 MARKER_FIELDS = tuple(Marker.__dataclass_fields__)

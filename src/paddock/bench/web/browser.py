@@ -1,0 +1,92 @@
+"""The page in a real browser, drawn in software: how soon it is there, and how many pictures per second it draws."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic, sleep
+from typing import Any
+
+from paddock.bench.result import Result, measured
+from paddock.bench.wires.server import Server
+from paddock.bench.wires.swarms import swarm
+from paddock.errors import PaddockError
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SOFTWARE = (
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+WIDTH, HEIGHT = 1280, 720
+FIRST = "() => window.paddock?.drawn?.() > 0"
+
+
+def browser(quick: bool) -> Iterator[Result]:
+    """First picture, decoding, pictures per second with 10,000 and 100,000 vehicles."""
+    yield from _light(quick)
+    cases = ((1_000, None),) if quick else ((10_000, ">= 20"), (100_000, ">= 3"))
+    for count, target in cases:
+        with Server(swarm(count, 30), {"web": {"port": 0, "rate": 30}}) as server, opened(server) as (page, _):
+            _wait(page)
+            sleep(4.0)  # until rates have settled
+            frames, age = _pictures(page, 3.0 if quick else 8.0)
+        yield measured("web", f"{count:,} vehicles: pictures drawn in software", frames, "Hz", target)
+        yield measured("web", f"{count:,} vehicles: age of what has arrived", 1000 * age, "ms")
+
+
+def _light(quick: bool) -> Iterator[Result]:
+    """What does not depend on the number of vehicles."""
+    with Server(swarm(100, 30), {"web": {"port": 0}}) as server, opened(server) as (page, begun):
+        _wait(page)
+        seconds = monotonic() - begun
+        yield measured("web", "first picture after the link was opened", seconds, "s", None if quick else "<= 2")
+        times = page.evaluate("() => window.paddock.measureDecode(100000)")
+        target = None if quick else "<= 5"
+        yield measured("web", "decoding 100,000 vehicles, median", times["median"], "ms", target)
+        sizes = page.evaluate("async () => (await fetch('sizes.json')).json()")
+        yield measured("web", "gzipped before the first picture", sizes["initial"] / 1000, "kB", "<= 250")
+
+
+@contextmanager
+def opened(server: Server) -> Iterator[tuple[Any, float]]:
+    """The page of a server in a browser of its own, and when (s, monotonic) its link was opened."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise PaddockError("this part needs a package: pip install playwright") from None
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        raise PaddockError(f"this part needs a browser: install one of {', '.join(BROWSERS)}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=list(SOFTWARE))
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        begun = monotonic()
+        page.goto(f"http://127.0.0.1:{server.addresses['web']['port']}/", wait_until="commit")
+        yield page, begun
+        browser.close()
+
+
+def _wait(page: Any) -> None:
+    """Until a picture with vehicles is drawn."""
+    page.wait_for_function(FIRST, timeout=30_000, polling=20)
+
+
+def _pictures(page: Any, seconds: float) -> tuple[float, float]:
+    """(pictures per s, age in s), the mean over a while."""
+    counted = page.evaluate(
+        """async (ms) => {
+          const before = window.paddock.drawn(), begun = performance.now();
+          await new Promise((done) => setTimeout(done, ms));
+          const pulse = window.paddock.store.pulse.value;
+          return [(window.paddock.drawn() - before) / (performance.now() - begun) * 1000, pulse.age];
+        }""",
+        1000 * seconds,
+    )
+    return float(counted[0]), float(counted[1])

@@ -1,0 +1,15 @@
+"""A scenario that a client wrote: text of a limited length, never the name of a file."""
+
+from __future__ import annotations
+
+from paddock.scenario import Scenario, ScenarioError, scenario_from_text
+
+MOST_TEXT = 1 << 20
+"""Characters."""
+
+
+def read(text: str) -> Scenario:
+    """The scenario that stands in a text."""
+    if len(text) > MOST_TEXT:
+        raise ScenarioError(f"a scenario has at most {MOST_TEXT:,} characters here, not {len(text):,}")
+    return scenario_from_text(text)

@@ -1,0 +1,138 @@
+"""One WebSocket as a connection to a subscriber: whatever waits goes out in one task, the latest group at last."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import Any
+
+from starlette.types import Receive, Send
+from uvicorn.protocols.utils import ClientDisconnected
+
+from paddock.serve.endpoints.web.protocol import Wire
+from paddock.serve.subscribers.connection import GRACE, Hear, Lost
+from paddock.serve.subscribers.outbox import Bytes, Group, Outbox
+from paddock.wire.error import WireError
+from paddock.wire.rpc import notification
+from paddock.wire.stream.frames import FrameType
+from paddock.wire.stream.split import JSON_STARTS, Frame, Json, frames_in
+
+LOG = logging.getLogger("paddock.web")
+GOING_AWAY = 1001
+REFUSED = 1008
+"""Codes that a WebSocket is closed with."""
+
+
+class SocketConnection:
+    """A WebSocket that was accepted. `run` serves it until it is over."""
+
+    def __init__(self, receive: Receive, send: Send, wire: Wire, hear: Hear, lost: Lost) -> None:
+        self.open = True  # neither cut off nor closed
+        self.skipped = 0  # groups that a newer one has replaced
+        self._receive, self._send, self._wire = receive, send, wire
+        self._hear, self._lost = hear, lost
+        self._outbox = Outbox()
+        self._waiting = asyncio.Event()
+        self._closed = False
+        self._reason = ""
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def put(self, message: Bytes) -> None:
+        """Send something that must arrive; a peer that lets too much of it wait is cut off."""
+        if not self.open:
+            return
+        if self._outbox.put(message):
+            self._waiting.set()
+        else:
+            self.cut_off("does_not_read", f"more than {self._outbox.most_waiting} bytes of replies are waiting")
+
+    def offer(self, group: Group) -> bool:
+        """Send the frames of a tick unless newer ones come first; True if they replace some that had not begun."""
+        if not self.open:
+            return False
+        skipped = self._outbox.offer(group)
+        self.skipped += skipped
+        self._waiting.set()
+        return skipped
+
+    def withdraw(self) -> None:
+        """Forget the group that has not begun."""
+        self._outbox.withdraw()
+
+    def cut_off(self, reason: str, message: str) -> None:
+        """Say why, then close: at the latest after a moment of grace."""
+        if self.open:
+            self.open, self._reason = False, reason
+            self._outbox.end_with(notification("closed", {"reason": message}))
+            self._waiting.set()
+            asyncio.get_running_loop().call_later(GRACE, self.close)
+
+    def close(self) -> None:
+        """Let go at once; a peer that has taken the last word is gone already."""
+        if not self._closed:
+            self.open, self._closed = False, True
+            for task in self._tasks:
+                task.cancel()
+            self._wire.abort()
+
+    async def run(self) -> None:
+        """Pass messages on until either side has had enough."""
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._read()), loop.create_task(self._write())]
+        try:
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.open = False
+            for task in self._tasks:
+                task.cancel()
+            for outcome in await asyncio.gather(*self._tasks, return_exceptions=True):
+                if isinstance(outcome, Exception):
+                    LOG.error("a WebSocket failed", exc_info=outcome)
+            self._lost(self._reason)
+
+    async def _read(self) -> None:
+        while (message := await self._receive())["type"] != "websocket.disconnect":
+            if self.open and message["type"] == "websocket.receive":
+                self._take(message)
+
+    def _take(self, message: Any) -> None:
+        try:
+            text = message.get("text")
+            if text is not None:
+                self._hear(Json(text.encode()))
+                return
+            for frame in frames_in(memoryview(message["bytes"])):
+                self._hear(_accepted(frame))
+        except WireError as error:
+            self.cut_off(error.reason, str(error))
+
+    async def _write(self) -> None:
+        with suppress(ClientDisconnected):
+            while True:
+                await self._waiting.wait()
+                await self._wire.ready()
+                item = self._outbox.next()
+                if item is not None:
+                    await self._send(_message(item))
+                elif self.open:
+                    self._waiting.clear()
+                else:
+                    code = GOING_AWAY if self._reason == "closing" else REFUSED
+                    await self._send({"type": "websocket.close", "code": code, "reason": self._reason})
+                    return
+
+
+def _accepted(frame: Frame) -> Frame:
+    if frame.type is not FrameType.COMMANDS:
+        raise WireError("type", f"a page sends frames of commands (0x20), not 0x{frame.type:02x}")
+    return frame
+
+
+def _message(item: Bytes | Group) -> dict[str, Any]:
+    """A group is one binary message, whatever is JSON a text."""
+    if isinstance(item, Group):
+        return {"type": "websocket.send", "bytes": item.joined}
+    if item and item[0] in JSON_STARTS:
+        return {"type": "websocket.send", "text": bytes(item).rstrip(b"\n").decode()}
+    return {"type": "websocket.send", "bytes": bytes(item)}

@@ -1,0 +1,237 @@
+"""Everyone who is connected to an endpoint, whatever the wire: who is told and shown what when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol
+
+from paddock.errors import PaddockError
+from paddock.serve.subscribers.client import Client
+from paddock.serve.subscribers.connection import GRACE, Connect, Connection
+from paddock.serve.subscribers.groups import GroupEncoder
+from paddock.serve.subscribers.methods import debug
+from paddock.serve.subscribers.news import News
+from paddock.serve.subscribers.roster import roster_tree
+from paddock.serve.subscribers.shapes import SubscriberTree
+from paddock.serve.subscribers.subscription import Subscription
+from paddock.wire.rpc import notification
+from paddock.world.layout import Layout
+from paddock.world.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from paddock.serve.endpoint import Send
+    from paddock.serve.hub import Hub
+
+SWEEP = 0.1
+"""s between looks at who waits for something that does not come by itself."""
+FRESH = 0.05
+"""s for which a snapshot is new enough for whoever only looks."""
+
+
+class Viewer(Protocol):
+    """Someone who is shown groups of frames: a client, or a renderer that was dialled."""
+
+    @property
+    def connection(self) -> Connection:
+        """Where they go."""
+
+    @property
+    def subscription(self) -> Subscription | None:
+        """What it wants; None if nothing."""
+
+
+class Audience:
+    """What endpoints with subscribers share; an endpoint adds how they connect."""
+
+    latest = True
+    name = ""  # of the endpoint
+
+    def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
+        """`every` is ignored: any snapshot that is there may be shown, and wall time limits the rate."""
+        self.hub = hub
+        self.every = 1
+        self.rate = float(options["rate"])
+        self.requests = float(options["requests"])
+        self.connections = int(options["connections"])
+        self.clients: set[Client] = set()
+        self.news = News(self)
+        self._encoder = GroupEncoder(hub.mirror)
+        self._refreshed = 0.0
+        self._debug_id: int | None = None
+        self._sweeper: asyncio.Task[None] | None = None
+
+    # the contract ----------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Be ready for clients."""
+        self._encoder.warm()
+        self._sweeper = self.hub.loop.create_task(self._sweep())
+
+    def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
+        """Encode the groups that are due, once for all who want the same."""
+        now = monotonic()
+        due = [viewer for viewer in self.viewers() if viewer.subscription and viewer.subscription.take(now)]
+        layout = snapshot.layout
+        if not due and not self.has_news_of(layout):
+            return None
+        offers = self._offers(due, snapshot, wall_time)
+
+        def send() -> None:
+            self.tell_roster(layout)
+            offers()
+
+        return send
+
+    def hear(self, kind: str, content: dict[str, Any]) -> None:
+        """Pass on events, markers and frames; look again when vehicles came or went."""
+        self.news.hear(kind, content)
+        if kind in ("markers", "hidden", "frames"):
+            for viewer in self.viewers():
+                if viewer.subscription is not None and viewer.subscription.view.draws:
+                    viewer.subscription.behind = True  # it looks different, though perhaps no tick passes
+
+    async def close(self) -> None:
+        """Tell the clients and let go."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for client in list(self.clients):
+            client.cut_off("closing", "the simulation has ended")
+        deadline = monotonic() + 0.5 * GRACE
+        while self.clients and monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        for client in list(self.clients):
+            client.connection.close()
+
+    @property
+    def clients_now(self) -> int:
+        """Connections, for the metrics."""
+        return len(self.clients)
+
+    @property
+    def skipped_now(self) -> dict[str, int]:
+        """Groups that each client was too slow for, for the metrics."""
+        return {client.name: client.connection.skipped for client in self.clients}
+
+    @property
+    def subscribers_now(self) -> list[SubscriberTree]:
+        """Who is connected, for the figures; the rate is 0 for whoever has not subscribed."""
+        return [
+            {
+                "name": client.name,
+                "endpoint": self.name,
+                "rate": client.subscription.rate if client.subscription else 0.0,
+                "skipped": client.connection.skipped,
+            }
+            for client in sorted(self.clients, key=lambda client: client.name)
+        ]
+
+    # for clients and renderers ---------------------------------------------------------------------------------------
+
+    def welcome(self, connect: Connect, address: str) -> Client:
+        """Someone has connected. OSError if it is gone already."""
+        client = Client(self, connect, address)
+        self.clients.add(client)
+        if len(self.clients) > self.connections:
+            client.cut_off("connections", f"there are {self.connections} connections already")
+        return client
+
+    def newest(self) -> Snapshot:
+        """A copy of the newest snapshot."""
+        snapshot = self.hub.newest()
+        if snapshot is None:
+            raise PaddockError("the simulation has not shown anything yet")
+        return snapshot
+
+    def layout(self) -> Layout:
+        """Who is in the newest snapshot."""
+        snapshot = self.hub.ring.peek(self.hub.ring.newest)
+        return self.newest().layout if snapshot is None else snapshot.layout
+
+    async def refresh(self, changed: bool = False) -> None:
+        """Have the present state shown; unless it `changed`, one of a moment ago will do."""
+        if changed or monotonic() - self._refreshed > FRESH:
+            await self.hub.request("snapshot", self.name)
+            self._refreshed = monotonic()
+
+    def show_newest(self, viewers: Iterable[Viewer]) -> None:
+        """Send the newest snapshot to some who have not seen it."""
+        now = monotonic()
+        due = [viewer for viewer in viewers if viewer.subscription and viewer.subscription.take(now)]
+        if due:
+            snapshot = self.newest()
+            self._offers(due, snapshot, self.hub.ring.wall_time)()
+
+    def next_debug_id(self) -> int:
+        """Ids of markers drawn for debugging, none of them in use."""
+        if self._debug_id is None:
+            taken = [number for namespace, number in self.hub.mirror.markers if namespace == debug.NAMESPACE]
+            self._debug_id = max(taken, default=0)
+        self._debug_id += 1
+        return self._debug_id
+
+    def forget(self, client: Client, reason: str) -> None:
+        """A client has left, or was cut off for a reason."""
+        self.clients.discard(client)
+        self.hub.gone(client.name)
+        if reason:
+            self.count("cut_off", reason=reason)
+
+    def count(self, name: str, **labels: str) -> None:
+        """Count something that has happened at this endpoint."""
+        self.hub.counters.add(name, 1, endpoint=self.name, **labels)
+
+    # showing ---------------------------------------------------------------------------------------------------------
+
+    def viewers(self) -> list[Viewer]:
+        """Everyone who may be shown groups."""
+        return list(self.clients)
+
+    def has_news_of(self, layout: Layout) -> bool:
+        """Whether someone does not know this roster."""
+        return bool(self._uninformed(layout))
+
+    def tell_roster(self, layout: Layout) -> None:
+        """Tell who is there to whoever does not know."""
+        if clients := self._uninformed(layout):
+            line = notification("roster", dict(roster_tree(layout)))
+            for client in clients:
+                client.roster = layout.roster
+                client.connection.put(line)
+
+    def _uninformed(self, layout: Layout) -> list[Client]:
+        """Subscribers who do not know this roster."""
+        return [client for client in self.clients if client.subscription and client.roster != layout.roster]
+
+    def _offers(self, due: list[Viewer], snapshot: Snapshot, wall_time: float) -> Callable[[], None]:
+        """What sends the groups of a snapshot, all of them encoded."""
+        self._encoder.begin(snapshot, wall_time)
+        groups = [
+            (viewer, viewer.subscription, self._encoder.group(viewer.subscription.view))
+            for viewer in due
+            if viewer.subscription is not None
+        ]
+        self._encoder.end()
+
+        def offer() -> None:
+            for viewer, subscription, group in groups:
+                if viewer.subscription is subscription:
+                    subscription.behind = False
+                    if viewer.connection.offer(group):
+                        self.count("stream_skipped")
+
+        return offer
+
+    async def _sweep(self) -> None:
+        """Now and then: who has to be cut off or told something, and who has not seen the last that there is."""
+        while True:
+            await asyncio.sleep(SWEEP)
+            now = monotonic()
+            for client in list(self.clients):
+                client.look_after(now)
+            late = [viewer for viewer in self.viewers() if viewer.subscription and viewer.subscription.late(now)]
+            with suppress(PaddockError):
+                self.show_newest(late)
+            self.news.tell_figures(now)

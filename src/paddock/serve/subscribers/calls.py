@@ -1,0 +1,194 @@
+"""Calls of one client: read, checked, answered; each in its own time, so that none waits for another."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from paddock.errors import PaddockError
+from paddock.serve.hub import OperationError
+from paddock.serve.subscribers.method import find_method
+from paddock.wire.error import WireError
+from paddock.wire.rpc import (
+    INTERNAL_ERROR,
+    Notification,
+    Request,
+    Response,
+    RpcError,
+    failure,
+    notification,
+    parse,
+    result,
+)
+from paddock.wire.stream.commands import Commands, decode_commands
+from paddock.wire.stream.split import Frame, Json
+
+if TYPE_CHECKING:
+    from paddock.serve.subscribers.client import Client
+
+REFUSED = -32000
+"""The simulation does not do it, and says why."""
+TOKEN_NEEDED = -32001
+TOO_MANY = -32002
+MOST_AT_ONCE = 1000
+"""Calls of one client that may wait for their answers."""
+TOLD_EVERY = 0.5
+"""s between two notifications about refused commands."""
+LOG = logging.getLogger("paddock.subscribers")
+
+
+class Calls:
+    """What a client asks for."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._refused = 0  # commands without an answer, since the client was told
+        self._told = 0.0  # when that was
+
+    def hear(self, message: Frame | Json) -> None:
+        """A message has arrived."""
+        if isinstance(message, Frame):
+            if self._allowed(None):
+                self._start(self._command(message.payload))
+            return
+        try:
+            parsed = parse(message.line)
+        except RpcError as error:
+            if self._allowed(error.id):
+                self._refuse_malformed(error)
+            return
+        if isinstance(parsed, list):
+            self._hear_batch(parsed)
+        elif self._allowed(getattr(parsed, "id", None)):
+            self._start(self._single(parsed))
+
+    def cancel(self) -> None:
+        """Nobody waits for the answers any more."""
+        for task in self._tasks:
+            task.cancel()
+
+    # limits ----------------------------------------------------------------------------------------------------------
+
+    def _allowed(self, id: Any) -> bool:
+        """Whether one more call is within the limits; told once, then cut off."""
+        allowance = self.client.allowance
+        if allowance.take(monotonic()):
+            return self._room(id)
+        text = f"more than {allowance.rate:g} requests per second"
+        if allowance.warned:
+            self.client.cut_off("requests", text)
+        else:
+            allowance.warned = True
+            self._put(failure(id, TOO_MANY, f"{text}: slow down, or be cut off"))
+        return False
+
+    def _room(self, id: Any) -> bool:
+        if len(self._tasks) < MOST_AT_ONCE:
+            return True
+        self._count("too_many_at_once")
+        self._put(failure(id, TOO_MANY, f"more than {MOST_AT_ONCE} requests wait for their answers"))
+        return False
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self.client.hub.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # calls -----------------------------------------------------------------------------------------------------------
+
+    def _hear_batch(self, messages: list[Any]) -> None:
+        if all(self._allowed(getattr(message, "id", None)) for message in messages):
+            self._start(self._batch(messages))
+
+    async def _batch(self, messages: list[Any]) -> None:
+        answers = await asyncio.gather(*map(self._answered, messages))
+        lines = [answer.rstrip(b"\n") for answer in answers if answer]
+        if lines:
+            self._put(b"[" + b",".join(lines) + b"]\n")
+
+    async def _single(self, message: Request | Notification | Response) -> None:
+        if answer := await self._answered(message):
+            self._put(answer)
+
+    async def _answered(self, message: Request | Notification | Response | RpcError) -> bytes:
+        """The line that answers a message; empty for one that has no answer."""
+        if isinstance(message, RpcError):
+            self._count(message.reason)
+            return failure(message.id, message.code, str(message))
+        if isinstance(message, Response):
+            self._count("response")  # nothing was asked
+            return b""
+        try:
+            value = await self._called(message)
+            return result(message.id, value) if isinstance(message, Request) else b""
+        except Exception as error:
+            code, text, data = _told(error, message.method)
+            if isinstance(message, Request):
+                return failure(message.id, code, text, data)
+            self._refuse(text, message.method)
+            return b""
+
+    async def _called(self, call: Request | Notification) -> Any:
+        method = find_method(call.method)
+        params = call.params
+        if isinstance(params, dict) and "token" in params and call.method != "authenticate":
+            params = dict(params)
+            token = params.pop("token")
+            if not isinstance(token, str):
+                raise RpcError("token", f"{call.method}: 'token' must be a text", TOKEN_NEEDED)
+            self.client.show(token)
+        if not (method.public or self.client.admission.admitted):
+            raise RpcError("token", f"{call.method}: show the token first, with authenticate", TOKEN_NEEDED)
+        return await method.answer(self.client, **method.read(params))
+
+    # commands without an answer --------------------------------------------------------------------------------------
+
+    async def _command(self, payload: memoryview) -> None:
+        try:
+            if not self.client.admission.admitted:
+                raise RpcError("token", "show the token first, with authenticate", TOKEN_NEEDED)
+            commands: Commands = decode_commands(payload)
+            inputs = {name: commands.values[:, k] for k, name in enumerate(commands.names)}
+            await self.client.request("command_many", ids=commands.ids, inputs=inputs)
+        except Exception as error:
+            self._refuse(_told(error, "commands")[1], "commands")
+
+    def _refuse(self, text: str, what: str) -> None:
+        """Count what cannot be answered; tell the client now and then."""
+        self._refused += 1
+        self.client.endpoint.count("refused_commands")
+        if monotonic() - self._told < TOLD_EVERY:
+            return
+        name = "command_refused" if what == "commands" else "refused"
+        self._put(notification(name, {"of": what, "reason": text, "count": self._refused}))
+        self._refused, self._told = 0, monotonic()
+
+    # answers ---------------------------------------------------------------------------------------------------------
+
+    def _refuse_malformed(self, error: RpcError) -> None:
+        self._count(error.reason)
+        self._put(failure(error.id, error.code, str(error)))
+
+    def _count(self, reason: str) -> None:
+        self.client.endpoint.count("malformed", reason=reason)
+
+    def _put(self, line: bytes) -> None:
+        self.client.connection.put(line)
+
+
+def _told(error: Exception, what: str) -> tuple[int, str, Any]:
+    """(code, one line, data) for an error."""
+    text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    if isinstance(error, RpcError):
+        return error.code, text, None
+    if isinstance(error, OperationError):
+        internal = error.kind == "InternalError"
+        return (INTERNAL_ERROR if internal else REFUSED), text, {"kind": error.kind}
+    if isinstance(error, WireError | PaddockError):
+        return REFUSED, text, {"kind": type(error).__name__}
+    LOG.error("%s failed", what, exc_info=error)
+    return INTERNAL_ERROR, f"{what} failed inside the server", None

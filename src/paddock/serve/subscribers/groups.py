@@ -1,0 +1,171 @@
+"""Snapshots as groups of frames; everything is encoded once, however many connections want the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from paddock.serve.subscribers.change import NATIVE, change_to
+from paddock.serve.subscribers.columns import MOST_VALUES, ColumnReader, Floats, Want
+from paddock.serve.subscribers.drawing import Drawing
+from paddock.serve.subscribers.outbox import Group
+from paddock.serve.subscribers.selection import Selection, Wanted, select
+from paddock.serve.subscribers.status import encode_status, encode_views, views_size
+from paddock.serve.subscribers.subscription import View
+from paddock.wire.stream.columns import Block, encode_columns
+from paddock.wire.stream.frames import Target, counted_size
+from paddock.wire.stream.poses import POSES, encode_poses
+from paddock.wire.stream.positions import POSITIONS, Poses, encode_positions
+from paddock.wire.stream.telemetry import TELEMETRY
+from paddock.wire.stream.tick import FRAME_SIZE as TICK_SIZE
+from paddock.wire.stream.tick import Tick, encode_tick
+from paddock.world.frames import FRAMES
+from paddock.world.layout import Layout
+from paddock.world.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from paddock.serve.mirror import Mirror
+
+U32 = 0xFFFFFFFF
+DRAWN = ("lines", "spheres")
+"""Kinds that are made of markers, not of vehicles."""
+
+
+class GroupEncoder:
+    """Encodes one snapshot at a time; keeps what can be used again for the next."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._drawing = Drawing(mirror)
+        self._layout: Layout | None = None
+        self._selections: dict[Wanted | None, Selection] = {}
+        self._made: dict[tuple[object, ...], memoryview] = {}
+        self._reader: ColumnReader | None = None
+        self._values: dict[Want, Floats] = {}
+        self._snapshot: Snapshot | None = None
+        self._wall_time = 0.0
+
+    def begin(self, snapshot: Snapshot, wall_time: float) -> None:
+        """Encode this one from now on; `wall_time` is when it was published, s since 1970."""
+        if snapshot.layout is not self._layout:
+            self._layout = snapshot.layout
+            self._selections.clear()
+            self._reader = ColumnReader(snapshot.layout)
+        self._snapshot, self._wall_time = snapshot, wall_time
+        self._made.clear()
+        self._values.clear()
+
+    def end(self) -> None:
+        """Keep nothing of the snapshot."""
+        self._snapshot = None
+        self._made.clear()
+        self._values.clear()
+
+    def group(self, view: View) -> Group:
+        """The frames that a view shows of the snapshot."""
+        assert self._snapshot is not None, "begin() comes first"
+        snapshot = self._snapshot
+        parts = [self._once(("tick",), partial(self._tick, snapshot))] if view.tick else []
+        for kind in view.in_groups:
+            parts.append(self._once(_key(kind, view), partial(self._frame, kind, view, snapshot)))
+        return Group(tuple(parts))
+
+    def write(self, view: View, room: Callable[[int], memoryview]) -> int:
+        """Encode what a view shows straight into the memory that `room(bytes)` gives; how many bytes that are."""
+        assert self._snapshot is not None, "begin() comes first"
+        snapshot = self._snapshot
+        drawn = {kind: self._frame(kind, view, snapshot) for kind in view.in_groups if kind in DRAWN}
+        sizes = [self._size(kind, view, snapshot, drawn) for kind in view.in_groups]
+        at, total = TICK_SIZE, TICK_SIZE + sum(sizes)
+        memory = room(total)
+        self._tick(snapshot, memory)
+        for kind, size in zip(view.in_groups, sizes, strict=True):
+            if kind in drawn:
+                memory[at : at + size] = drawn[kind]
+            else:
+                self._frame(kind, view, snapshot, memory[at : at + size])
+            at += size
+        return total
+
+    def _size(self, kind: str, view: View, snapshot: Snapshot, drawn: dict[str, memoryview]) -> int:
+        selection = self.selection(view.vehicles)
+        match kind:
+            case "positions":
+                return counted_size(POSITIONS, selection.size)
+            case "poses":
+                return counted_size(POSES, selection.size)
+            case "telemetry":
+                return counted_size(TELEMETRY, selection.size)
+            case "fpv":
+                return views_size(snapshot, selection)
+        return len(drawn[kind])
+
+    def selection(self, wanted: Wanted | None) -> Selection:
+        """The vehicles that are wanted, in the layout of the snapshot."""
+        assert self._layout is not None, "begin() comes first"
+        if wanted not in self._selections:
+            self._selections[wanted] = select(self._layout, wanted)
+        return self._selections[wanted]
+
+    def warm(self) -> None:
+        """Compile, or load, what encodes poses: nothing may take long once the hub serves."""
+        ids, block, rows = np.arange(1, 3), np.zeros((7, 2)), np.array([0])
+        ids.flags.writeable = block.flags.writeable = False  # as those of snapshots are: compiled apart
+        for frame in FRAMES:
+            for encode in (encode_positions, encode_poses):
+                encode([Poses(ids, block), Poses(ids, block, rows)], change_to(frame))
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], memoryview]) -> memoryview:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def _tick(self, snapshot: Snapshot, into: Target | None = None) -> memoryview:
+        run, roster = snapshot.run & U32, snapshot.roster & U32
+        return encode_tick(Tick(snapshot.tick, snapshot.time, self._wall_time, run, roster), into)
+
+    def _frame(self, kind: str, view: View, snapshot: Snapshot, into: Target | None = None) -> memoryview:
+        match kind:
+            case "positions":
+                return encode_positions(self._poses(view, snapshot), change_to(view.frame), into)
+            case "poses":
+                return encode_poses(self._poses(view, snapshot), change_to(view.frame), into)
+            case "columns":
+                return self._columns(view, snapshot)
+            case "telemetry":
+                return encode_status(snapshot, self.selection(view.vehicles), into)
+            case "fpv":
+                return encode_views(snapshot, self.selection(view.vehicles), view.frame, into)
+            case "lines":
+                return self._drawing.lines(snapshot, view.frame)
+        return self._drawing.spheres(snapshot, view.frame)
+
+    def _poses(self, view: View, snapshot: Snapshot) -> list[Poses]:
+        layout = snapshot.layout
+        return [
+            Poses(layout.fleets[fleet].ids, layout.block(snapshot.buffer, fleet)[:7], rows)
+            for fleet, rows in self.selection(view.vehicles).parts
+        ]
+
+    def _columns(self, view: View, snapshot: Snapshot) -> memoryview:
+        assert self._reader is not None, "begin() comes first"
+        blocks, left = [], 2 * MOST_VALUES  # vehicles may have come since it was asked for, but not without end
+        for k, want in enumerate(view.columns):
+            left -= self._reader.values(want)
+            blocks.append(Block(k, self._read(want, snapshot) if left >= 0 else np.empty((len(want.columns), 0))))
+        return encode_columns(view.wanted, blocks)
+
+    def _read(self, want: Want, snapshot: Snapshot) -> Floats:
+        assert self._reader is not None, "begin() comes first"
+        if want not in self._values:
+            self._values[want] = self._reader.read(snapshot, want)
+        return self._values[want]
+
+
+def _key(kind: str, view: View) -> tuple[object, ...]:
+    """What a frame depends on beside the snapshot."""
+    if kind == "columns":
+        return kind, view.columns, view.wanted
+    return kind, NATIVE if kind == "telemetry" else view.frame, None if kind in DRAWN else view.vehicles

@@ -1,0 +1,112 @@
+"""Frame 0x15: values of any columns of some vehicles, in blocks that each answer one entry of a list of wanted ones."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.errors import InvalidValueError
+from paddock.wire.error import WireError
+from paddock.wire.layout import Field, Part, Record
+from paddock.wire.stream.cursor import Cursor
+from paddock.wire.stream.frames import HEADER, Buffer, FrameType, Target, open_frame
+
+COLUMNS = Record(
+    "columns",
+    (
+        Field("wanted", "<u4", "", "number of the list of wanted columns that is answered"),
+        Field("blocks", "<u4", "", "blocks that follow"),
+    ),
+)
+COLUMNS_BLOCK = Record(
+    "columns block",
+    (
+        Field("request", "<u4", "", "which entry of the list it answers, from 0"),
+        Field("vehicles", "<u4", "", "how many; 0 when what was wanted is not there"),
+        Field("columns", "<u4", "", "how many"),
+        Field("width", "<u4", "B", "bytes of a value: 8 (f64) for up to 4096 values, else 4 (f32)"),
+    ),
+    (
+        Part(
+            "values",
+            "f64 or f32",
+            "width * columns * vehicles",
+            "",
+            "column by column, in the order asked for; NaN: the vehicle has no such column",
+        ),
+    ),
+)
+MOST_WIDE = 4096
+"""Values of a block that are sent in full precision."""
+DTYPES: dict[int, np.dtype[Any]] = {4: np.dtype("<f4"), 8: np.dtype("<f8")}
+
+Values = NDArray[np.float64] | NDArray[np.float32]
+
+
+class Block(NamedTuple):
+    """What answers one entry."""
+
+    request: int
+    values: Values  # (columns, vehicles)
+
+
+class Columns(NamedTuple):
+    """The content of a frame."""
+
+    wanted: int
+    blocks: tuple[Block, ...]
+
+
+def encode_columns(wanted: int, blocks: Sequence[Block], into: Target | None = None) -> memoryview:
+    """One frame; the values are taken as they are, or to float32 where there are many."""
+    sizes = [COLUMNS_BLOCK.size + _width(block) * block.values.size for block in blocks]
+    out = open_frame(FrameType.COLUMNS, COLUMNS.size + sum(sizes), into)
+    try:
+        COLUMNS.packer.pack_into(out, HEADER.size, wanted, len(blocks))
+        at = HEADER.size + COLUMNS.size
+        for block, size in zip(blocks, sizes, strict=True):
+            _write(block, out[at : at + size])
+            at += size
+    except (struct.error, ValueError) as error:
+        raise InvalidValueError(f"columns: {error}") from error
+    return out
+
+
+def _width(block: Block) -> int:
+    return 8 if block.values.size <= MOST_WIDE else 4
+
+
+def _write(block: Block, out: memoryview) -> None:
+    width = _width(block)
+    columns, vehicles = block.values.shape
+    COLUMNS_BLOCK.packer.pack_into(out, 0, block.request, vehicles, columns, width)
+    if block.values.size:
+        values = np.frombuffer(out, DTYPES[width], offset=COLUMNS_BLOCK.size).reshape(columns, vehicles)
+        with np.errstate(over="ignore"):
+            values[...] = block.values
+
+
+def decode_columns(payload: Buffer) -> Columns:
+    """The blocks of a frame; their values are views of the payload."""
+    cursor = Cursor(payload, "columns")
+    wanted, count = cursor.fields(COLUMNS)
+    if count * COLUMNS_BLOCK.size > cursor.left:
+        raise WireError("count", f"columns: {count} blocks do not fit into {cursor.left} bytes")
+    blocks = tuple(_read(cursor) for _ in range(count))
+    cursor.finish()
+    return Columns(wanted, blocks)
+
+
+def _read(cursor: Cursor) -> Block:
+    request, vehicles, columns, width = cursor.fields(COLUMNS_BLOCK)
+    if width not in DTYPES:
+        raise WireError("value", f"columns: a value has 4 or 8 bytes, not {width}")
+    start = cursor.skip(width * columns * vehicles)
+    if not columns * vehicles:
+        return Block(request, np.empty((columns, vehicles), DTYPES[width]))
+    values = np.frombuffer(cursor.payload, DTYPES[width], columns * vehicles, start)
+    return Block(request, values.reshape(columns, vehicles))

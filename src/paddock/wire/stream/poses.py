@@ -1,0 +1,73 @@
+"""Frame 0x14: where every vehicle is and how it is turned in 16 bytes each, in the order of the roster.
+
+The attitude is a unit quaternion of which the largest component is left out: it follows from the others. Whoever needs
+more than a quarter of a degree takes positions (0x01) or columns (0x15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from paddock.errors import InvalidValueError
+from paddock.wire.layout import Field, Record
+from paddock.wire.stream.frames import Buffer, FrameType, Records, Target, decode_table, open_table
+from paddock.wire.stream.positions import NO_CHANGE, Change, Poses
+
+POSES = Record(
+    "poses",
+    (
+        Field("position", "<f4", "m", "x, y, z in the subscriber's frame (Unreal: cm)", 3),
+        Field(
+            "orientation",
+            "<u4",
+            "",
+            "quaternion, body to world: bits 31-30 which component is largest (0 x, 1 y, 2 z, 3 w; made positive), "
+            "then the three others in order, 10 bits each: round((c / 0.70710678 * 0.5 + 0.5) * 1023)",
+        ),
+    ),
+)
+MASK = 1023
+LARGEST_OTHER = 0.70710678
+
+
+def encode_poses(parts: Sequence[Poses], change: Change = NO_CHANGE, into: Target | None = None) -> memoryview:
+    """One frame of all the vehicles of `parts`, in their order; their ids are not sent: the roster tells them."""
+    out, records = open_table(FrameType.POSES, POSES, sum(part.size for part in parts), into)
+    words = records.view(np.uint8).reshape(-1, POSES.size)
+    start = 0
+    for part in parts:
+        _pack(part, change, words[start : start + part.size])
+        start += part.size
+    return out
+
+
+def _pack(part: Poses, change: Change, words: NDArray[np.uint8]) -> None:
+    """Check one part and write its records (n, 16)."""
+    from paddock.wire.compiled import pack_poses  # imports Numba, which those who only decode do without
+
+    ids, block, rows = part
+    if block.shape != (7, len(ids)):
+        raise InvalidValueError(f"poses: {len(ids)} vehicles need a block of (7, {len(ids)}), got {block.shape}")
+    if rows is not None and len(rows) and (rows.min() < 0 or rows.max() >= len(ids)):
+        raise InvalidValueError(f"poses: rows must be from 0 to {len(ids) - 1}")
+    pack_poses(block, rows, change.position, change.quaternion, words.view("<u4"), words.view("<f4"))
+
+
+def decode_poses(payload: Buffer) -> Records:
+    """(n,) records with `position` (3,) and the packed `orientation`, a view of the payload."""
+    return decode_table(payload, POSES)
+
+
+def unpacked_orientation(words: ArrayLike) -> NDArray[np.float64]:
+    """Packed attitudes (n,) as quaternions (n, 4): x, y, z, w."""
+    packed = np.asarray(words, np.uint32)
+    others = [((packed >> np.uint32(shift) & MASK) / MASK * 2.0 - 1.0) * LARGEST_OTHER for shift in (20, 10, 0)]
+    rest = np.sqrt(np.maximum(1.0 - sum(other * other for other in others), 0.0))
+    largest = packed >> np.uint32(30)
+    found = [np.where(largest == k, rest, others[max(k - 1, 0)]) for k in range(4)]
+    for k in range(3):  # before the largest the others stand in their own place, after it one earlier
+        found[k] = np.where(largest > k, others[k], found[k])
+    return np.stack(found, axis=-1)

@@ -1,0 +1,84 @@
+"""Orders over the stream endpoint: given, told, given back; what is wrong with them is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+SCENARIO: dict[str, Any] = {
+    "clock": {"rate": 200},
+    "vehicles": [
+        {"name": "crew", "count": 6, "model": "point", "spawn": {"grid": {"spacing": 5, "z": 5}}, "behaviour": "hold"},
+        {"name": "bus", "model": "rover", "behaviour": {"patrol": {"path": [[0, 0], [9, 0], [9, 9]], "turn": "back"}}},
+    ],
+}
+GOTO = {"goto": {"x": 40, "y": 2, "z": 8}}
+
+
+@pytest.fixture
+def served(serve: Any) -> Any:
+    return serve(SCENARIO)
+
+
+def test_orders_are_given_and_told(served: Any) -> None:
+    peer, sim = served.connect(), served.sim
+    moment = peer.call("give_order", vehicles=["crew[4]", 3, 4, 4], behaviour=GOTO)
+    assert moment == {"tick": 0, "time": 0.0}
+    assert peer.call("get_orders") == {
+        "orders": [{"ids": [[3, 2], [6, 1]], "behaviour": "goto", "options": GOTO["goto"]}]
+    }
+    routes = peer.call("get_routes")["routes"]
+    patrol = {"fleet": "bus", "ids": [[1, 1]], "behaviour": "patrol", "closed": False}
+    assert routes == [
+        {**patrol, "points": [[0.0, 0.0, 0.0], [9.0, 0.0, 0.0], [9.0, 9.0, 0.0]]},
+        {
+            "fleet": "crew",
+            "ids": [[3, 2], [6, 1]],
+            "behaviour": "goto",
+            "closed": False,
+            "points": [[40.0, 2.0, 8.0]],
+        },
+    ]
+    peer.call("simulation_step", ticks=6000)
+    assert sim.snapshot()[3].position == pytest.approx([40, 2, 8], abs=0.2)
+    peer.call("let_go")
+
+
+def test_a_vehicle_is_taken_over_driven_and_given_back(served: Any) -> None:
+    peer = served.connect()
+    code, message = peer.refused("set_control", vehicle="crew[0]", vx=2.0)
+    assert code == -32000 and message == "'crew[0]' is driven by its behaviour 'hold', not by commands"
+    peer.call("give_order", vehicles=["crew[0]"], behaviour="external")
+    peer.call("set_control", vehicle="crew[0]", vx=2.0)
+    peer.call("simulation_step", ticks=2)
+    assert served.sim.inspect("crew[0]")["command"]["vx"] == 2.0
+    peer.call("give_order", vehicles=["crew[0]"], behaviour=None)
+    assert peer.call("get_orders") == {"orders": []}
+    kinds = [(event["kind"], event["detail"]) for event in peer.call("get_events")["events"]]
+    assert kinds == [("ordered", "external"), ("order_ended", "hold")]
+    peer.call("let_go")
+
+
+@pytest.mark.parametrize(
+    ("params", "code", "said"),
+    [
+        (
+            {"vehicles": [], "behaviour": "hold"},
+            -32602,
+            "'vehicles' must hold names of vehicles or fleets, and ids, at",
+        ),
+        ({"vehicles": [1.5], "behaviour": "hold"}, -32602, "'vehicles' must hold names"),
+        ({"vehicles": ["crew"]}, -32602, "'behaviour' is missing: a name, {name: options}, 'external', or null"),
+        ({"vehicles": ["crew"], "behaviour": 3}, -32602, "'behaviour' must be a text"),
+        ({"vehicles": ["crew"], "behaviour": "flok"}, -32000, "order: unknown behaviour 'flok'; did you mean 'flock'?"),
+        ({"vehicles": ["crew"], "behaviour": "os.path"}, -32000, "order: unknown behaviour 'os.path'"),
+        ({"vehicles": ["crew"], "behaviour": {"goto": {"x": 1}}}, -32000, "order.goto: goto option 'y' has no default"),
+        ({"vehicles": ["crw"], "behaviour": "hold"}, -32000, "unknown vehicle 'crw'; did you mean 'crew'?"),
+    ],
+)
+def test_what_is_wrong_is_said(served: Any, params: dict[str, Any], code: int, said: str) -> None:
+    peer = served.connect()
+    found, message = peer.refused("give_order", **params)
+    assert found == code and said in message
+    assert not served.sim.events.since()

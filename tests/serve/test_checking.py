@@ -1,0 +1,102 @@
+"""Scenarios that clients write: everything wrong with them, at its place, without running anything."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from paddock.errors import PaddockError
+from paddock.scenario import Problem, load_scenario, located
+from paddock.serve.checking import process
+from paddock.serve.checking.process import Checker
+from paddock.serve.checking.reading import MOST_TEXT
+from paddock.serve.checking.text import problems_of
+from paddock.serve.live.choosing import shown_text
+from paddock.serve.live.trust import installed_names
+
+KNOWN = installed_names()
+
+
+def places(text: str) -> list[tuple[int, int]]:
+    return [(problem.line, problem.column) for problem in problems_of(text, KNOWN)]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "told"),
+    [
+        ("", 1, 1, "there is nothing here"),
+        ("just words", 1, 1, "must be a mapping"),
+        ("/etc/passwd", 1, 1, "must be a mapping"),
+        ("vehicles: [", 1, 12, "not valid YAML"),
+        ("vehicles:\n- {model: quod}\n", 2, 11, "did you mean 'quad'?"),
+        ("vehicles:\n- {model: quad, preset: x}\n", 2, 25, "unknown preset of quad 'x'"),
+        ("vehicles:\n- {model: quad, behaviour: {orbit: {radios: 3}}}\n", 2, 45, "did you mean 'radius'?"),
+        ("vehicles:\n- {model: quad, behaviour: {follow: {target: x}}}\n", 2, 46, "unknown vehicle 'x'"),
+        ("clock: {rate: 10}\nvehicles:\n- {model: quad}\n", 3, 11, "set clock.rate to 240"),
+        ("vehicles:\n- {model: point, pose: [1.e+9, 0, 0]}\n", 2, 24, "within 1e+07 m"),
+        ("world: {mu: -1}\nvehicles: []\n", 1, 13, "mu"),
+    ],
+)
+def test_one_problem(text: str, line: int, column: int, told: str) -> None:
+    (problem,) = problems_of(text, KNOWN)
+    assert (problem.line, problem.column) == (line, column)
+    assert told in problem.message
+
+
+def test_several_problems_in_the_order_of_their_lines() -> None:
+    assert places("sed: 1\nvehicles:\n- {model: quad, kount: 2}\nclock: {rate: -1}\n") == [(1, 1), (3, 17), (4, 15)]
+    assert places("vehicles:\n- {model: quad, preset: x}\n- {model: point}\n- {model: car}\n") == [(4, 11)]
+    assert places("vehicles:\n- {model: quad, preset: x}\n- {model: point}\n- {model: quad, speed: 1.e+9}\n") == [
+        (2, 25),
+        (4, 24),
+    ]
+
+
+def test_large_fleets_are_not_built() -> None:
+    fleet = "vehicles:\n- {name: f, model: point, count: 10000000, spawn: {grid: {spacing: 1}}}\n"
+    assert problems_of(fleet, KNOWN) == []
+    assert problems_of(fleet + "- {model: point, behaviour: {follow: {target: 'f[9999999]'}}}\n", KNOWN) == []
+
+
+def test_nothing_foreign_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "evil_model.py").write_text("raise SystemExit('imported')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    text = "vehicles:\n- {model: evil_model}\n- {model: quad, behaviour: evil_model.x, sensors: [evil_model.y]}\n"
+    assert places(text) == [(2, 11), (3, 28), (3, 52)]
+
+
+def test_text_that_is_too_long() -> None:
+    (problem,) = problems_of("#" * (MOST_TEXT + 1), KNOWN)
+    assert problem.message == "a scenario has at most 1,048,576 characters here, not 1,048,577"
+
+
+def test_places_of_problems() -> None:
+    assert located("a.yaml:7:5: no: 1:2: x", "a.yaml") == Problem(7, 5, "no: 1:2: x")
+    assert located("something else", "a.yaml") == Problem(1, 1, "something else")
+
+
+def test_the_process_answers_and_is_ended_when_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask() -> None:
+        checker = Checker()
+        (problem,) = await checker.check("vehicles:\n- {model: quod}\n", None)
+        assert problem == {"line": 2, "column": 11, "message": "unknown model 'quod'; did you mean 'quad'?"}
+        assert await asyncio.gather(*(checker.check("vehicles: []", KNOWN) for _ in range(3))) == [[], [], []]
+        monkeypatch.setattr(process, "PATIENCE", 0.0)
+        with pytest.raises(PaddockError, match="took more than 0 s and was given up"):
+            await checker.check("vehicles: []", KNOWN)
+        monkeypatch.setattr(process, "PATIENCE", 60.0)
+        assert await checker.check("vehicles: []", None) == []  # by another process
+        await checker.close()
+
+    asyncio.run(ask())
+
+
+def test_the_text_that_was_written_is_shown_without_a_token(tmp_path: Path) -> None:
+    path = tmp_path / "one.yaml"
+    path.write_text("# mine\nseed: 3\nvehicles: []\n")
+    scenario = load_scenario(path)
+    assert shown_text(scenario) == "# mine\nseed: 3\nvehicles: []\n"
+    assert load_scenario(shown_text(scenario.model_copy(update={"seed": 4}))).seed == 4
+    assert shown_text(load_scenario({"seed": 5, "vehicles": []})).startswith("seed: 5\n")
+    path.write_text("serve: {zmq: true, token: very secret}\nvehicles: []\n")
+    assert "secret" not in shown_text(load_scenario(path))

@@ -1,0 +1,71 @@
+"""The page inside a notebook."""
+
+import json
+import struct
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+from websockets.sync.client import ClientConnection, connect
+
+import paddock
+from paddock.errors import InvalidValueError, PaddockError
+
+SCENARIO = {"clock": {"rate": 100}, "vehicles": [{"name": "red", "model": "point", "pose": [3, 4, 5, 0]}]}
+TICK, POSES = 0x10, 0x14
+
+
+def subscribed(socket: ClientConnection) -> None:
+    params = {"rate": 30, "kinds": ["poses"]}
+    socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "subscribe", "params": params}))
+
+
+def next_poses(socket: ClientConnection, after: int = -1) -> tuple[int, tuple[float, ...]]:
+    """(tick, x, y, z of the only vehicle) of the first group after a tick, taken apart by hand."""
+    while True:
+        message = socket.recv(timeout=30)
+        if isinstance(message, str):
+            continue
+        found: dict[int, bytes] = {}
+        while message:
+            kind, size = struct.unpack_from("<BI", message)
+            found[kind], message = message[5 : 5 + size], message[5 + size :]
+        if TICK in found and POSES in found and (tick := struct.unpack_from("<Q", found[TICK])[0]) > after:
+            assert struct.unpack_from("<I", found[POSES]) == (1,)
+            return tick, struct.unpack_from("<3f", found[POSES], 4)
+
+
+def test_poses_arrive_while_the_notebook_steps() -> None:
+    with paddock.load(SCENARIO) as sim:
+        shown = sim.show(height=400)
+        html = shown._repr_html_()
+        assert f'<iframe src="{shown.url}"' in html and "height: 400px" in html
+        with urllib.request.urlopen(shown.url, timeout=30) as answer:
+            assert answer.status == 200
+        with connect(shown.url.replace("http", "ws") + "ws", compression=None, max_size=None) as page:
+            subscribed(page)
+            assert next_poses(page) == (0, (3.0, 4.0, 5.0))
+            sim.step(10)
+            assert next_poses(page, after=0)[0] <= 10
+
+
+def test_one_page_for_a_simulation_until_it_is_closed() -> None:
+    with paddock.load(SCENARIO) as sim:
+        first, again = sim.show(), sim.show(height=300)
+        assert first is again and again.height == 300
+        first.close()
+        assert "closed" in first._repr_html_() and "closed" in repr(first)
+        second: Any = sim.show()
+        assert second is not first and not second.closed
+    assert second.closed
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(second.url, timeout=5)
+    with pytest.raises(PaddockError, match="show\\(\\) refused: the simulation is closed"):
+        sim.show()
+
+
+@pytest.mark.parametrize("height", [0, 99, 10_001, 4.5, True, "600"])
+def test_heights_that_are_none(height: Any) -> None:
+    with paddock.load(SCENARIO) as sim, pytest.raises(InvalidValueError, match="height is a whole number of pixels"):
+        sim.show(height=height)

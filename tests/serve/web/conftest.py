@@ -1,0 +1,218 @@
+"""A simulation behind the web endpoint, and pages that know nothing but WebSockets, JSON and bytes."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import struct
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+import paddock
+from paddock.serve.host import Host
+
+PATIENCE = 20.0
+TICK, POSES, COLUMNS = 0x10, 0x14, 0x15
+TICK_FIELDS = struct.Struct("<QddII")
+POSE = np.dtype([("p", "<f4", 3), ("q", "<u4")])
+
+
+def frames(message: bytes) -> dict[int, bytes]:
+    """Type -> payload of the frames in a binary message."""
+    found, at = {}, 0
+    while at < len(message):
+        kind, length = struct.unpack_from("<BI", message, at)
+        found[kind] = message[at + 5 : at + 5 + length]
+        at += 5 + length
+    assert at == len(message)
+    return found
+
+
+def column_blocks(payload: bytes) -> tuple[int, list[np.ndarray]]:
+    """Number of the list, and the values (columns, vehicles) of every request in its order."""
+    wanted, count = struct.unpack_from("<II", payload)
+    at, blocks = 8, []
+    for k in range(count):
+        request, vehicles, columns, width = struct.unpack_from("<4I", payload, at)
+        assert request == k
+        at += 16
+        size = vehicles * columns
+        blocks.append(np.frombuffer(payload, f"<f{width}", size, at).reshape(columns, vehicles))
+        at += width * size
+    assert at == len(payload)
+    return wanted, blocks
+
+
+class Page:
+    """One WebSocket; every read has a time limit."""
+
+    def __init__(self, port: int, **options: Any) -> None:
+        self._stack = ExitStack()
+        limits = {"compression": None, "max_size": None, "close_timeout": 0.2}  # who does not read cannot say goodbye
+        opening = connect(f"ws://127.0.0.1:{port}/ws", **limits, **options)
+        self.socket = self._stack.enter_context(opening)
+        self.told: list[dict[str, Any]] = []  # notifications
+        self.groups: list[bytes] = []
+        self.number = 0
+
+    def call(self, method: str, /, **params: Any) -> Any:
+        answer = self.answer(method, params)
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def refused(self, method: str, /, **params: Any) -> tuple[int, str]:
+        error = self.answer(method, params)["error"]
+        return error["code"], error["message"]
+
+    def post(self, method: str, /, **params: Any) -> None:
+        """Call without waiting for the answer."""
+        self.number += 1
+        self.socket.send(json.dumps({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}))
+
+    def answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self.post(method, **params)
+        return self.until(lambda tree: tree if tree.get("id") == self.number else None)
+
+    def notification(self, method: str) -> dict[str, Any]:
+        for k, tree in enumerate(self.told):
+            if tree["method"] == method:
+                return self.told.pop(k)["params"]
+        return self.until(lambda tree: tree["params"] if tree.get("method") == method else None)
+
+    def until(self, wanted: Callable[[dict[str, Any]], Any]) -> Any:
+        while True:
+            message = self.socket.recv(PATIENCE)
+            if isinstance(message, bytes):
+                self.groups.append(message)
+                continue
+            tree = json.loads(message)
+            if (found := wanted(tree)) is not None:
+                return found
+            if "method" in tree:
+                self.told.append(tree)
+
+    def frames(self, kind: int = TICK) -> dict[int, bytes]:
+        """The frames of the next message that has this kind."""
+        while True:
+            message = self.groups.pop(0) if self.groups else self.socket.recv(PATIENCE)
+            if isinstance(message, str):
+                tree = json.loads(message)
+                if "method" in tree:
+                    self.told.append(tree)
+            elif kind in (found := frames(message)):
+                return found
+
+    def group(self, tick: int) -> dict[int, bytes]:
+        """The group of a tick."""
+        while TICK_FIELDS.unpack((found := self.frames())[TICK])[0] != tick:
+            pass
+        return found
+
+    def ending(self) -> str:
+        """Why the connection is cut off; it must be closed after that."""
+        reason = self.notification("closed")["reason"]
+        with pytest.raises(ConnectionClosed):
+            self.drain()
+        return reason
+
+    def drain(self) -> None:
+        """Read until the end."""
+        while True:
+            self.socket.recv(PATIENCE)
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+class Served:
+    """A simulation with a web endpoint."""
+
+    def __init__(self, stack: ExitStack, scenario: dict[str, Any], running: bool, serve: dict[str, Any]) -> None:
+        self.sim = stack.enter_context(paddock.load(scenario))
+        fields = {"web": {"port": 0}, "metrics": {"port": 0}, **serve}
+        self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **fields))
+        self._stack = stack
+        if running:
+            stack.enter_context(self.sim.running())
+
+    @property
+    def port(self) -> int:
+        return self.host.addresses["web"]["port"]
+
+    def connect(self, **options: Any) -> Page:
+        page = Page(self.port, **options)
+        self._stack.callback(page.close)
+        return page
+
+    def get(self, path: str, **headers: str) -> http.client.HTTPResponse:
+        """An answer with its body read into `body`."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.request("GET", path, headers=headers)
+            response = connection.getresponse()
+            response.body = response.read()  # type: ignore[attr-defined]
+            return response
+        finally:
+            connection.close()
+
+    def count(self, name: str, **labels: str) -> float:
+        """One of the hub's counters."""
+        found = [s.value for s in self.samples(f"paddock_hub_{name}_total") if s.labels == labels]
+        return found[0] if found else 0.0
+
+    def clients(self) -> float:
+        return next(s.value for s in self.samples("paddock_clients") if s.labels["endpoint"] == "web")
+
+    def samples(self, name: str) -> list[Any]:
+        url = f"http://127.0.0.1:{self.host.addresses['metrics']['port']}/metrics"
+        with urllib.request.urlopen(url, timeout=PATIENCE) as page:
+            families = text_string_to_metric_families(page.read().decode())
+        return [sample for family in families for sample in family.samples if sample.name == name]
+
+
+@pytest.fixture(scope="module")
+def serve() -> Iterator[Callable[..., Served]]:
+    """`serve(scenario, running=True, token=..., web={...})`: all are closed when the module is done."""
+    with ExitStack() as stack:
+        yield lambda scenario, running=False, **fields: Served(stack, scenario, running, fields)
+
+
+@pytest.fixture
+def open_page() -> Iterator[Callable[[int], Page]]:
+    """`open_page(port)`: closed when the test is done."""
+    with ExitStack() as stack:
+
+        def opened(port: int) -> Page:
+            page = Page(port)
+            stack.callback(page.close)
+            return page
+
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def blocks() -> Callable[[bytes], tuple[int, list[np.ndarray]]]:
+    return column_blocks
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], bool]], bool]:
+    def wait(true: Callable[[], bool]) -> bool:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            with suppress(ConnectionError, EOFError):
+                if true():
+                    return True
+            time.sleep(0.05)
+        return False
+
+    return wait

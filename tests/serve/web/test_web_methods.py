@@ -1,0 +1,131 @@
+"""What pages may ask: metadata, one vehicle in full, models; of a live run and of a recording."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import paddock
+from paddock.record import Player, Recorder
+from paddock.serve.host import Host
+from paddock.serve.replaying import ReplaySource
+from paddock.serve.share import serve_options, to_stderr
+
+RED = {"name": "red", "id": 3, "model": "car.bicycle", "preset": "sports", "speed": 10.0, "sensors": ["imu"]}
+SCOUTS = {"name": "scouts", "count": 3, "model": "quad", "behaviour": "hold", "spawn": {"grid": {"spacing": 3, "z": 9}}}
+SCENARIO = {"name": "two", "clock": {"rate": 500}, "seed": 5, "vehicles": [RED, SCOUTS]}
+
+
+@pytest.fixture(scope="module")
+def served(serve: Callable[..., Any]) -> Any:
+    return serve(SCENARIO, lock=False)
+
+
+def by_name(trees: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    assert len({tree["name"] for tree in trees}) == len(trees)
+    return {tree["name"]: tree for tree in trees}
+
+
+def test_metadata_of_a_live_run(served: Any) -> None:
+    found = served.connect().call("get_metadata")
+    assert (found["name"], found["seed"], found["rate"], found["run"]) == ("two", 5, 500.0, 0)
+    assert (found["owner"], found["locked"], found["can_load"], found["recording"]) == (None, False, False, None)
+    assert "serve" not in found["scenario"]
+    fleets = by_name(found["fleets"])
+    assert fleets["scouts"]["driven_by"] == "hold" and fleets["scouts"]["count"] == 3
+    assert fleets["red"]["driven_by"] is None and fleets["red"]["sensors"] == ["imu"]
+    steer = by_name(fleets["red"]["inputs"])["steer"]
+    assert (steer["unit"], steer["low"], steer["high"]) == ("rad", -1.5, 1.5)
+
+
+def test_every_column_of_a_snapshot_has_a_meaning(served: Any) -> None:
+    snapshot = served.sim.snapshot()
+    for fleet in served.connect().call("get_metadata")["fleets"]:
+        columns = by_name(fleet["columns"])
+        assert {*snapshot.fleet(fleet["name"]).columns, "speed", "heading", "roll", "pitch"} == set(columns)
+        assert all(column["meaning"] for column in columns.values())
+        assert columns["x"]["unit"] == "m" and columns["speed"]["unit"] == "m/s" and columns["roll"]["unit"] == "rad"
+
+
+def test_one_vehicle_in_full(served: Any) -> None:
+    page = served.connect()
+    found = page.call("inspect", vehicle="red")
+    assert (found["id"], found["fleet"], found["preset"], found["driven_by"]) == (3, "red", "sports", None)
+    inspected = served.sim.inspect("red")
+    for group in ("state", "command", "parameters"):
+        assert {tree["name"]: tree["value"] for tree in found[group]} == inspected[group]
+    imu = {tree["name"]: tree["value"] for tree in found["sensors"]["imu"]}
+    assert imu.keys() == served.sim.sensors("red")["imu"].keys()
+    assert by_name(found["state"])["x"]["unit"] == "m"
+    assert page.call("inspect", vehicle="scouts[2]")["driven_by"] == "hold"
+    assert page.refused("inspect", vehicle="scouts")[1].startswith("'scouts' is a fleet of 3")
+    assert "did you mean 'red'" in page.refused("inspect", vehicle="rde")[1]
+
+
+def test_models_with_their_presets(served: Any) -> None:
+    models = {tree["model"]: tree for tree in served.connect().call("list_models")["models"]}
+    assert {"car.bicycle", "quad", "point"} <= models.keys()
+    assert "sports" in models["car.bicycle"]["presets"] and models["quad"]["kind"] == "quad"
+    assert "steer" in by_name(models["car.bicycle"]["inputs"])
+
+
+def test_the_clock_is_given_back(served: Any) -> None:
+    page, other = served.connect(), served.connect()
+    page.call("simulation_step", ticks=3)
+    assert "the clock belongs to web client" in other.refused("simulation_step")[1]
+    assert other.call("get_metadata")["owner"].startswith("web client")
+    page.call("let_go")
+    assert other.call("get_metadata")["owner"] is None
+    other.call("simulation_step")
+    other.call("let_go")
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Player, Host]]:
+    file: Path = tmp_path_factory.mktemp("web") / "two.mcap"
+    with paddock.load(SCENARIO) as sim, Recorder(sim, file, rate=50):
+        sim.step(500)
+    with Player(file) as player:
+        player.pause()
+        with Host(ReplaySource(player), serve_options({"web": {"port": 0}}), to_stderr) as host:
+            thread = threading.Thread(target=lambda: player.run(stay=True))
+            thread.start()
+            yield player, host
+            player.stop()
+            thread.join()
+
+
+@pytest.fixture
+def page(replayed: tuple[Player, Host], open_page: Callable[[int], Any]) -> Any:
+    """A page of the recording."""
+    return open_page(replayed[1].addresses["web"]["port"])
+
+
+def test_metadata_of_a_recording(page: Any) -> None:
+    found = page.call("get_metadata")
+    assert (found["name"], found["can_load"]) == ("two", False)
+    recording = found["recording"]
+    assert recording["path"] == "two.mcap" and recording["start"] == 0.0
+    assert recording["duration"] == pytest.approx(1.0)
+    red = by_name(found["fleets"])["red"]
+    assert red["inputs"] == [] and red["driven_by"] == "recording"
+    assert by_name(red["columns"])["vx"]["unit"] == "m/s" and by_name(red["columns"])["imu.ax"]["unit"] == "m/s2"
+
+
+def test_a_recorded_vehicle_and_its_figures(page: Any, replayed: tuple[Player, Host]) -> None:
+    assert page.call("seek", position=0.5)["position"] == pytest.approx(0.5)
+    found = page.call("inspect", vehicle="red")
+    snapshot = replayed[0].snapshot()
+    state = {tree["name"]: tree["value"] for tree in found["state"]}
+    assert found["tick"] == snapshot.tick and state["x"] == snapshot["red"]["x"] > 4.0
+    assert "steer" in by_name(found["command"]) and "ax" in by_name(found["sensors"]["imu"])
+    assert found["parameters"] == [] and "imu.ax" not in state
+    page.call("subscribe", kinds=["poses", "figures"])
+    while (figures := page.notification("figures"))["tick"] != snapshot.tick:
+        pass  # of before the jump
+    assert figures["paused"] is True and figures["stages"] == {} and figures["vehicles"] == 4
+    page.call("let_go")

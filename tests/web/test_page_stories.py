@@ -1,0 +1,112 @@
+"""Recordings that are scrubbed, scenarios that are edited, and a picture of every demo."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.record import Recorder
+from paddock.scenario import demo_names
+
+Image = pytest.importorskip("PIL.Image", reason="the package pillow is not installed")
+
+RATE = 100
+CAR = {"id": 7, "name": "red", "model": "point", "pose": [-20, 0, 0, 0], "commands": {"vx": 8.0}}
+LIVE = {"clock": {"rate": 240}, "vehicles": [{"id": 1, "name": "here", "model": "rover"}]}
+WRONG = """name: broken
+vehicles:
+  - name: red
+    model: car.bicycle
+    speed: fast
+  - {name: blue, modell: quad}
+"""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five seconds of a point on its way east, every fifth tick."""
+    file = tmp_path_factory.mktemp("recording") / "drive.mcap"
+    with paddock.load({"clock": {"rate": RATE}, "vehicles": [CAR]}) as sim, Recorder(sim, file, rate=20):
+        sim.step(5 * RATE)
+    return file
+
+
+def opened(window: Any, file: Path) -> None:
+    """Choose a file with the button."""
+    with window.page.expect_file_chooser() as chooser:
+        window.button("Open a recording").click()
+    chooser.value.set_files(str(file))
+
+
+def sample(window: Any) -> dict[str, Any]:
+    """What is shown at the moment: the tick before, and x of the first vehicle."""
+    x = "new Float32Array(s.from.poses.slice(0, 1).buffer)[0]"
+    found = window.ask(
+        f"((s) => s && JSON.stringify({{ tick: s.from.tick, time: s.from.time, x: {x} }}))"
+        "(window.paddock.store.source.value?.sample(performance.now()))"
+    )
+    return {} if found is None else dict(json.loads(found))
+
+
+def test_a_recording_is_scrubbed_to_the_right_tick(serve: Any, open_page: Any, recording: Path) -> None:
+    window = open_page(serve(LIVE, running=True).url).ready()
+    opened(window, recording)
+    window.until(lambda: window.signal("source.kind") == "recording" and sample(window))
+    window.until(lambda: window.signal("roster.size") == 1)
+    if window.ask("window.paddock.store.source.value.timeline.playing.value"):
+        window.button("Pause").click()
+    slider = window.page.get_by_role("slider", name="Time")
+    box = slider.bounding_box()
+    with paddock.record.open_run(recording) as run:
+        for share in (0.8, 0.2, 0.5):
+            window.page.mouse.click(box["x"] + share * box["width"], box["y"] + 0.5 * box["height"])
+            wanted = 5.0 * share
+            window.until(lambda wanted=wanted: abs(sample(window).get("time", -9.0) - wanted) < 0.06)
+            shown = sample(window)
+            assert shown["tick"] % 5 == 0 and shown["tick"] == pytest.approx(wanted * RATE, abs=6)
+            exact = next(snap for snap in run.snapshots() if snap.tick == shown["tick"])
+            assert shown["x"] == pytest.approx(exact[7].position[0], abs=1e-3)
+            assert shown["time"] == exact.time
+
+
+def test_a_file_that_is_no_recording_is_named(serve: Any, open_page: Any, tmp_path: Path) -> None:
+    window = open_page(serve(LIVE, running=True).url).ready()
+    (tmp_path / "letter.mcap").write_text("Dear Sir or Madam")
+    opened(window, tmp_path / "letter.mcap")
+    window.until(lambda: any(text.startswith("letter.mcap ") for text in window.told()))
+    assert window.signal("source.kind") == "live"
+
+
+def test_a_mistake_in_a_scenario_is_shown_at_its_line(serve: Any, open_page: Any) -> None:
+    window = open_page(serve(LIVE, running=True).url).ready()
+    window.button("Scenario editor").click()
+    window.page.get_by_role("dialog", name="Scenario editor").wait_for()
+    text = window.page.locator(".cm-content")
+    text.click()
+    window.page.keyboard.press("Control+A")
+    window.page.keyboard.insert_text(WRONG)
+    problems = window.page.get_by_role("list", name="Problems")
+    window.until(lambda: problems.count() == 1 and problems.get_by_role("listitem").count() >= 2)
+    places = problems.locator(".place").all_inner_texts()
+    assert {place.split(":")[0] for place in places} == {"5", "6"}
+    said = " ".join(problems.all_inner_texts())
+    assert "speed" in said and "modell" in said and "model" in said
+    assert window.page.locator(".cm-lint-marker-error, .cm-lintPoint-error, .cm-lintRange-error").count() >= 1
+    window.page.get_by_role("button", name="Close", exact=True).click()
+
+
+@pytest.mark.parametrize("demo", demo_names())
+def test_a_picture_of_every_demo(serve: Any, open_page: Any, pictures: Path, demo: str) -> None:
+    window = open_page(serve(demo, running=True).url).ready()
+    window.until(lambda: window.signal("clock.time") > 1.0, seconds=60)
+    window.until(lambda: window.signal("pulse.frames") > 0, seconds=60)
+    window.page.screenshot(path=pictures / f"{demo}.png")
+    picture = np.asarray(Image.open(io.BytesIO((pictures / f"{demo}.png").read_bytes())).convert("RGB"))
+    world = picture[90:480, 240:800].reshape(-1, 3)
+    assert len(np.unique(world // 8, axis=0)) > 20  # more than a background and a grid

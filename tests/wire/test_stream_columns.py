@@ -1,0 +1,76 @@
+"""Frame 0x15 against bytes packed by hand, there and back."""
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from paddock.errors import InvalidValueError
+from paddock.wire.error import WireError
+from paddock.wire.stream.columns import Block, decode_columns, encode_columns
+
+SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=5)
+BLOCKS = st.lists(hnp.arrays(np.float64, SHAPES, elements=st.floats(allow_nan=True)), max_size=4)
+
+
+def test_columns_are_the_bytes_of_the_table() -> None:
+    frame = encode_columns(7, [Block(0, np.array([[1.5, -2.0], [0.5, 3.0]])), Block(1, np.empty((3, 0)))])
+    expected = struct.pack("<II", 7, 2)
+    expected += struct.pack("<4I4d", 0, 2, 2, 8, 1.5, -2.0, 0.5, 3.0) + struct.pack("<4I", 1, 0, 3, 8)
+    assert bytes(frame) == struct.pack("<BI", 0x15, len(expected)) + expected
+
+
+@pytest.mark.parametrize(("shape", "width"), [((1, 4096), 8), ((2, 2048), 8), ((1, 4097), 4), ((3, 2000), 4)])
+def test_many_values_are_sent_short(shape: tuple[int, int], width: int) -> None:
+    values = np.random.default_rng(1).normal(size=shape)
+    payload = bytes(encode_columns(0, [Block(0, values)])[5:])
+    assert struct.unpack_from("<4I", payload, 8) == (0, shape[1], shape[0], width)
+    letter = {4: "f", 8: "d"}[width]
+    assert payload[24:] == struct.pack(f"<{values.size}{letter}", *values.ravel())
+
+
+@settings(max_examples=100, deadline=None)
+@given(BLOCKS, st.integers(0, 2**32 - 1))
+def test_columns_there_and_back(values: list[np.ndarray], wanted: int) -> None:
+    blocks = [Block(k, one) for k, one in enumerate(values)]
+    found = decode_columns(encode_columns(wanted, blocks)[5:])
+    assert found.wanted == wanted and [block.request for block in found.blocks] == list(range(len(values)))
+    for block, one in zip(found.blocks, values, strict=True):
+        np.testing.assert_array_equal(block.values, one)
+        assert block.values.shape == one.shape
+
+
+def test_a_value_too_large_for_a_float_is_infinite() -> None:
+    found = decode_columns(encode_columns(0, [Block(0, np.full((1, 5000), 1e300))])[5:])
+    assert np.isinf(found.blocks[0].values).all()
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(InvalidValueError):
+        encode_columns(-1, [])
+    with pytest.raises(InvalidValueError):
+        encode_columns(2**32, [])
+    with pytest.raises(InvalidValueError):
+        encode_columns(0, [Block(0, np.zeros(3))])
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        struct.pack("<I", 1),
+        struct.pack("<II", 1, 1),
+        struct.pack("<II", 1, 2**32 - 1),
+        struct.pack("<II4I", 1, 1, 0, 1, 1, 8),
+        struct.pack("<II4Id", 1, 1, 0, 1, 1, 4, 0.0),
+        struct.pack("<II4Ih", 1, 1, 0, 1, 1, 2, 0),
+        struct.pack("<II4I", 1, 1, 0, 2**32 - 1, 2**32 - 1, 8),
+        struct.pack("<IIB", 1, 0, 0),
+    ],
+)
+def test_payloads_that_are_not_what_they_say(payload: bytes) -> None:
+    with pytest.raises(WireError):
+        decode_columns(payload)

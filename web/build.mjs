@@ -1,0 +1,87 @@
+// Builds the page into a folder: `node build.mjs [--out FOLDER]`. The folder is all that a server needs.
+import { copyFile, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import * as esbuild from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const given = (name, otherwise) => {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? otherwise : process.argv[at + 1];
+};
+const out = resolve(given("--out", join(here, "..", "src", "paddock", "serve", "page")));
+const work = `${out}.building`; // a build that fails leaves the one before it as it was
+
+const options = {
+  absWorkingDir: here,
+  entryPoints: {
+    page: "src/main.tsx",
+    worker: "src/net/worker.ts",
+    "replay-worker": "src/replay/worker.ts",
+    style: "src/style/index.css",
+  },
+  outdir: join(work, "assets"),
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  target: ["es2022"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  minify: true,
+  metafile: true,
+  legalComments: "linked",
+  entryNames: "[name]",
+  chunkNames: "chunk-[name]-[hash]",
+  loader: { ".svg": "dataurl", ".glsl": "text" },
+  logLevel: "warning",
+};
+
+// What is loaded before the first frame: the entry and all it imports statically.
+function initialFiles(metafile) {
+  const outputs = metafile.outputs;
+  const entry = Object.keys(outputs).find((name) => outputs[name].entryPoint === "src/main.tsx");
+  const found = new Set();
+  const visit = (name) => {
+    if (found.has(name)) return;
+    found.add(name);
+    for (const one of outputs[name].imports) if (one.kind === "import-statement") visit(one.path);
+  };
+  visit(entry);
+  return [...found];
+}
+
+async function compressed(metafile) {
+  const sizes = {};
+  for (const name of Object.keys(metafile.outputs)) {
+    if (!/\.(js|css)$/.test(name)) continue;
+    const path = resolve(here, name);
+    const bytes = await promisify(gzip)(await readFile(path), { level: 9 });
+    await writeFile(`${path}.gz`, bytes);
+    sizes[name] = bytes.length;
+  }
+  return sizes;
+}
+
+async function finish(metafile) {
+  await mkdir(work, { recursive: true });
+  await copyFile(join(here, "index.html"), join(work, "index.html"));
+  await cp(join(here, "public"), work, { recursive: true });
+  const sizes = await compressed(metafile);
+  const initial = initialFiles(metafile).reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
+  await writeFile(join(work, "sizes.json"), JSON.stringify({ initial, files: Object.keys(sizes).length }));
+  console.log(`page: ${(initial / 1000).toFixed(0)} kB gzipped before the first frame`);
+}
+
+try {
+  await rm(work, { recursive: true, force: true });
+  const { metafile } = await esbuild.build(options);
+  await finish(metafile);
+  await rm(out, { recursive: true, force: true });
+  await rename(work, out);
+} catch (error) {
+  await rm(work, { recursive: true, force: true });
+  if (!error.errors) console.error(`error: ${error.message}`); // esbuild has told its own
+  process.exitCode = 1;
+}

@@ -1,0 +1,213 @@
+"""Writes src/net/schema.ts, the page's types, from what Python declares: `python web/generate.py [--check]`.
+
+Frame types and record layouts come from `paddock.wire.stream`, trees from `paddock.serve.subscribers.shapes`, methods
+with their parameters and results from `paddock.serve.subscribers.methods`. With --check nothing is written, and the
+exit status is 1 if the file is not what would be written.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, is_typeddict
+
+from paddock.serve.subscribers import shapes
+from paddock.serve.subscribers.method import Method
+from paddock.serve.subscribers.methods import METHODS
+from paddock.serve.subscribers.parameters import Parameter
+from paddock.serve.subscribers.shapes import Point, Quaternion, Range
+from paddock.serve.subscribers.subscription import KINDS
+from paddock.wire.layout import Record
+from paddock.wire.params import REQUIRED
+from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
+from paddock.wire.stream.commands import COMMANDS
+from paddock.wire.stream.events import EVENT
+from paddock.wire.stream.frames import FRAME_HEADER, FrameType
+from paddock.wire.stream.markers import MARKER, MarkerFlag, MarkerKind
+from paddock.wire.stream.poses import POSES
+from paddock.wire.stream.tick import TICK
+from paddock.world.frames import FRAMES
+
+TARGET = Path(__file__).parent / "src" / "net" / "schema.ts"
+LONGEST = 120
+RECORDS = {
+    "HEADER": FRAME_HEADER,
+    "TICK": TICK,
+    "POSES": POSES,
+    "COLUMNS": COLUMNS,
+    "COLUMNS_BLOCK": COLUMNS_BLOCK,
+    "MARKER": MARKER,
+    "EVENT": EVENT,
+    "COMMANDS": COMMANDS,
+}
+PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", Any: "unknown", type(None): "null"}
+ALIASES: dict[str, Any] = {
+    "Range": Range,
+    "Point": Point,
+    "Quaternion": Quaternion,
+    "FrameName": Literal[tuple(FRAMES)],
+    "Kind": Literal[KINDS],
+}
+NAMED = {**PLAIN, **{kind: name for name, kind in ALIASES.items()}}
+EMPTY = "Readonly<Record<string, never>>"
+
+
+# types ---------------------------------------------------------------------------------------------------------------
+
+
+def written(annotation: Any) -> str:
+    """A Python annotation in TypeScript."""
+    if annotation in NAMED:
+        return NAMED[annotation]
+    if is_typeddict(annotation):
+        return str(annotation.__name__)
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is list:
+        return f"readonly {_grouped(written(inner[0]))}[]"
+    if origin is tuple:
+        return f"readonly [{', '.join(map(written, inner))}]"
+    if origin is dict:
+        return f"Readonly<Record<string, {written(inner[1])}>>"
+    if origin is types.UnionType:
+        return " | ".join(dict.fromkeys(map(written, inner)))
+    if origin is Literal:
+        return " | ".join(f'"{word}"' for word in inner)
+    raise TypeError(f"there is no TypeScript for {annotation}")
+
+
+def _grouped(text: str) -> str:
+    return f"({text})" if " | " in text or text.startswith("readonly") else text
+
+
+def interface(kind: Any) -> str:
+    """A TypedDict, with the fields that it inherits."""
+    module = vars(sys.modules[kind.__module__])
+    members = {name: eval(_text(one), module) for name, one in kind.__annotations__.items()}  # our own source
+    if not members:
+        return f"{_comment(kind)}\nexport type {kind.__name__} = {EMPTY};\n"
+    lines = [f"  {name}: {written(one)};" for name, one in members.items()]
+    return "\n".join([_comment(kind), f"export interface {kind.__name__} {{", *lines, "}", ""])
+
+
+def _text(annotation: Any) -> str:
+    return str(getattr(annotation, "__forward_arg__", annotation))
+
+
+def _comment(documented: Any) -> str:
+    return f"/** {' '.join((documented.__doc__ or '').split())} */"
+
+
+# methods -------------------------------------------------------------------------------------------------------------
+
+
+def method(one: Method) -> str:
+    """What a method takes and answers."""
+    fields = [field for parameter in one.parameters for field in fields_of(parameter)]
+    if one.inputs:
+        fields.append("[input: string]: number | string | readonly number[] | null | undefined")
+    params = f"{{ {'; '.join(fields)} }}" if fields else "Nothing"
+    result = written(eval(one.answer.__annotations__["return"], vars(sys.modules[one.answer.__module__])))
+    line = f"  {one.name}: {{ params: {params}; result: {result} }};"
+    if len(line) > LONGEST:
+        if len(params) + 13 > LONGEST:
+            params = "{" + "".join(f"\n      {field};" for field in fields) + "\n    }"
+        line = f"  {one.name}: {{\n    params: {params};\n    result: {result};\n  }};"
+    return f"  /** {one.summary} */\n{line}"
+
+
+def fields_of(parameter: Parameter) -> Iterator[str]:
+    """`name?: type` of every name that a parameter has on the wire."""
+    optional = parameter.default is not REQUIRED or len(parameter.names) > 1
+    null = " | null" if parameter.default is None else ""
+    for name, kind in zip(parameter.names, parameter.types * len(parameter.names), strict=False):
+        taken = _objects(parameter) if parameter.parts else written(kind)
+        yield f"{name}{'?' if optional else ''}: {taken}{null}"
+
+
+def _objects(parameter: Parameter) -> str:
+    lines = "".join(f"\n        {field};" for part in parameter.parts for field in fields_of(part))
+    return f"readonly {{{lines}\n      }}[]"
+
+
+# records -------------------------------------------------------------------------------------------------------------
+
+
+def record(name: str, one: Record) -> str:
+    """Where the fields of a record lie, in bytes from its start."""
+    offsets = ", ".join(f"{field.name}: {one.dtype.fields[field.name][1]}" for field in one.fields)  # type: ignore[index]
+    kinds = ", ".join(f"{field.name} {field.label}" for field in one.fields)
+    line = f"export const {name} = {{ size: {one.size}, {offsets} }} as const;"
+    if len(line) > LONGEST:
+        body = "".join(f"\n  {part}," for part in (f"size: {one.size}", *offsets.split(", ")))
+        line = f"export const {name} = {{{body}\n}} as const;"
+    return f"{_wrapped(f'{kinds}; little-endian')}\n{line}\n"
+
+
+def _wrapped(text: str) -> str:
+    lines, line = [], "//"
+    for word in text.split():
+        if len(line) + 1 + len(word) > LONGEST:
+            lines.append(line)
+            line = "//"
+        line += f" {word}"
+    return "\n".join([*lines, line])
+
+
+def enum(kind: Any) -> str:
+    """An enumeration as an object, and the type of its values."""
+    lines = [f"  {one.name}: 0x{one.value:02x}," for one in kind]
+    name = kind.__name__
+    head = [_comment(kind), f"export const {name} = {{", *lines, "} as const;"]
+    return "\n".join([*head, f"export type {name} = (typeof {name})[keyof typeof {name}];", ""])
+
+
+# the file ------------------------------------------------------------------------------------------------------------
+
+
+def schema() -> str:
+    """The whole file."""
+    trees = [one for one in vars(shapes).values() if is_typeddict(one) and one.__module__ == shapes.__name__]
+    aliases = [f"export type {name} ={_aliased(kind)};" for name, kind in ALIASES.items()]
+    methods = "\n".join(method(one) for _, one in sorted(METHODS.items()))
+    return "\n".join(
+        [
+            "// What travels between page and server. Generated by web/generate.py from Python: do not edit.",
+            "",
+            *(enum(kind) for kind in (FrameType, MarkerKind, MarkerFlag)),
+            *(record(name, one) for name, one in RECORDS.items()),
+            *aliases,
+            "",
+            *map(interface, trees),
+            "/** Every method: what it takes, and what it answers. */",
+            f"export interface Methods {{\n{methods}\n}}",
+            "",
+        ]
+    )
+
+
+def _aliased(kind: Any) -> str:
+    """What an alias stands for, over several lines where it does not fit into one."""
+    inner = get_args(kind)
+    if get_origin(kind) is tuple:
+        return f" readonly [{', '.join(map(written, inner))}]"
+    words = [f'"{word}"' for word in inner]
+    line = " | ".join(words)
+    return f" {line}" if len(line) < 80 else "".join(f"\n  | {word}" for word in words)
+
+
+def main() -> int:
+    """Write the file, or compare it."""
+    text = schema()
+    if "--check" not in sys.argv[1:]:
+        TARGET.write_text(text, encoding="utf-8")
+        return 0
+    if TARGET.read_text(encoding="utf-8") == text:
+        return 0
+    print("web/src/net/schema.ts is not what Python says: run python web/generate.py", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+// What the person's hands do while driving: inputs as bars, gear or mode, and which key ends it.
+import { driving, release, takeUp } from "./driving";
+import type { Bar } from "./kinds/driver";
+
+export function DrivingHud() {
+  const now = driving.value;
+  if (!now) return null;
+  const { name, words, bars, help, pad, away, speed } = now;
+  return (
+    <section class={away ? "driving away" : "driving"} aria-label={`Driving ${name}`} onPointerDown={takeUp}>
+      <header>
+        <strong>driving {name}</strong>
+        {words.map((word) => (
+          <span key={word} class={`word ${word}`}>
+            {word}
+          </span>
+        ))}
+        <span class="figure">{Number.isFinite(speed) ? `${Math.abs(speed).toFixed(1)} m/s` : ""}</span>
+      </header>
+      {away && <p role="status">Let go: click here or press a key to go on.</p>}
+      {!away && bars.map((bar) => <Meter key={bar.name} {...bar} />)}
+      <footer>
+        {help.map(([what, which]) => (
+          <span key={what}>
+            <kbd>{which}</kbd> {what}
+          </span>
+        ))}
+        {pad && <span>{pad}</span>}
+        <button type="button" class="button small" onClick={() => void release()}>
+          <kbd>G</kbd> stop driving
+        </button>
+      </footer>
+    </section>
+  );
+}
+
+/** A bar from zero, or from the lower end where zero is not inside. */
+function Meter({ name, value, low, high }: Bar) {
+  const share = (x: number): number => Math.min(1, Math.max(0, (x - low) / (high - low || 1)));
+  const zero = share(Math.max(low, 0));
+  const at = share(value);
+  const style = { left: `${100 * Math.min(zero, at)}%`, width: `${100 * Math.abs(at - zero)}%` };
+  return (
+    <div
+      class="meter"
+      role="meter"
+      aria-label={name}
+      aria-valuenow={round(value)}
+      aria-valuemin={low}
+      aria-valuemax={high}
+    >
+      <span>{name}</span>
+      <div class="track">
+        <i style={style} />
+        {low < 0 && <b style={{ left: `${100 * zero}%` }} />}
+      </div>
+    </div>
+  );
+}
+
+function round(value: number): number {
+  return Math.round(100 * value) / 100;
+}

@@ -1,0 +1,135 @@
+// The pointer on the world view: clicks are ours, a drag is the camera's unless it draws a box or moves a waypoint.
+import type { Stage } from "../scene/stage";
+import { focus, hovered, select, selection, tool } from "../state/store";
+import { BoxDrag } from "./box";
+import { goTo } from "./tools/go";
+import { HandleDrag } from "./tools/handles";
+import type { RouteTool } from "./tools/route";
+import { spawnAt } from "./tools/spawn";
+
+const STILL = 4; // px that a click may move
+const HOVER_EVERY = 60; // ms
+
+interface Drag {
+  move(x: number, y: number): void;
+  drop(): void | Promise<void>;
+  cancel(): void;
+}
+
+export function startPointer(stage: Stage, route: RouteTool): () => void {
+  const pointer = new Pointer(stage, route);
+  const over = new AbortController();
+  // on the host and early: a drag that is ours is marked before the camera sees it
+  const host = stage.canvas.parentElement ?? stage.canvas;
+  const options = { capture: true, signal: over.signal };
+  host.addEventListener("pointerdown", (event) => pointer.down(event), options);
+  window.addEventListener("pointermove", (event) => pointer.move(event), { signal: over.signal });
+  window.addEventListener("pointerup", (event) => pointer.up(event), { signal: over.signal });
+  window.addEventListener("pointercancel", () => pointer.cancel(), { signal: over.signal });
+  window.addEventListener("blur", () => pointer.cancel(), { signal: over.signal });
+  host.addEventListener("dblclick", (event) => pointer.double(event), options);
+  stage.canvas.addEventListener("pointerleave", () => pointer.leave(), { signal: over.signal });
+  return () => {
+    over.abort();
+    pointer.cancel();
+  };
+}
+
+class Pointer {
+  private pressed: { id: number; x: number; y: number; moved: boolean } | null = null;
+  private drag: Drag | null = null;
+  private looked = -Infinity; // performance.now() of the last look for what is under the pointer
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly route: RouteTool,
+  ) {}
+
+  down(event: PointerEvent): void {
+    if (event.button !== 0 || !event.isPrimary || event.target !== this.stage.canvas) return;
+    const [x, y] = this.at(event);
+    this.pressed = { id: event.pointerId, x, y, moved: false };
+    this.drag = this.dragFrom(event, x, y);
+    if (this.drag) event.preventDefault(); // so that the camera stays
+  }
+
+  move(event: PointerEvent): void {
+    const [x, y] = this.at(event);
+    const { pressed } = this;
+    if (!pressed) return this.hover(event, x, y);
+    if (event.pointerId !== pressed.id) return;
+    pressed.moved ||= Math.hypot(x - pressed.x, y - pressed.y) >= STILL;
+    if (pressed.moved) this.drag?.move(x, y);
+  }
+
+  up(event: PointerEvent): void {
+    const { pressed, drag } = this;
+    if (!pressed || event.pointerId !== pressed.id) return;
+    this.pressed = this.drag = null;
+    if (pressed.moved) void drag?.drop();
+    else {
+      drag?.cancel();
+      this.click(event, ...this.at(event));
+    }
+  }
+
+  cancel(): void {
+    this.drag?.cancel();
+    this.pressed = this.drag = null;
+  }
+
+  double(event: MouseEvent): void {
+    if (event.target !== this.stage.canvas) return;
+    if (tool.value === "route") return void this.route.finish(event.shiftKey);
+    if (tool.value !== "select" && tool.value !== "box") return;
+    const id = this.stage.pick(...this.at(event));
+    if (id === null) return;
+    focus.value = id;
+    this.stage.lookAt(id);
+  }
+
+  leave(): void {
+    if (hovered.value !== null) hovered.value = null;
+  }
+
+  private dragFrom(event: PointerEvent, x: number, y: number): Drag | null {
+    if (tool.value === "box" || event.altKey) return new BoxDrag(this.stage, [x, y], adds(event));
+    const handle = tool.value === "spawn" ? null : this.stage.pickHandle(x, y);
+    return handle && new HandleDrag(this.stage, handle);
+  }
+
+  private click(event: PointerEvent, x: number, y: number): void {
+    if (tool.value === "go") void goTo(this.stage, x, y);
+    else if (tool.value === "route") this.route.add(x, y);
+    else if (tool.value === "spawn") void spawnAt(this.stage, x, y);
+    else choose(this.stage.pick(x, y), adds(event));
+  }
+
+  private hover(event: PointerEvent, x: number, y: number): void {
+    if (event.buttons !== 0 || event.target !== this.stage.canvas) return;
+    const now = performance.now();
+    if (now - this.looked < HOVER_EVERY) return;
+    this.looked = now;
+    const id = this.stage.pick(x, y);
+    if (id !== hovered.value) hovered.value = id;
+  }
+
+  private at(event: MouseEvent): [number, number] {
+    const box = this.stage.canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+}
+
+function adds(event: MouseEvent): boolean {
+  return event.ctrlKey || event.metaKey || event.shiftKey;
+}
+
+/** A click on a vehicle chooses it, with Ctrl or Shift as well (or not any more); on nothing chooses nothing. */
+export function choose(id: number | null, add: boolean): void {
+  if (id === null) return add ? undefined : select([]);
+  if (add && selection.value.has(id)) {
+    const others = [...selection.value].filter((one) => one !== id);
+    return select(others);
+  }
+  select([id], add);
+}

@@ -1,0 +1,84 @@
+// The route tool: clicks add waypoints; Enter or a double click orders them (Shift: a patrol); Escape forgets them.
+import { effect } from "@preact/signals";
+import type { Stage } from "../../scene/stage";
+import { selection, tell, tool } from "../../state/store";
+import { canCommand, giveOrders } from "../orders";
+import { groundHeight, type Placed, placesOf } from "../places";
+import { cruiseOf } from "../spread";
+
+type Point = [number, number, number];
+const APART = 0.2; // m: closer points are one (a double click makes two)
+const KEYS = "Enter: go this way once. Shift+Enter: patrol it. Escape: forget it.";
+const GROUND = 0.5; // m: what is higher keeps its height
+
+export class RouteTool {
+  private points: Point[] = [];
+  private readonly unwatch: () => void;
+
+  constructor(private readonly stage: Stage) {
+    this.unwatch = effect(() => {
+      if (tool.value !== "route" && this.points.length > 0) this.cancel();
+    });
+  }
+
+  get drawing(): boolean {
+    return this.points.length > 0;
+  }
+
+  add(x: number, y: number): void {
+    if (selection.value.size === 0) return tell("info", "Choose vehicles first, then click their way.");
+    const point = this.stage.groundPoint(x, y, groundHeight());
+    const last = this.points.at(-1);
+    if (!point || (last && Math.hypot(point[0] - last[0], point[1] - last[1]) < APART)) return;
+    this.points = [...this.points, point];
+    this.stage.setDraft(this.points);
+    if (this.points.length === 1) tell("info", KEYS, 8);
+  }
+
+  async finish(patrol: boolean): Promise<void> {
+    const { points } = this;
+    const vehicles = placesOf(selection.value);
+    this.cancel();
+    if (points.length === 0 || vehicles.length === 0 || !canCommand()) return;
+    await giveOrders(routeOrders(vehicles, points, patrol));
+  }
+
+  cancel(): void {
+    this.points = [];
+    this.stage.setDraft([]);
+  }
+
+  stop(): void {
+    this.unwatch();
+    this.cancel();
+  }
+}
+
+/** One order for each kind; flyers keep their (mean) height. A single point is no way: they go there. */
+export function routeOrders(
+  vehicles: readonly Placed[],
+  points: readonly (readonly [number, number, number])[],
+  patrol: boolean,
+): [number[], Record<string, unknown>][] {
+  return alikes(vehicles).map((alike) => {
+    const height = alike.reduce((sum, { at }) => sum + at[2], 0) / alike.length;
+    const path = points.map(([x, y, z]): Point => [x, y, height > GROUND ? height : z]);
+    return [alike.map(({ id }) => id), behaviourOf(path, cruiseOf(alike[0]?.kind ?? ""), patrol)];
+  });
+}
+
+/** Those of one kind together, on the ground and in the air apart. */
+function alikes(vehicles: readonly Placed[]): Placed[][] {
+  const groups = new Map<string, Placed[]>();
+  for (const vehicle of vehicles) {
+    const name = `${vehicle.kind} ${vehicle.at[2] > GROUND}`;
+    groups.set(name, [...(groups.get(name) ?? []), vehicle]);
+  }
+  return [...groups.values()];
+}
+
+function behaviourOf(path: Point[], speed: number, patrol: boolean): Record<string, unknown> {
+  const [first] = path;
+  if (path.length === 1 && first) return { goto: { x: first[0], y: first[1], z: first[2], speed } };
+  return patrol ? { patrol: { path, speed } } : { waypoints: { path, speed } };
+}

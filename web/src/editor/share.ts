@@ -1,0 +1,52 @@
+// A scenario in an address: deflated, base64url, behind #scenario=. Nothing is sent anywhere: it stays behind the hash.
+
+const KEY = "scenario=";
+const MOST = 2_000_000; // characters that a link may unpack to: more is no scenario but a bomb
+
+export async function packed(text: string): Promise<string> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const letters = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** The text again; rejects with words for people when it is damaged. */
+export async function unpacked(code: string): Promise<string> {
+  try {
+    const letters = atob(code.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+    return await inflated(new Blob([bytes]));
+  } catch {
+    throw new Error("the scenario in this link is damaged: perhaps the link was cut off");
+  }
+}
+
+async function inflated(blob: Blob): Promise<string> {
+  const reader = blob.stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    text += decoder.decode(part.value, { stream: true });
+    if (text.length > MOST) throw new Error("too long");
+  }
+  return text + decoder.decode();
+}
+
+/** The page's address with a scenario in it. */
+export async function linkTo(text: string, page: string = location.href): Promise<string> {
+  const address = new URL(page);
+  address.searchParams.delete("token"); // a link is for others
+  address.hash = KEY + (await packed(text));
+  return address.href;
+}
+
+/** The code in an address' hash; null: there is none. */
+export function codeIn(hash: string): string | null {
+  const found = new URLSearchParams(hash.replace(/^#/, "")).get("scenario");
+  return found === null || found === "" ? null : found;
+}
+
+/** What a text calls itself; null: nothing. */
+export function nameIn(text: string): string | null {
+  return /^name:\s*["']?([\w.-]+)/m.exec(text)?.[1] ?? null;
+}

@@ -1,0 +1,48 @@
+// What the server tells without being asked.
+import { clockFromFigures, clockRestarted } from "../state/clock";
+import { setTransforms } from "../state/frames";
+import type { TransformTree } from "../state/methods";
+import { book, frames, runRestarted } from "../state/run";
+import { figures, tell } from "../state/store";
+import type { Questions } from "./questions";
+import type { FiguresTree, RosterTree } from "./schema";
+
+type Take = (params: Record<string, unknown>) => void;
+
+/** The own answers to notifications, by method; `closing` hears why the server is about to end the connection. */
+export function ownNotifications(questions: Questions, closing: (reason: string) => void): Readonly<Record<string, Take>> {
+  return {
+    roster: (params) => {
+      const tree = params as unknown as RosterTree;
+      if (!Array.isArray(tree.fleets)) return;
+      enterRoster(tree);
+      questions.rosterChanged(tree);
+    },
+    figures: (params) => {
+      figures.value = params as unknown as FiguresTree;
+      clockFromFigures(params as unknown as FiguresTree);
+    },
+    restart: () => {
+      clockRestarted();
+      runRestarted();
+      frames.breakOff();
+      void questions.events();
+      questions.plansSoon();
+    },
+    frames: (params) => setTransforms((params["frames"] ?? []) as TransformTree[]),
+    closed: (params) => closing(String(params["reason"] ?? "")),
+    refused: tellRefused,
+    command_refused: tellRefused,
+  };
+}
+
+/** A number that meant other vehicles so far is of another server. */
+export function enterRoster(tree: RosterTree): void {
+  if (!book.put(tree)) runRestarted();
+}
+
+function tellRefused(params: Record<string, unknown>): void {
+  const count = Number(params["count"] ?? 1);
+  const often = count > 1 ? ` (${count} times)` : "";
+  tell("warning", `${String(params["of"] ?? "")} refused: ${String(params["reason"] ?? "")}${often}`);
+}

@@ -1,0 +1,130 @@
+// Every number of a vehicle by section, with unit and meaning; each can be found by name and sent to the plots.
+import { useComputed, useSignal } from "@preact/signals";
+import type { InspectedTree, ValueTree } from "../net/schema";
+import { columnName, currentValue, liveColumns, type Section } from "./inspected";
+import { CommandInputs } from "./commands";
+import { formatUnit, formatValue } from "./format";
+import { Icon } from "./icons";
+import { Button, Search } from "./parts";
+import { addSeries, plotted, removeSeries } from "./plotlist";
+import { isExternal } from "./vehicle";
+
+interface Part {
+  title: string;
+  section: Section;
+  values: readonly ValueTree[];
+}
+
+export function InspectorColumns({ tree }: { tree: InspectedTree }) {
+  const query = useSignal("");
+  const parts = partsOf(tree).map((part) => ({ ...part, values: matching(part.values, query.value) }));
+  const shown = parts.filter(({ values }) => values.length > 0);
+  const live = new Set(liveColumns(tree.id));
+  return (
+    <>
+      <div class="columns-head">
+        <Search small label="Find a column" value={query.value} onChange={(value) => (query.value = value)} />
+      </div>
+      {isExternal(tree) && query.value === "" && <CommandInputs tree={tree} />}
+      {shown.map((part) => (
+        <SectionOf
+          key={part.title}
+          part={part}
+          tree={tree}
+          live={live}
+          open={part.section !== "parameters" || query.value !== ""}
+        />
+      ))}
+      {shown.length === 0 && <p class="empty">No column matches “{query.value}”.</p>}
+    </>
+  );
+}
+
+/** What is worked out for every vehicle, whatever its model. */
+const MOTION: readonly ValueTree[] = [
+  motion("speed", "m/s", "how fast it moves"),
+  motion("heading", "rad", "where it points over the ground, counter-clockwise from east"),
+  motion("pitch", "rad", "nose down is positive"),
+  motion("roll", "rad", "right side down is positive"),
+];
+
+function motion(name: string, unit: string, meaning: string): ValueTree {
+  return { name, unit, meaning, low: null, high: null, choices: [], value: null };
+}
+
+function partsOf(tree: InspectedTree): Part[] {
+  const sensors = Object.entries(tree.sensors).map(([sensor, values]) => {
+    return { title: `Sensor: ${sensor}`, section: { sensor }, values };
+  });
+  return [
+    { title: "Motion", section: "state", values: MOTION },
+    { title: "State", section: "state", values: tree.state },
+    { title: "Command", section: "command", values: tree.command },
+    ...sensors,
+    { title: "Parameters", section: "parameters", values: tree.parameters },
+  ];
+}
+
+function matching(values: readonly ValueTree[], query: string): readonly ValueTree[] {
+  const wanted = query.trim().toLowerCase();
+  if (wanted === "") return values;
+  return values.filter(({ name, meaning }) => `${name} ${meaning}`.toLowerCase().includes(wanted));
+}
+
+interface SectionProps {
+  part: Part;
+  tree: InspectedTree;
+  live: ReadonlySet<string>;
+  open: boolean;
+}
+
+function SectionOf({ part, tree, live, open }: SectionProps) {
+  return (
+    <details class="section" open={open}>
+      <summary>
+        <Icon name="chevron" />
+        {part.title}
+        <span class="count number">{part.values.length}</span>
+      </summary>
+      {part.values.map((value) => {
+        const column = columnName(part.section, value.name);
+        const carried = live.has(column) ? column : null;
+        return <ValueRow key={column} section={part.section} value={value} id={tree.id} column={carried} />;
+      })}
+    </details>
+  );
+}
+
+interface RowProps {
+  section: Section;
+  value: ValueTree;
+  id: number;
+  column: string | null; // its name in frames; null: frames do not carry it
+}
+
+function ValueRow({ section, value, id, column }: RowProps) {
+  const text = useSignal(value);
+  text.value = value;
+  const shown = useComputed(() => wordOf(text.value, currentValue(section, text.value)));
+  const title = value.meaning === "" ? value.name : `${value.name}: ${value.meaning}`;
+  return (
+    <div class="value-row" title={title}>
+      <span class="name ellipsis">{value.name}</span>
+      <span class={`value ${value.choices.length > 0 ? "word" : ""}`}>{shown}</span>
+      <span class="unit ellipsis">{formatUnit(value.unit)}</span>
+      {column === null ? <span /> : <PlotButton id={id} column={column} unit={value.unit} />}
+    </div>
+  );
+}
+
+function PlotButton({ id, column, unit }: { id: number; column: string; unit: string }) {
+  const on = plotted.value.some((series) => series.id === id && series.column === column);
+  const toggle = () => (on ? removeSeries(id, column) : addSeries(id, column, unit));
+  return <Button look="bare small" icon="plot" label={`Plot ${column}`} pressed={on} onClick={toggle} />;
+}
+
+/** A choice by its name, any other value as a number. */
+function wordOf({ choices }: ValueTree, value: number | null): string {
+  const choice = value === null ? undefined : choices[value];
+  return choice ?? formatValue(value);
+}

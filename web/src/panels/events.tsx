@@ -1,0 +1,103 @@
+// What has happened: found by kind and words; a click selects who it was about and jumps to when it was.
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { EventTree } from "../net/schema";
+import { clock, roster, select, source, tell } from "../state/store";
+import { colourOf } from "./timelinecolours";
+import { extentOf, seek } from "./timelinemodel";
+import { formatTime } from "./format";
+import { Empty, Search } from "./parts";
+import { VirtualList } from "./virtual";
+
+const LINE = 1.75; // rem
+
+export function EventsPanel() {
+  const kind = useSignal("");
+  const query = useSignal("");
+  const all = source.value?.events.value ?? [];
+  const kinds = useMemo(() => [...new Set(all.map((event) => event.kind))].sort(), [all]);
+  const shown = useMemo(() => filterEvents(all, kind.value, query.value), [all, kind.value, query.value]);
+  return (
+    <>
+      <div class="bar">
+        <select
+          class="select small"
+          aria-label="Kind of event"
+          value={kind.value}
+          onChange={(event) => (kind.value = event.currentTarget.value)}
+        >
+          <option value="">all kinds</option>
+          {kinds.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+        <Search small label="Find in the events" value={query.value} onChange={(value) => (query.value = value)} />
+        <span class="faint number">
+          {shown.length} of {all.length}
+        </span>
+      </div>
+      {shown.length === 0 ? (
+        <Empty icon="events" title={all.length === 0 ? "Nothing has happened yet" : "No event matches"} />
+      ) : (
+        <VirtualList
+          label="Events"
+          count={shown.length}
+          lineRem={LINE}
+          stickToEnd
+          line={(index, top) => <EventLine key={shown[index]?.number ?? index} event={shown[index]} top={top} />}
+        />
+      )}
+    </>
+  );
+}
+
+export function filterEvents(events: readonly EventTree[], kind: string, query: string): readonly EventTree[] {
+  const wanted = query.trim().toLowerCase();
+  if (kind === "" && wanted === "") return events;
+  const fits = (event: EventTree) =>
+    (kind === "" || event.kind === kind) &&
+    `${event.kind} ${event.subject} ${event.detail}`.toLowerCase().includes(wanted);
+  return events.filter(fits);
+}
+
+function EventLine({ event, top }: { event: EventTree | undefined; top: string }) {
+  if (event === undefined) return null;
+  return (
+    <button type="button" class="event-row" style={{ top }} title={`Tick ${event.tick}`} onClick={() => jumpTo(event)}>
+      <span class="number faint">{formatTime(timeOf(event))}</span>
+      <span class="kind ellipsis">
+        <span class="dot" style={{ color: `var(${colourOf(event.kind)})` }} />
+        {event.kind}
+      </span>
+      <span class="ellipsis">{nameOf(event.subject)}</span>
+      <span class="ellipsis faint">{event.detail}</span>
+    </button>
+  );
+}
+
+function jumpTo(event: EventTree): void {
+  const row = rowOf(event.subject);
+  const id = row === undefined ? undefined : roster.value.idAt(row);
+  if (id !== undefined) select([id]);
+  const time = timeOf(event);
+  const { start, end } = extentOf(source.value);
+  if (time < start || time > end) return tell("info", "That moment is no longer in the buffer");
+  seek(time);
+}
+
+/** A subject is a vehicle's name, or its id. */
+function rowOf(subject: string): number | undefined {
+  return roster.value.rowOfName(subject) ?? (/^\d+$/.test(subject) ? roster.value.rowOfId(Number(subject)) : undefined);
+}
+
+/** Simulated s at which it happened; recordings know it themselves. */
+function timeOf(event: EventTree): number {
+  return "time" in event && typeof event.time === "number" ? event.time : event.tick / (clock.value.rate || 1);
+}
+
+function nameOf(subject: string): string {
+  const row = rowOf(subject);
+  return row === undefined ? subject : roster.value.nameAt(row);
+}

@@ -1,0 +1,115 @@
+// One line of the fleet tree: a fleet, or one of its members.
+import { fleetColour } from "../state/palette";
+import type { Fleet } from "../state/roster";
+import { live, roster, select, selection } from "../state/store";
+import { idsOf, lookAt, removeFleet, removeVehicles } from "./actions";
+import { formatCount } from "./format";
+import { Icon, KindIcon } from "./icons";
+import { Button } from "./parts";
+
+interface Chosen {
+  top: string;
+  chosen: ReadonlySet<number>;
+  focused: number | null;
+}
+
+interface FleetProps extends Chosen {
+  fleet: Fleet;
+  expanded: boolean;
+  onToggle(): void;
+}
+
+export function FleetLine({ fleet, top, chosen, focused, expanded, onToggle }: FleetProps) {
+  const alone = fleet.single || fleet.count === 1 ? roster.value.idAt(fleet.first) : undefined;
+  const ids = () => idsOf(fleet.ids);
+  const looks = alone === undefined ? wholeChosen(fleet, chosen) : chosen.has(alone);
+  const focusLook = alone !== undefined && alone === focused ? "focused" : "";
+  return (
+    <div
+      class={`tree-row ${looks ? "selected" : ""} ${focusLook}`}
+      style={{ top }}
+      role="treeitem"
+      aria-selected={looks}
+      aria-expanded={fleet.single ? undefined : expanded}
+      aria-level={1}
+    >
+      {fleet.single ? <span class="twist" /> : <Twist name={fleet.name} expanded={expanded} onToggle={onToggle} />}
+      <button
+        type="button"
+        class="pick"
+        title={`${fleet.name}: ${fleet.kind}, ${fleet.model}`}
+        onClick={(event) => choose(ids(), event)}
+        onDblClick={() => lookAtRow(fleet.first)}
+      >
+        <span class="tinted" style={{ "--tint": fleetColour(fleet.index).hex }}>
+          <KindIcon kind={fleet.kind} />
+        </span>
+        <span class="ellipsis">{fleet.name}</span>
+        <span class="model ellipsis">{fleet.model}</span>
+      </button>
+      {!fleet.single && <span class={`count number ${live.value ? "hides" : ""}`}>{formatCount(fleet.count)}</span>}
+      {live.value && <RemoveButton name={fleet.name} onRemove={() => void removeFleet(fleet)} />}
+    </div>
+  );
+}
+
+function Twist({ name, expanded, onToggle }: { name: string; expanded: boolean; onToggle(): void }) {
+  return (
+    <button type="button" class="twist" aria-label={`Members of ${name}`} aria-expanded={expanded} onClick={onToggle}>
+      <Icon name="chevron" />
+    </button>
+  );
+}
+
+export function MemberLine({ row, top, chosen, focused }: Chosen & { row: number }) {
+  const present = roster.value;
+  const id = present.idAt(row);
+  if (id === undefined) return null;
+  const name = present.nameAt(row);
+  return (
+    <div
+      class={`tree-row member ${chosen.has(id) ? "selected" : ""} ${id === focused ? "focused" : ""}`}
+      style={{ top }}
+      role="treeitem"
+      aria-selected={chosen.has(id)}
+      aria-level={2}
+    >
+      <button type="button" class="pick" onClick={(event) => choose([id], event)} onDblClick={() => lookAt(id)}>
+        <span class="ellipsis">{name}</span>
+      </button>
+      <span class={`count number ${live.value ? "hides" : ""}`}>{id}</span>
+      {live.value && <RemoveButton name={name} onRemove={() => void removeVehicles([id])} />}
+    </div>
+  );
+}
+
+function RemoveButton({ name, onRemove }: { name: string; onRemove(): void }) {
+  return (
+    <span class="quiet">
+      <Button look="bare small" icon="trash" label={`Remove ${name}`} onClick={onRemove} />
+    </span>
+  );
+}
+
+/** A click chooses; with shift or ctrl it adds, or takes away what was chosen already. */
+function choose(ids: readonly number[], event: MouseEvent): void {
+  const adds = event.shiftKey || event.ctrlKey || event.metaKey;
+  if (adds && ids.every((id) => selection.value.has(id))) {
+    const gone = new Set(ids);
+    select([...selection.value].filter((id) => !gone.has(id)));
+  } else select(ids, adds);
+}
+
+function lookAtRow(row: number): void {
+  const id = roster.value.idAt(row);
+  if (id !== undefined) lookAt(id);
+}
+
+/** Whether all of a fleet are chosen, looking only at the ends first: most of the time that settles it. */
+function wholeChosen(fleet: Fleet, chosen: ReadonlySet<number>): boolean {
+  if (fleet.count === 0 || chosen.size < fleet.count) return false;
+  return fleet.ids.every(([first, count]) => {
+    for (let id = first; id < first + count; id++) if (!chosen.has(id)) return false;
+    return true;
+  });
+}

@@ -1,0 +1,58 @@
+// Numbers and times as people read them.
+
+/** A value with so many digits that it can be read at a glance and does not jitter in width. */
+export function formatValue(value: number | null | undefined): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 1e7 || size < 1e-4) return minus(value.toExponential(2));
+  if (Number.isInteger(value)) return minus(String(value));
+  return minus(value.toFixed(size >= 1000 ? 1 : size >= 100 ? 2 : size >= 1 ? 3 : 4));
+}
+
+/** 83.456 s: `1:23.456`; hours only when there are some. */
+export function formatTime(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "–";
+  const sign = seconds < 0 ? "−" : "";
+  const millis = Math.round(Math.abs(seconds) * 1000);
+  const hours = Math.floor(millis / 3_600_000);
+  const minutes = Math.floor(millis / 60_000) % 60;
+  const rest = ((millis % 60_000) / 1000).toFixed(3).padStart(6, "0");
+  return hours > 0 ? `${sign}${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${sign}${minutes}:${rest}`;
+}
+
+/** 12345678: `12 345 678`, with narrow gaps. */
+export function formatCount(count: number): string {
+  return Number.isFinite(count) ? String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, "\u202f") : "–";
+}
+
+/** s as ms or µs. */
+export function formatSpan(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "–";
+  const millis = seconds * 1000;
+  if (millis >= 100) return `${millis.toFixed(0)} ms`;
+  if (millis >= 0.1) return `${millis.toFixed(2)} ms`;
+  return `${(millis * 1000).toFixed(1)} µs`;
+}
+
+/** How many times as fast as real time: `1.00×`. */
+export function formatFactor(factor: number): string {
+  if (!Number.isFinite(factor)) return "–";
+  const digits = factor >= 100 ? 0 : factor >= 10 ? 1 : 2;
+  return `${factor.toFixed(digits)}×`;
+}
+
+/** `rad/s2`: `rad/s²`. */
+export function formatUnit(unit: string): string {
+  return unit.replace(/([a-z])2\b/gi, "$1²").replace(/([a-z])3\b/gi, "$1³").replaceAll("*", "·");
+}
+
+/** `yaw_rate` as words. */
+export function wordsOf(name: string): string {
+  return name.replaceAll("_", " ");
+}
+
+function minus(text: string): string {
+  return text.replaceAll("-", "−");
+}

@@ -1,0 +1,182 @@
+// The gallery: what comes with the server, as cards with a picture; start one, edit it, or open a recording instead.
+import { signal } from "@preact/signals";
+import { render } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { copyText } from "../editor/files";
+import { loading, startScenario } from "../editor/loading";
+import { linkTo } from "../editor/share";
+import { call } from "../net/link";
+import type { ScenarioCardTree } from "../net/schema";
+import { reasonOf } from "../state/caller";
+import { connection, metadata, notices, tell } from "../state/store";
+import { recordingDoor } from "./doors";
+import { Button, Empty } from "./parts";
+import { chooseRecording } from "./recordings";
+
+type Cards =
+  | { state: "asking" }
+  | { state: "here"; cards: readonly ScenarioCardTree[] }
+  | { state: "failed"; reason: string };
+
+const cards = signal<Cards>({ state: "asking" });
+let host: HTMLElement | null = null;
+
+export function openGallery(): void {
+  void askCards();
+  if (host) return;
+  host = document.createElement("div");
+  document.body.append(host);
+  render(<Gallery />, host);
+}
+
+export function closeGallery(): void {
+  if (!host) return;
+  render(null, host);
+  host.remove();
+  host = null;
+}
+
+async function askCards(): Promise<void> {
+  try {
+    cards.value = { state: "here", cards: (await call("list_scenarios", {})).scenarios };
+  } catch (error) {
+    cards.value = { state: "failed", reason: reasonOf(error) };
+  }
+}
+
+function Gallery() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog class="gallery" ref={dialog} aria-label="Scenario gallery" onClose={closeGallery}>
+      <header class="dialog-head">
+        <h2>Scenarios</h2>
+        <Button look="bare" icon="close" label="Close" onClick={closeGallery} />
+      </header>
+      <Content />
+      <Foot />
+    </dialog>
+  );
+}
+
+function Content() {
+  const now = cards.value;
+  if (now.state === "asking") return <Empty icon="gallery" title="Asking the server …" />;
+  if (now.state === "failed") {
+    return (
+      <Empty icon="gallery" title="The scenarios cannot be listed">
+        <p>{now.reason}</p>
+        <Button label="Try again" text="Try again" onClick={() => void askCards()} />
+      </Empty>
+    );
+  }
+  if (now.cards.length === 0) return <Empty icon="gallery" title="This server brings no scenarios" />;
+  return (
+    <ul class="gallery-cards">
+      {now.cards.map((card) => (
+        <Card key={card.name} {...card} />
+      ))}
+    </ul>
+  );
+}
+
+function Card({ name, description, vehicles, picture }: ScenarioCardTree) {
+  const runs = metadata.value?.name === name;
+  return (
+    <li class={runs ? "gallery-card running" : "gallery-card"}>
+      {picture === null ? (
+        <div class="picture" aria-hidden="true">
+          {name}
+        </div>
+      ) : (
+        <img class="picture" src={picture} alt={`Picture of ${name}`} loading="lazy" />
+      )}
+      <div class="body">
+        <h3>
+          {name}
+          <span class="faint">
+            {vehicles.toLocaleString("en")} {vehicles === 1 ? "vehicle" : "vehicles"}
+          </span>
+        </h3>
+        <p>{description}</p>
+        <div class="row">
+          <StartButton name={name} runs={runs} />
+          <Button label={`Edit ${name}`} text="Edit" onClick={() => void withText(name, edit)} />
+          <Button
+            look="bare"
+            label={`Copy a link to ${name}`}
+            text="Copy link"
+            onClick={() => void withText(name, copy)}
+          />
+        </div>
+      </div>
+    </li>
+  );
+}
+
+function StartButton({ name, runs }: { name: string; runs: boolean }) {
+  const starting = loading.value === name;
+  const why = hindrance();
+  return (
+    <Button
+      look="primary"
+      label={runs ? `Start ${name} again` : `Start ${name}`}
+      text={starting ? "Starting …" : runs ? "Start again" : "Start"}
+      title={why || `End the run and start ${name}`}
+      disabled={why !== "" || loading.value !== null}
+      onClick={() => void start(name)}
+    />
+  );
+}
+
+function hindrance(): string {
+  if (connection.value.state !== "open") return "There is no server to run it.";
+  return metadata.value?.can_load === false ? "This server shows one run only: it cannot start another scenario." : "";
+}
+
+function Foot() {
+  const starting = loading.value;
+  const said = notices.value.at(-1)?.text ?? hindrance(); // notices lie below an open dialog
+  return (
+    <footer class="gallery-foot">
+      <span class="grow faint" role="status">
+        {starting === null ? said : `Starting ${starting}: the page reconnects by itself.`}
+      </span>
+      <Button
+        icon="open"
+        label="Open a recording"
+        text="Open a recording"
+        disabled={recordingDoor.value === null}
+        onClick={() => {
+          closeGallery();
+          chooseRecording();
+        }}
+      />
+    </footer>
+  );
+}
+
+async function start(name: string): Promise<void> {
+  const reason = await startScenario(name, { name });
+  if (reason === null) closeGallery();
+  else tell("error", `${name} was not started: ${reason}`);
+}
+
+async function withText(name: string, use: (name: string, text: string) => Promise<void>): Promise<void> {
+  try {
+    const { text } = await call("get_scenario", { name });
+    await use(name, text);
+  } catch (error) {
+    tell("error", `${name} cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+async function edit(name: string, text: string): Promise<void> {
+  const { openEditor } = await import("../editor/dialog"); // with its code view, only now
+  closeGallery();
+  openEditor({ name, text });
+}
+
+async function copy(name: string, text: string): Promise<void> {
+  await copyText(await linkTo(text), `A link to ${name} is on the clipboard.`);
+}

@@ -1,0 +1,100 @@
+// Time as the strip below the view has it, whatever is shown: the live run and its buffer, or a recording.
+import type { RecordingSource } from "../replay/source";
+import type { TimedEvent } from "../state/events";
+import { history, showBuffer, showLive } from "../state/run";
+import type { FrameSource } from "../state/source";
+import { clock, source, tell } from "../state/store";
+
+export type Mode = "live" | "buffer" | "served" | "opened";
+
+export interface Extent {
+  start: number; // s
+  end: number;
+}
+
+/** What the strip is about; null before anything is shown. */
+export function modeOf(shown: FrameSource | null): Mode {
+  if (shown === null || shown.kind === "live") return "live";
+  if (shown.kind === "buffer") return "buffer";
+  return isOpened(shown) ? "opened" : "served";
+}
+
+/** A recording that this page has opened by itself, which can do more. */
+export function isOpened(shown: FrameSource | null): shown is RecordingSource {
+  return shown?.kind === "recording" && "seekTo" in shown;
+}
+
+export function extentOf(shown: FrameSource | null): Extent {
+  const from = shown?.timeline ?? history;
+  return { start: from.start.value, end: Math.max(from.end.value, from.start.value) };
+}
+
+/** Where it stands, s. */
+export function positionOf(shown: FrameSource | null): number {
+  return shown?.timeline?.position.value ?? history.end.value;
+}
+
+/** Go to a time; from the live run that is a look back into its buffer. */
+export function seek(time: number): void {
+  const shown = source.peek();
+  const { start, end } = { start: history.start.peek(), end: history.end.peek() };
+  if (shown?.timeline) shown.timeline.seek(time);
+  else if (end > start) showBuffer(Math.min(Math.max(time, start), end));
+}
+
+/** The next sample, or the one before. */
+export function stepSample(way: 1 | -1): void {
+  const shown = source.peek();
+  if (isOpened(shown)) return shown.step(way);
+  shown?.timeline?.pause();
+  const now = shown?.timeline?.position.peek() ?? history.end.peek();
+  if (modeOf(shown) === "served") return seek(now + way / 30);
+  const around = history.around(now + way * 1e-9);
+  if (around !== null) seek(around[way > 0 ? 1 : 0].time);
+}
+
+/** Jump to the next event, or the one before. */
+export function jumpToEvent(way: 1 | -1): void {
+  const shown = source.peek();
+  const now = shown?.timeline?.position.peek() ?? history.end.peek();
+  const found = timedEvents(shown).filter(({ time }) => way * (time - now) > 1e-6);
+  const next = way > 0 ? found[0] : found.at(-1);
+  if (next === undefined) return tell("info", way > 0 ? "No event after this" : "No event before this");
+  shown?.timeline?.pause();
+  seek(next.time);
+}
+
+/** What happened within the extent, oldest first, at their places on the strip. */
+export function timedEvents(shown: FrameSource | null): readonly TimedEvent[] {
+  const { start, end } = extentOf(shown);
+  const rate = clock.value.rate || 1;
+  const all = shown?.events.value ?? [];
+  const timed = all.map((event) => ("time" in event ? (event as TimedEvent) : { ...event, time: event.tick / rate }));
+  return timed.filter(({ time }) => time >= start && time <= end);
+}
+
+/** Positions at which the run began anew. */
+export function restartsOf(shown: FrameSource | null): readonly number[] {
+  return isOpened(shown) ? shown.restarts : [];
+}
+
+/** Simulated time, tick and run that are seen. */
+export function momentOf(shown: FrameSource | null): { time: number; tick: number; run: number | null } {
+  if (isOpened(shown)) {
+    const position = shown.timeline.position.value;
+    const frame = shown.shown.value;
+    const several = shown.restarts.length > 0 && frame !== null;
+    return { time: shown.simulated(position) ?? position, tick: frame?.tick ?? 0, run: several ? frame.run : null };
+  }
+  if (shown?.kind === "buffer") {
+    const time = positionOf(shown);
+    return { time, tick: history.around(time)?.[0].tick ?? 0, run: null };
+  }
+  return { time: clock.value.time, tick: clock.value.tick, run: null };
+}
+
+/** Back to the present: out of the buffer, or out of an opened recording. */
+export async function backToLive(): Promise<void> {
+  if (isOpened(source.peek())) (await import("../replay/open")).closeRecording();
+  else showLive();
+}

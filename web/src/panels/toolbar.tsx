@@ -1,0 +1,142 @@
+// The tool bar over the world: cameras, tools, colours, pictures.
+import { exportPng, filming, startFilm, stopFilm } from "../control";
+import { canColour } from "../state/colouring";
+import { camera, type CameraMode, colouring, type ColouringKind, live, roster, tool, type Tool } from "../state/store";
+import { setCamera } from "./actions";
+import type { IconName } from "./icons";
+import { showRight } from "./layout";
+import { Button } from "./parts";
+import { stage } from "./stage";
+
+const CAMERAS: readonly [CameraMode, IconName, string, string][] = [
+  ["orbit", "orbit", "Orbit camera", "1"],
+  ["chase", "chase", "Chase camera", "2"],
+  ["top", "top", "Top-down camera", "3"],
+  ["fpv", "fpv", "First-person camera", "4"],
+];
+
+const TOOLS: readonly [Tool, IconName, string, string][] = [
+  ["select", "select", "Select", "V"],
+  ["box", "box", "Select with a box", "B"],
+  ["go", "go", "Send the selected to a place", "T"],
+  ["route", "route", "Draw a route for the selected", "R"],
+  ["spawn", "spawn", "Place vehicles", "N"],
+];
+
+export const COLOURINGS: readonly [ColouringKind, string][] = [
+  ["fleet", "Fleet"],
+  ["speed", "Speed"],
+  ["battery", "Battery"],
+  ["altitude", "Altitude"],
+  ["signal", "Signal"],
+  ["state", "State"],
+];
+
+export function ToolBar() {
+  return (
+    <div class="floating toolbar" role="toolbar" aria-label="View">
+      <div class="group" role="group" aria-label="Camera">
+        {CAMERAS.map(([mode, icon, label, key]) => (
+          <Button
+            key={mode}
+            look="bare"
+            icon={icon}
+            label={label}
+            title={`${label} (${key})`}
+            pressed={camera.value === mode}
+            onClick={() => setCamera(mode)}
+          />
+        ))}
+      </div>
+      <span class="rule" />
+      <div class="group" role="group" aria-label="Tool">
+        {TOOLS.map(([name, icon, label, key]) => (
+          <Button
+            key={name}
+            look="bare"
+            icon={icon}
+            label={label}
+            title={`${label} (${key})`}
+            pressed={tool.value === name}
+            disabled={!live.value && name !== "select" && name !== "box"}
+            onClick={() => chooseTool(name)}
+          />
+        ))}
+      </div>
+      <span class="rule" />
+      <ColouringSelect />
+      <span class="rule" />
+      <Pictures />
+    </div>
+  );
+}
+
+/** The spawn tool needs its panel to say what is spawned. */
+export function chooseTool(name: Tool): void {
+  tool.value = name;
+  if (name === "spawn") showRight("spawn");
+}
+
+function ColouringSelect() {
+  const offered = COLOURINGS.filter(([kind]) => kind === colouring.value || canColour(kind, roster.value));
+  return (
+    <label class="row">
+      <span class="visually-hidden">Colour by</span>
+      <select
+        class="select small"
+        title="Colour vehicles by"
+        value={colouring.value}
+        onChange={(event) => (colouring.value = event.currentTarget.value as ColouringKind)}
+      >
+        {offered.map(([kind, name]) => (
+          <option key={kind} value={kind}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Pictures() {
+  const view = stage.value;
+  const film = filming.value;
+  const none = view === null;
+  return (
+    <div class="group">
+      <Button
+        look="bare"
+        icon="frame"
+        label="See everything"
+        title="See everything (H)"
+        disabled={none}
+        onClick={() => view?.frameAll()}
+      />
+      <Button
+        look="bare"
+        icon="camera"
+        label="Save a picture"
+        title="Save a picture (P)"
+        disabled={none}
+        onClick={() => void (view && exportPng(view))}
+      />
+      {film === null ? (
+        <Button
+          look="bare"
+          icon="film"
+          label="Record a video"
+          disabled={none}
+          onClick={() => view && startFilm(view)}
+        />
+      ) : (
+        <Button
+          look="recording"
+          icon="film"
+          label="Stop recording"
+          text={`${film.seconds.toFixed(0)} s`}
+          onClick={stopFilm}
+        />
+      )}
+    </div>
+  );
+}

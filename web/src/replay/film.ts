@@ -1,0 +1,104 @@
+// The frames of a recording around a time, read ahead of where it is being played.
+import type { Frame } from "../state/frame";
+import type { Sample } from "../state/source";
+import { ChunkCache } from "./cache";
+import type { Recording } from "./recording";
+
+const AHEAD = 1; // s of real time that are read ahead
+const MOST_AHEAD = 6; // chunks
+
+export class Film {
+  private readonly cache: ChunkCache;
+  private shown: Frame | null = null;
+
+  constructor(
+    private readonly recording: Recording,
+    onFailure: (chunk: number) => void,
+  ) {
+    this.cache = new ChunkCache((chunk) => recording.frames(chunk), onFailure);
+  }
+
+  /** What to show at a time, played at a speed: the nearest frame there is until the right one has been read. */
+  sample(time: number, speed: number): Sample | null {
+    const at = this.recording.sampleAt(time);
+    this.cache.want(this.wanted(at, time, speed));
+    const from = this.frame(at);
+    if (from === null) return this.alone(this.nearest(time));
+    const to = this.follows(at) ? this.frame(at + 1) : null;
+    if (to === null || to.roster !== from.roster || to.run !== from.run) return this.alone(from);
+    this.shown = from;
+    const [first, last] = [this.time(at), this.time(at + 1)];
+    return { from, to, mix: Math.min(Math.max((time - first) / (last - first), 0), 1) };
+  }
+
+  /** The frame of a sample once it has been read; where it cannot be, one before it has been read. */
+  async load(at: number): Promise<Frame | null> {
+    for (let chunk = this.recording.chunkOf(at); ; chunk = this.readable(chunk)) {
+      while (!this.cache.settled(chunk)) {
+        this.cache.want([chunk]);
+        await this.cache.next();
+      }
+      if (this.readable(chunk) === chunk) return this.frame(at);
+    }
+  }
+
+  /** The frame of a sample if it is in memory. */
+  frame(at: number): Frame | null {
+    const chunk = this.recording.chunkOf(at);
+    return this.cache.get(chunk)?.frames[at - this.recording.firstSample(chunk)] ?? null;
+  }
+
+  close(): void {
+    this.cache.clear();
+  }
+
+  private alone(frame: Frame | null): Sample | null {
+    this.shown = frame ?? this.shown;
+    return this.shown === null ? null : { from: this.shown, to: this.shown, mix: 0 };
+  }
+
+  /** Whether there may be motion from a sample to the next: not over a reset. */
+  private follows(at: number): boolean {
+    if (at + 1 >= this.recording.times.length) return false;
+    return this.recording.sectionAt(this.time(at)) === this.recording.sectionAt(this.time(at + 1));
+  }
+
+  private time(at: number): number {
+    return this.recording.times[at] ?? 0;
+  }
+
+  private wanted(at: number, time: number, speed: number): number[] {
+    const { recording } = this;
+    const next = Math.min(at + 1, recording.times.length - 1);
+    const chunks = [this.readable(recording.chunkOf(at)), this.readable(recording.chunkOf(next))];
+    const goal = recording.chunkOf(recording.sampleAt(time + speed * AHEAD));
+    const step = speed < 0 ? -1 : 1;
+    for (let k = 1; k <= MOST_AHEAD; k++) {
+      const chunk = (chunks[0] as number) + step * k;
+      // one chunk beyond the goal, so that the next one is never waited for
+      if (chunk < 0 || chunk >= recording.chunks || step * (chunk - goal) > 1) break;
+      if (recording.holds(chunk, "state")) chunks.push(chunk);
+    }
+    return [...new Set(chunks)];
+  }
+
+  /** A chunk, or the one before it that is not known to be damaged. */
+  private readable(chunk: number): number {
+    let before = chunk;
+    while (before >= 0 && (this.cache.hasFailed(before) || !this.recording.holds(before, "state"))) before -= 1;
+    return before < 0 ? chunk : before;
+  }
+
+  private nearest(time: number): Frame | null {
+    let best: Frame | null = null;
+    let least = Number.POSITIVE_INFINITY;
+    for (const chunk of this.cache.all()) {
+      const first = this.recording.firstSample(chunk.number);
+      chunk.frames.forEach((frame, k) => {
+        const distance = Math.abs(this.time(first + k) - time);
+        if (frame !== null && distance < least) [best, least] = [frame, distance];
+      });
+    }
+    return best;
+  }
+}

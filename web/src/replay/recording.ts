@@ -1,0 +1,197 @@
+// An open recording: when its samples were taken and in which chunk each lies; chunks are read when they are asked for.
+import type { RosterTree } from "../net/schema";
+import { Roster } from "../state/roster";
+import { FileBytes } from "./bytes";
+import { type Contents, readContents, type Topic } from "./contents";
+import { type Crew, crewFor } from "./crew";
+import { NotARecording } from "./errors";
+import type { Things } from "./jobs";
+import { type LoadedChunk, loadedChunk } from "./loaded";
+import { findPlaces, type Places } from "./places";
+
+const NANOSECONDS = 1e9;
+
+export class Recording {
+  /** When each sample was taken: s from the beginning of the recording, going on over resets and restores. */
+  readonly times: Float64Array;
+  /** When the run began, and began anew. */
+  readonly starts: readonly number[];
+  readonly rate: number; // ticks per simulated s
+  readonly complete: boolean; // false: whoever wrote it was killed, or its disk was full
+  private readonly origin: bigint;
+  private readonly firstSamples: number[] = []; // by chunk; one more at the end
+  private readonly firstRosters: number[] = [];
+  private readonly rosters = new Map<number, Roster>();
+  private readonly trees = new Map<number, RosterTree>();
+  private readonly told = new Map<number, Promise<Things>>();
+
+  /** Look into a file; NotARecording if it is none. */
+  static async open(blob: Blob, crew: Crew = crewFor(blob)): Promise<Recording> {
+    const bytes = new FileBytes(blob);
+    try {
+      const places = await findPlaces(bytes);
+      const contents = await readContents(bytes, places);
+      if (places.metadata === null) throw new NotARecording("is an MCAP file, but not a recording of a Paddock run");
+      return new Recording(places, contents, crew);
+    } catch (error) {
+      crew.close();
+      throw error;
+    }
+  }
+
+  private constructor(
+    private readonly places: Places,
+    private readonly contents: Contents,
+    private readonly crew: Crew,
+  ) {
+    const runs = this.all("run");
+    if (runs[0] === undefined) throw new NotARecording("was cut off before anything was recorded");
+    this.origin = runs[0];
+    this.starts = runs.map((at) => this.position(at));
+    this.times = Float64Array.from(this.all("state"), (at) => this.position(at));
+    if (this.times.length === 0) throw new NotARecording("holds no samples");
+    this.rate = Number(places.metadata?.get("rate")) || 1;
+    this.complete = places.complete;
+    this.count();
+  }
+
+  get chunks(): number {
+    return this.places.chunks.length;
+  }
+
+  /** From the first sample to the last, s. */
+  get duration(): number {
+    return this.times.at(-1) ?? 0;
+  }
+
+  position(logTime: bigint): number {
+    return Number(logTime - this.origin) / NANOSECONDS;
+  }
+
+  /** The last sample not after a time; the first one for times before it. */
+  sampleAt(time: number): number {
+    return Math.max(after(this.times, time + 1e-9) - 1, 0);
+  }
+
+  /** In which part of the run a time lies: 0 before the first reset, 1 after it, ... */
+  sectionAt(time: number): number {
+    return Math.max(after(this.starts, time + 1e-9) - 1, 0);
+  }
+
+  /** The samples of a section: from the first up to, not including, the second. */
+  samplesOf(section: number): [number, number] {
+    const [start = 0, end = Number.POSITIVE_INFINITY] = this.starts.slice(section, section + 2);
+    return [before(this.times, start), before(this.times, end)];
+  }
+
+  chunkOf(sample: number): number {
+    return after(this.firstSamples, sample) - 1;
+  }
+
+  firstSample(chunk: number): number {
+    return this.firstSamples[chunk] ?? this.times.length;
+  }
+
+  holds(chunk: number, topic: Topic): boolean {
+    return (this.contents.times[chunk]?.[topic].length ?? 0) > 0;
+  }
+
+  /** A roster by its number, which counts the rosters of the file; known once a chunk with it has been read. */
+  roster(number: number): Roster | undefined {
+    let roster = this.rosters.get(number);
+    const tree = roster === undefined ? this.trees.get(number) : undefined;
+    if (tree !== undefined) {
+      roster = new Roster(tree);
+      this.rosters.set(number, roster);
+    }
+    return roster;
+  }
+
+  /** What a chunk says beside samples; read once. */
+  things(chunk: number): Promise<Things> {
+    let things = this.told.get(chunk);
+    if (things === undefined) {
+      things = this.crew.things(this.job(chunk)).then((found) => {
+        for (const { tree } of found.rosters) this.trees.set(tree.roster, tree);
+        return found;
+      });
+      this.told.set(chunk, things);
+    }
+    return things;
+  }
+
+  /** The samples of a chunk. */
+  async frames(chunk: number): Promise<LoadedChunk> {
+    const before = await this.rosterBefore(chunk);
+    if (this.holds(chunk, "roster")) await this.things(chunk);
+    return loadedChunk(chunk, await this.crew.frames({ ...this.job(chunk), before }));
+  }
+
+  /** Values of a vehicle over the whole recording, one array for each column; NaN where it did not exist. */
+  async series(vehicle: string, columns: readonly string[]): Promise<Float64Array[]> {
+    const series = columns.map(() => new Float64Array(this.times.length).fill(Number.NaN));
+    for (let chunk = 0; chunk < this.chunks; chunk++) {
+      if (!this.holds(chunk, "state")) continue;
+      const part = await this.seriesPart(chunk, vehicle, columns);
+      const count = part.length / columns.length;
+      series.forEach((values, c) => values.set(part.subarray(c * count, (c + 1) * count), this.firstSample(chunk)));
+    }
+    return series;
+  }
+
+  close(): void {
+    this.crew.close();
+  }
+
+  private async seriesPart(chunk: number, vehicle: string, columns: readonly string[]): Promise<Float64Array> {
+    try {
+      const before = await this.rosterBefore(chunk);
+      return await this.crew.series({ ...this.job(chunk), before, vehicle, columns });
+    } catch {
+      return new Float64Array(0); // a damaged chunk: its values stay unknown
+    }
+  }
+
+  private async rosterBefore(chunk: number): Promise<RosterTree | null> {
+    for (let k = chunk - 1; k >= 0; k--) {
+      if (this.holds(k, "roster")) return (await this.things(k)).rosters.at(-1)?.tree ?? null;
+    }
+    return null;
+  }
+
+  private job(chunk: number): { start: number; length: number; topics: Map<number, Topic>; firstRoster: number } {
+    const { start, length } = this.places.chunks[chunk] as Places["chunks"][number];
+    return { start, length, topics: this.contents.topics, firstRoster: this.firstRosters[chunk] as number };
+  }
+
+  private all(topic: Topic): bigint[] {
+    return this.contents.times.flatMap((times) => times[topic]);
+  }
+
+  private count(): void {
+    let samples = 0;
+    let rosters = 0;
+    for (const times of this.contents.times) {
+      this.firstSamples.push(samples);
+      this.firstRosters.push(rosters);
+      samples += times.state.length;
+      rosters += times.roster.length;
+    }
+  }
+}
+
+/** How many of some ascending numbers are not greater than a value. */
+export function after(numbers: ArrayLike<number>, value: number): number {
+  let low = 0;
+  let high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((numbers[middle] as number) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function before(numbers: ArrayLike<number>, value: number): number {
+  return after(numbers, value - 1e-10);
+}

@@ -1,0 +1,171 @@
+// Where the camera is: orbit and map around a target, chase behind and first person aboard the vehicle that is
+// followed.
+import { Matrix4, PerspectiveCamera, Vector3 } from "three";
+import type { Quaternion } from "../state/frame";
+import { rotated } from "../state/frames";
+import type { Pose } from "../state/interpolate";
+import type { CameraMode } from "../state/store";
+import type { KindTraits } from "./kinds";
+import { headingOf } from "./poseBlend";
+
+export type Point = [number, number, number];
+
+/** The vehicle that the camera follows. */
+export interface Followed {
+  pose: Pose;
+  traits: KindTraits;
+}
+
+const FOV: Record<CameraMode, number> = { orbit: 50, chase: 55, top: 20, fpv: 95 };
+const LOWEST = 0.02; // rad above the horizon: the camera stays over the ground
+const HIGHEST = 1.55;
+const NEAREST = 1;
+const FARTHEST = 60_000;
+const FOLLOW = 0.16; // s within which the chase camera turns after its vehicle
+
+export class CameraRig {
+  readonly camera = new PerspectiveCamera(FOV.orbit, 1, 0.1, 10_000);
+  target: Point = [0, 0, 0];
+  distance = 30;
+  azimuth = -Math.PI / 2 - 0.5; // where the eye is, seen from the target
+  elevation = 0.5;
+  private chaseAzimuth = 0; // turned by hand, added to straight behind
+  private chaseElevation = 0.26;
+  private chaseDistance = 2.2; // vehicle sizes
+  private behind = Number.NaN; // heading that the chase camera has reached
+  private off = 0; // rad that it still has to turn
+  private mode: CameraMode = "orbit";
+
+  /** Place the camera; without somebody to follow, chase and first person are orbit. */
+  update(mode: CameraMode, followed: Followed | null, aspect: number, seconds: number): void {
+    this.mode = followed === null && (mode === "chase" || mode === "fpv") ? "orbit" : mode;
+    this.camera.aspect = aspect;
+    this.camera.fov = FOV[this.mode];
+    if (this.mode !== "chase") [this.behind, this.off] = [Number.NaN, 0];
+    if (this.mode === "top") this.placeTop();
+    else if (this.mode === "chase" && followed) this.placeChase(followed, seconds);
+    else if (this.mode === "fpv" && followed) this.placeAboard(followed);
+    else this.placeOrbit();
+    this.camera.updateProjectionMatrix();
+    this.camera.updateMatrixWorld(true);
+  }
+
+  /** Whether the camera is still on its way. */
+  get settling(): boolean {
+    return Math.abs(this.off) > 1e-3;
+  }
+
+  get shown(): CameraMode {
+    return this.mode;
+  }
+
+  /** Turn by px of a drag. */
+  turn(dx: number, dy: number): void {
+    if (this.mode === "fpv") return;
+    if (this.mode === "top") return this.pan(dx, dy, 720);
+    if (this.mode === "chase") {
+      this.chaseAzimuth -= 0.006 * dx;
+      this.chaseElevation = clamp(this.chaseElevation + 0.005 * dy, LOWEST, HIGHEST);
+      return;
+    }
+    this.azimuth -= 0.006 * dx;
+    this.elevation = clamp(this.elevation + 0.005 * dy, LOWEST, HIGHEST);
+  }
+
+  /** Move the target over the ground with the pointer; `height` is the canvas' in px. */
+  pan(dx: number, dy: number, height: number): void {
+    if (this.mode === "fpv" || this.mode === "chase") return;
+    const metres = (2 * this.distance * Math.tan((FOV.orbit * Math.PI) / 360)) / height;
+    const heading = this.mode === "top" ? Math.PI / 2 : this.azimuth + Math.PI;
+    const slope = this.mode === "top" ? 1 : Math.max(Math.sin(this.elevation), 0.25);
+    const [ahead, aside] = [(dy * metres) / slope, -dx * metres];
+    this.target[0] += ahead * Math.cos(heading) + aside * Math.sin(heading);
+    this.target[1] += ahead * Math.sin(heading) - aside * Math.cos(heading);
+  }
+
+  /** Come nearer (factor < 1) to a point, which stays where it is on the screen. */
+  zoom(factor: number, around: readonly number[] | null): void {
+    if (this.mode === "fpv") return;
+    if (this.mode === "chase") {
+      this.chaseDistance = clamp(this.chaseDistance * factor, 0.8, 60);
+      return;
+    }
+    const distance = clamp(this.distance * factor, NEAREST, FARTHEST);
+    const share = distance / this.distance;
+    this.distance = distance;
+    if (around === null) return;
+    const [x = 0, y = 0, z = 0] = around;
+    const [tx, ty, tz] = this.target;
+    this.target = [x + share * (tx - x), y + share * (ty - y), z + share * (tz - z)];
+  }
+
+  /** See a ball. */
+  frame(middle: Point, radius: number): void {
+    this.target = [...middle];
+    const half = (FOV.orbit * Math.PI) / 360;
+    this.distance = clamp((0.85 * radius) / Math.sin(half * Math.min(1, this.camera.aspect)), 9, FARTHEST);
+  }
+
+  private placeOrbit(): void {
+    const { target, distance, azimuth, elevation } = this;
+    this.camera.up.set(0, 0, 1);
+    this.aim(around(target, distance, azimuth, elevation), target, distance);
+  }
+
+  private placeTop(): void {
+    const { target, distance } = this;
+    const height = (distance * Math.tan((FOV.orbit * Math.PI) / 360)) / Math.tan((FOV.top * Math.PI) / 360);
+    this.camera.up.set(0, 1, 0);
+    this.aim([target[0], target[1], target[2] + height], target, height);
+  }
+
+  private placeChase({ pose, traits }: Followed, seconds: number): void {
+    const heading = headingOf(pose.quaternion);
+    if (Number.isNaN(this.behind)) this.behind = heading;
+    this.off = Math.atan2(Math.sin(heading - this.behind), Math.cos(heading - this.behind));
+    this.behind += this.off * (1 - Math.exp(-seconds / FOLLOW));
+    const [x, y, z] = pose.position;
+    const middle: Point = [x, y, z + traits.height];
+    const distance = Math.max(this.chaseDistance * traits.size, 0.9);
+    this.target = middle;
+    this.camera.up.set(0, 0, 1);
+    this.aim(around(middle, distance, this.behind + Math.PI + this.chaseAzimuth, this.chaseElevation), middle,
+      distance);
+  }
+
+  private placeAboard({ pose, traits }: Followed): void {
+    const { position, quaternion } = pose;
+    const eye = rotated(quaternion, traits.eye);
+    this.camera.position.set(position[0] + eye[0], position[1] + eye[1], position[2] + eye[2]);
+    const [ahead, left, up] = tilted(quaternion, traits.tilt);
+    const basis = new Matrix4().makeBasis(left.negate(), up, ahead.negate()); // a camera looks along its -z
+    this.camera.quaternion.setFromRotationMatrix(basis);
+    this.target = [...position];
+    this.camera.near = 0.02;
+    this.camera.far = 5_000;
+  }
+
+  private aim(eye: Point, target: Point, distance: number): void {
+    this.camera.position.set(...eye);
+    this.camera.lookAt(...target);
+    this.camera.near = clamp(0.01 * distance, 0.03, 50);
+    this.camera.far = Math.max(3_000, 40 * distance);
+  }
+}
+
+function around([x, y, z]: Point, distance: number, azimuth: number, elevation: number): Point {
+  const flat = distance * Math.cos(elevation);
+  return [x + flat * Math.cos(azimuth), y + flat * Math.sin(azimuth), Math.max(z + distance * Math.sin(elevation),
+    0.05)];
+}
+
+/** Forward, left and up of a body whose camera looks up by an angle. */
+function tilted(turn: Quaternion, tilt: number): [Vector3, Vector3, Vector3] {
+  const [c, s] = [Math.cos(tilt), Math.sin(tilt)];
+  const vector = (v: Point): Vector3 => new Vector3(...rotated(turn, v));
+  return [vector([c, 0, s]), vector([0, 1, 0]), vector([-s, 0, c])];
+}
+
+function clamp(value: number, low: number, high: number): number {
+  return Math.min(Math.max(value, low), high);
+}

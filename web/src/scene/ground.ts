@@ -1,0 +1,147 @@
+// The grid on the ground: three levels of lines around the camera, each ten times as wide as the one before; fine
+// ones fade in when one comes down.
+import { BufferAttribute, BufferGeometry, GLSL3, Group, LineSegments, RawShaderMaterial } from "three";
+import { bytes } from "./rings";
+import { Ribbons, UNDERNEATH } from "./ribbons";
+import type { Skin } from "./skin";
+import type { ViewState } from "./viewState";
+
+const VERTEX = /* glsl */ `precision highp float;
+in vec2 place; // cells
+uniform mat4 viewMatrix, projectionMatrix;
+uniform vec2 centre; // m, a corner of a cell
+uniform vec2 eye;
+uniform float cell, opacity, height;
+out float strength;
+void main() {
+  vec2 p = centre + cell * place;
+  gl_Position = projectionMatrix * viewMatrix * vec4(p, 0.0, 1.0);
+  float far = length(p - eye);
+  // gone before the horizon, where lines would run together into a band
+  strength = opacity * clamp(1.0 - far / (cell * 38.0), 0.0, 1.0);
+  strength *= clamp(9.0 * height / max(far, 0.01) - 0.15, 0.0, 1.0);
+}`;
+
+const FRAGMENT = /* glsl */ `precision mediump float;
+in float strength;
+uniform vec3 colour;
+out vec4 shown;
+void main() { shown = vec4(colour, strength); }`;
+
+const REACH = 40; // cells to each side
+const PIECES = 8; // of each line, so that it can fade
+
+/**
+ * Side of the coarse cells in m for an eye so high above the ground, and how far the fine ones (a tenth) are faded
+ * in.
+ */
+export function gridFor(height: number): { cell: number; fine: number } {
+  const level = Math.log10(Math.max(Math.abs(height), 0.5) * 0.8);
+  const whole = Math.floor(level);
+  return { cell: 10 ** (whole + 1), fine: Math.min(1, 1.8 * (1 - level + whole)) };
+}
+
+/**
+ * How high an eye of the usual angle would be to see as much: a map is looked at from far up through a narrow angle.
+ */
+export function gridHeight({ camera, eye }: ViewState): number {
+  return (eye[2] * Math.tan((camera.fov * Math.PI) / 360)) / Math.tan((25 * Math.PI) / 180);
+}
+
+export class Ground {
+  readonly group = new Group();
+  private readonly levels: LineSegments<BufferGeometry, RawShaderMaterial>[];
+  private readonly axes = new Ribbons(-8, false, UNDERNEATH);
+
+  constructor() {
+    const geometry = gridLines();
+    this.levels = [0, 1, 2].map(() => gridLevel(geometry));
+    this.group.add(...this.levels, this.axes.object);
+  }
+
+  view(view: ViewState, shown: boolean): void {
+    this.group.visible = shown;
+    if (!shown) return;
+    const { cell, fine } = gridFor(gridHeight(view));
+    const { gridMinor, gridMajor } = view.skin;
+    this.level(0, cell / 10, fine, gridMinor, view);
+    this.level(1, cell, 1, gridMinor.clone().lerp(gridMajor, 0.35 + 0.65 * fine), view);
+    this.level(2, cell * 10, 1, gridMajor, view);
+    this.drawAxes(view, cell);
+  }
+
+  dispose(): void {
+    this.axes.dispose();
+    for (const { geometry, material } of this.levels) {
+      geometry.dispose();
+      material.dispose();
+    }
+  }
+
+  private level(number: number, cell: number, opacity: number, { r, g, b }: Skin["line"], { eye }: ViewState): void {
+    const line = this.levels[number];
+    const uniforms = line?.material.uniforms;
+    if (!line || !uniforms) return;
+    line.visible = opacity > 0.03;
+    const set = (name: string, value: unknown): void => void ((uniforms[name] as { value: unknown }).value = value);
+    set("centre", [cell * Math.round(eye[0] / cell), cell * Math.round(eye[1] / cell)]);
+    set("eye", [eye[0], eye[1]]);
+    set("cell", cell);
+    set("opacity", opacity);
+    set("height", Math.abs(eye[2]));
+    set("colour", [r, g, b]);
+  }
+
+  /** Through the origin: x red, y green, as far as the grid. */
+  private drawAxes(view: ViewState, cell: number): void {
+    const [x, y] = view.eye;
+    const reach = cell * REACH;
+    const [red, green] = [bytes(view.skin.red), bytes(view.skin.green)];
+    const fade = (away: number): number => Math.round(130 * Math.max(0, 1 - Math.abs(away)));
+    this.axes.clear();
+    for (let k = -PIECES; k < PIECES; k++) {
+      const [a, b] = [k / PIECES, (k + 1) / PIECES];
+      const [near, far] = [a * Math.abs(a), b * Math.abs(b)]; // shorter pieces near the eye
+      const paint = (one: readonly number[], at: number) => [one[0], one[1], one[2], fade(at)] as [number, number,
+        number, number];
+      this.axes.add([x + near * reach, 0, 0], [x + far * reach, 0, 0], 1.6, paint(red, a), paint(red, b));
+      this.axes.add([0, y + near * reach, 0], [0, y + far * reach, 0], 1.6, paint(green, a), paint(green, b));
+    }
+    this.axes.view(view);
+    this.axes.show();
+  }
+}
+
+function gridLevel(geometry: BufferGeometry): LineSegments<BufferGeometry, RawShaderMaterial> {
+  const names = ["centre", "eye", "cell", "opacity", "height", "colour"];
+  const material = new RawShaderMaterial({
+    glslVersion: GLSL3,
+    vertexShader: VERTEX,
+    fragmentShader: FRAGMENT,
+    uniforms: Object.fromEntries(names.map((name) => [name, { value: 0 }])),
+    ...UNDERNEATH,
+    depthTest: false,
+    depthWrite: false,
+  });
+  const lines = new LineSegments(geometry, material);
+  lines.frustumCulled = false;
+  lines.renderOrder = -9;
+  return lines;
+}
+
+/** Lines of a square grid around (0, 0) with cells of 1. */
+function gridLines(): BufferGeometry {
+  const points: number[] = [];
+  const step = (2 * REACH) / PIECES;
+  for (let k = -REACH; k <= REACH; k++) {
+    for (let piece = 0; piece < PIECES; piece++) {
+      const [a, b] = [-REACH + piece * step, -REACH + (piece + 1) * step];
+      if (Math.hypot(k, Math.min(Math.abs(a), Math.abs(b))) > REACH) continue; // faded away
+      points.push(k, a, k, b, a, k, b, k);
+    }
+  }
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("place", new BufferAttribute(new Float32Array(points), 2));
+  geometry.setDrawRange(0, points.length / 2);
+  return geometry;
+}

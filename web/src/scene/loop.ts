@@ -1,0 +1,91 @@
+// When to draw: only when something has changed, never while the tab is hidden, coarser while it is too slow.
+import type { Sample } from "../state/source";
+import { Governor } from "./governor";
+
+export interface Drawable {
+  /** What to draw now; null: nothing has arrived. */
+  sample(now: number): Sample | null;
+  /** Whether something goes on even though no sample changes (a camera that is still turning). */
+  settling(): boolean;
+  draw(sample: Sample | null, now: number, seconds: number, scale: number): void;
+  resized(scale: number): void;
+  failed(error: unknown): void;
+}
+
+const GAP = 400; // ms: a longer pause says nothing about how fast drawing is
+
+export class DrawLoop {
+  private request = 0;
+  private dirty = true;
+  private last: Sample | null = null;
+  private drawnAt = 0;
+  private sequence = 0; // pictures without a pause between them
+  private readonly governor = new Governor();
+  private readonly over = new AbortController();
+  private failures = 0;
+
+  constructor(private readonly what: Drawable) {
+    document.addEventListener("visibilitychange", () => this.wake(), { signal: this.over.signal });
+    this.wake();
+  }
+
+  invalidate(): void {
+    this.dirty = true;
+    this.wake();
+  }
+
+  get scale(): number {
+    return this.governor.scale;
+  }
+
+  /** Draw at once, whatever has changed. */
+  now(): void {
+    this.picture(performance.now(), this.what.sample(performance.now()));
+  }
+
+  stop(): void {
+    cancelAnimationFrame(this.request);
+    this.over.abort();
+    this.request = -1;
+  }
+
+  private wake(): void {
+    if (this.request !== 0 || document.hidden) return;
+    this.request = requestAnimationFrame((now) => this.step(now));
+  }
+
+  private step(now: number): void {
+    if (this.request < 0) return;
+    this.request = 0;
+    const sample = this.what.sample(now);
+    if (this.dirty || !same(sample, this.last) || this.what.settling()) {
+      this.measure(now);
+      this.picture(now, sample);
+    } else this.sequence = 0;
+    this.wake(); // the next sample may be another one
+  }
+
+  private picture(now: number, sample: Sample | null): void {
+    this.dirty = false;
+    this.last = sample;
+    const seconds = Math.min((now - this.drawnAt) / 1000, 0.2);
+    this.drawnAt = now;
+    try {
+      this.what.draw(sample, now, seconds, this.scale);
+      this.failures = 0;
+    } catch (error) {
+      // one bad frame must not end the view
+      if (this.failures++ === 0) this.what.failed(error);
+    }
+  }
+
+  private measure(now: number): void {
+    const took = now - this.drawnAt;
+    this.sequence = took < GAP ? this.sequence + 1 : 0;
+    if (this.sequence > 2 && this.governor.note(took)) this.what.resized(this.scale);
+  }
+}
+
+function same(a: Sample | null, b: Sample | null): boolean {
+  return a?.from === b?.from && a?.to === b?.to && a?.mix === b?.mix;
+}

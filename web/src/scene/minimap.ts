@@ -1,0 +1,140 @@
+// A small map of everything: each vehicle a dot, the camera's view as an outline; a click moves the camera there.
+import { fleetColour } from "../state/palette";
+import * as store from "../state/store";
+import { type Current, current } from "./current";
+import { fromMap, type MapFrame, mapFrame, toMap } from "./minimapMath";
+import { cssOf, readSkin } from "./skin";
+
+const EVERY = 150; // ms between two drawings
+const FAR = 4; // map widths: where the view's outline ends when it reaches the horizon
+
+export interface Minimap {
+  redraw(): void;
+  dispose(): void;
+}
+
+export function createMinimap(canvas: HTMLCanvasElement): Minimap {
+  const map = new Map2d(canvas);
+  const over = new AbortController();
+  const { signal } = over;
+  canvas.addEventListener("pointerdown", (event) => map.goTo(event), { signal });
+  canvas.addEventListener("pointermove", (event) => event.buttons & 1 && map.goTo(event), { signal });
+  const timer = setInterval(() => map.redraw(), EVERY);
+  map.redraw();
+  return {
+    redraw: () => map.redraw(),
+    dispose: () => {
+      clearInterval(timer);
+      over.abort();
+    },
+  };
+}
+
+class Map2d {
+  private frame: MapFrame | null = null;
+  private image: ImageData | null = null;
+
+  constructor(private readonly canvas: HTMLCanvasElement) {}
+
+  redraw(): void {
+    const pen = this.canvas.getContext("2d");
+    const now = current.peek();
+    if (!pen || !now || document.hidden || this.canvas.clientWidth === 0) return;
+    const side = this.fit();
+    const { blend } = now.world.crowd;
+    this.frame = mapFrame(blend.positions, blend.count, this.frame);
+    const image = this.blank(pen, side);
+    if (this.frame) this.dots(image, side, now);
+    pen.putImageData(image, 0, 0);
+    if (this.frame) this.view(pen, side, this.frame, now);
+  }
+
+  goTo(event: PointerEvent): void {
+    const box = this.canvas.getBoundingClientRect();
+    if (!this.frame || box.width === 0) return;
+    const [x, y] = fromMap(this.frame, box.width, event.clientX - box.left, event.clientY - box.top);
+    if (store.camera.peek() === "chase" || store.camera.peek() === "fpv") store.camera.value = "orbit";
+    current.peek()?.stage.lookAtPoint(x, y, 0);
+  }
+
+  /** The canvas is square, in the pixels of the screen. */
+  private fit(): number {
+    const side = Math.round(this.canvas.clientWidth * (globalThis.devicePixelRatio || 1));
+    if (this.canvas.width !== side || this.canvas.height !== side) this.canvas.width = this.canvas.height = side;
+    return side;
+  }
+
+  private blank(pen: CanvasRenderingContext2D, side: number): ImageData {
+    if (this.image?.width !== side) this.image = pen.createImageData(side, side);
+    const { r, g, b } = readSkin(this.canvas, store.theme.peek()).ground;
+    const word = (255 << 24) | (Math.round(255 * b) << 16) | (Math.round(255 * g) << 8) | Math.round(255 * r);
+    new Uint32Array(this.image.data.buffer).fill(word);
+    return this.image;
+  }
+
+  private dots(image: ImageData, side: number, { world }: Current): void {
+    const { positions, count } = world.crowd.blend;
+    const words = new Uint32Array(image.data.buffer);
+    const reach = Math.round((count > 2000 ? 1 : count > 300 ? 2 : 4) * (globalThis.devicePixelRatio || 1));
+    for (const fleet of world.crowd.roster?.fleets ?? []) {
+      const [r = 0, g = 0, b = 0] = fleetColour(fleet.index).rgb.map((one) => Math.round(255 * one));
+      const colour = (255 << 24) | (b << 16) | (g << 8) | r;
+      for (let row = fleet.first; row < Math.min(fleet.first + fleet.count, count); row++) {
+        const [x, y] = toMap(this.frame as MapFrame, side, positions[3 * row] as number,
+          positions[3 * row + 1] as number);
+        square(words, side, Math.round(x - reach / 2), Math.round(y - reach / 2), reach, colour);
+      }
+    }
+  }
+
+  /** What the camera sees of the ground, and the selected vehicles. */
+  private view(pen: CanvasRenderingContext2D, side: number, frame: MapFrame, { stage, world }: Current): void {
+    const { accent } = world.view.skin;
+    const { width, height } = world.view.size;
+    const corners = [[0, height], [0, 0.02 * height], [width, 0.02 * height], [width, height]] as const;
+    const [ex, ey] = world.view.eye;
+    pen.beginPath();
+    for (const [x, y] of corners) {
+      const ground = stage.groundPoint(x, y) ?? beyond(world, x, y, FAR * frame.half);
+      const away = Math.hypot(ground[0] - ex, ground[1] - ey);
+      const share = Math.min(1, (FAR * frame.half) / Math.max(away, 1e-9));
+      pen.lineTo(...toMap(frame, side, ex + share * (ground[0] - ex), ey + share * (ground[1] - ey)));
+    }
+    pen.closePath();
+    pen.lineWidth = 1.2 * (globalThis.devicePixelRatio || 1);
+    pen.strokeStyle = cssOf(accent, 0.9);
+    pen.fillStyle = cssOf(accent, 0.08);
+    pen.fill();
+    pen.stroke();
+    for (const id of [...store.selection.peek()].slice(0, 50)) ring(pen, world.place(id), frame, side,
+      cssOf(world.view.skin.text));
+  }
+}
+
+/** Where a ray that never meets the ground is after some distance. */
+function beyond(world: Current["world"], x: number, y: number, far: number): [number, number] {
+  const { camera, size } = world.view;
+  const ray = camera.position.clone().set((2 * x) / size.width - 1, 1 - (2 * y) / size.height,
+    0.5).unproject(camera).sub(camera.position);
+  const flat = Math.hypot(ray.x, ray.y) || 1;
+  return [camera.position.x + (far * ray.x) / flat, camera.position.y + (far * ray.y) / flat];
+}
+
+function square(words: Uint32Array, side: number, x: number, y: number, reach: number, colour: number): void {
+  for (let dy = 0; dy < reach; dy++) {
+    for (let dx = 0; dx < reach; dx++) {
+      const [px, py] = [x + dx, y + dy];
+      if (px >= 0 && py >= 0 && px < side && py < side) words[py * side + px] = colour;
+    }
+  }
+}
+
+function ring(pen: CanvasRenderingContext2D, at: readonly number[] | null, frame: MapFrame, side: number,
+  colour: string): void {
+  if (!at) return;
+  const [x, y] = toMap(frame, side, at[0] ?? 0, at[1] ?? 0);
+  pen.beginPath();
+  pen.arc(x, y, 4 * (globalThis.devicePixelRatio || 1), 0, 2 * Math.PI);
+  pen.strokeStyle = colour;
+  pen.stroke();
+}

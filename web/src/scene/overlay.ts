@@ -1,0 +1,142 @@
+// The 2D canvas over the world: names, words of markers, metres of the grid, waypoint handles. Drawn anew with each
+// frame.
+import { toScreen } from "./projection";
+import { cssOf, type Skin } from "./skin";
+import type { ViewState } from "./viewState";
+
+const FONT = "system-ui, sans-serif";
+const NUMBERS = "ui-monospace, SFMono-Regular, Menlo, monospace";
+
+export class Overlay {
+  readonly canvas = document.createElement("canvas");
+  readonly context: CanvasRenderingContext2D | null;
+  private used = false;
+  private plates: [number, number, number][] = []; // left, top, width of those that are there
+
+  constructor() {
+    this.canvas.setAttribute("aria-hidden", "true");
+    Object.assign(this.canvas.style, { position: "absolute", inset: "0", width: "100%", height: "100%",
+      pointerEvents: "none" });
+    this.context = this.canvas.getContext("2d");
+  }
+
+  /** An empty canvas in CSS px. */
+  begin({ width, height }: { width: number; height: number }): void {
+    const ratio = globalThis.devicePixelRatio || 1;
+    const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (this.canvas.width !== w || this.canvas.height !== h) {
+      this.canvas.width = w;
+      this.canvas.height = h;
+    } else if (this.used) this.context?.clearRect(0, 0, width, height);
+    this.context?.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.used = false;
+    this.plates = [];
+  }
+
+  /** A canvas without anything on it costs the browser nothing when it is not shown. */
+  end(): void {
+    const display = this.used ? "block" : "none";
+    if (this.canvas.style.display !== display) this.canvas.style.display = display;
+  }
+
+  /** The context, to draw something. */
+  pen(): CanvasRenderingContext2D | null {
+    this.used = true;
+    return this.context;
+  }
+
+  /** A name on a small plate, above a point of the screen; one that is not important gives way. */
+  plate(text: string, x: number, y: number, skin: Skin, strong: boolean): void {
+    const pen = this.pen();
+    if (!pen) return;
+    pen.font = `${strong ? 600 : 500} ${strong ? 12 : 11}px ${FONT}`;
+    const wide = pen.measureText(text).width + 12;
+    const [left, top] = [Math.round(x - wide / 2), Math.round(y - 20)];
+    const taken = this.plates.some(([x0, y0, w]) => left < x0 + w && x0 < left + wide && Math.abs(y0 - top) < 18);
+    if (taken && !strong) return;
+    this.plates.push([left, top, wide]);
+    pen.fillStyle = cssOf(skin.panel, strong ? 0.92 : 0.7);
+    pen.beginPath();
+    pen.roundRect(left, top, wide, 18, 4);
+    pen.fill();
+    if (strong) {
+      pen.strokeStyle = cssOf(skin.line);
+      pen.lineWidth = 1;
+      pen.stroke();
+    }
+    pen.fillStyle = cssOf(strong ? skin.text : skin.faint);
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.fillText(text, x, top + 9.5);
+  }
+
+  /** Words of a marker, as high as they are in the world but readable. */
+  words(text: string, x: number, y: number, px: number, colour: string, halo: string): void {
+    const pen = this.pen();
+    if (!pen) return;
+    pen.font = `600 ${Math.max(10, Math.min(72, px))}px ${FONT}`;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.lineJoin = "round";
+    pen.lineWidth = 3;
+    pen.strokeStyle = halo;
+    text.split("\n").forEach((line, k) => {
+      const at = y + 1.2 * k * Math.max(10, Math.min(72, px));
+      pen.strokeText(line, x, at);
+      pen.fillStyle = colour;
+      pen.fillText(line, x, at);
+    });
+  }
+
+  handle(x: number, y: number, label: string, colour: string, skin: Skin): void {
+    const pen = this.pen();
+    if (!pen) return;
+    pen.beginPath();
+    pen.arc(x, y, 7, 0, 2 * Math.PI);
+    pen.fillStyle = cssOf(skin.panel, 0.9);
+    pen.fill();
+    pen.lineWidth = 2;
+    pen.strokeStyle = colour;
+    pen.stroke();
+    pen.font = `600 9px ${NUMBERS}`;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.fillStyle = cssOf(skin.text);
+    pen.fillText(label, x, y + 0.5);
+  }
+}
+
+/** 0, then farther away to both sides: near ones are written first. */
+const OUTWARDS = Array.from({ length: 19 }, (_, k) => (k % 2 ? -1 : 1) * Math.ceil(k / 2));
+
+/** How far it is along the axes, in the spacing of the grid. */
+export function gridLabels(overlay: Overlay, view: ViewState, cell: number, target: readonly number[]): void {
+  const pen = overlay.pen();
+  if (!pen) return;
+  pen.font = `10px ${NUMBERS}`;
+  pen.textAlign = "left";
+  pen.textBaseline = "top";
+  pen.fillStyle = cssOf(view.skin.faint, 0.85);
+  const screen = [0, 0, 0];
+  const written: [number, number][] = [];
+  const write = (x: number, y: number, text: string): void => {
+    if (!toScreen(view.matrix, x, y, 0, view.size, screen)) return;
+    const [sx = 0, sy = 0] = screen;
+    if (sx < 0 || sy < 0 || sx > view.size.width || sy > view.size.height) return;
+    if (written.some(([wx, wy]) => Math.abs(wx - sx) < 44 && Math.abs(wy - sy) < 13)) return;
+    written.push([sx, sy]);
+    pen.fillText(text, sx + 4, sy + 3);
+  };
+  const [cx, cy] = [Math.round((target[0] ?? 0) / cell), Math.round((target[1] ?? 0) / cell)];
+  for (const k of OUTWARDS) {
+    const [x, y] = [(cx + k) * cell, (cy + k) * cell];
+    write(x, 0, metres(x));
+    if (y !== 0) write(0, y, metres(y));
+  }
+}
+
+/** `20 m`, `1.5 km`. */
+export function metres(value: number): string {
+  if (Math.abs(value) >= 1000) return `${Number((value / 1000).toPrecision(6))} km`;
+  return `${Number(value.toPrecision(6))} m`;
+}

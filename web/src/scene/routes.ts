@@ -1,0 +1,98 @@
+// Planned routes, the waypoints of orders with their handles, and the draft that a tool is drawing.
+import type { OrderTree, RouteTree } from "../net/schema";
+import { fleetColour } from "../state/palette";
+import type { Roster } from "../state/roster";
+import { type Matrix, type Size, toScreen } from "./projection";
+import { type Rgba, Ribbons } from "./ribbons";
+import type { Skin } from "./skin";
+import { bytes } from "./rings";
+
+export type Waypoint = [number, number, number];
+
+/** A waypoint that can be dragged. */
+export interface Knob {
+  order: number;
+  index: number;
+  at: Waypoint;
+}
+
+/** The points of an order: its path, or the one place that it goes to. */
+export function orderPoints({ options }: OrderTree): Waypoint[] {
+  const { path, x, y, z } = options;
+  if (Array.isArray(path)) return path.filter(isPoint).map(([a = 0, b = 0, c = 0]) => [a, b, c]);
+  return typeof x === "number" && typeof y === "number" ? [[x, y, typeof z === "number" ? z : 0]] : [];
+}
+
+function isPoint(value: unknown): value is number[] {
+  return Array.isArray(value) && value.length >= 2 && value.every((part) => typeof part === "number" &&
+    Number.isFinite(part));
+}
+
+const HANDLE_PX = 11;
+const LIFT = 0.04; // m above the ground, or the grid shines through
+
+export class RouteLayer {
+  readonly ribbons = new Ribbons(0);
+  knobs: Knob[] = [];
+  draft: Waypoint[] = [];
+
+  rebuild(routes: readonly RouteTree[], orders: readonly OrderTree[], roster: Roster, skin: Skin,
+    shown: boolean): void {
+    this.ribbons.clear();
+    this.knobs = [];
+    for (const route of shown ? routes : []) this.route(route, roster, skin);
+    for (const [number, order] of (shown ? orders : []).entries()) this.order(order, number, skin);
+    this.dashes(this.draft, bytes(skin.amber));
+    this.ribbons.show();
+  }
+
+  /** The handle at a place of the screen; the nearest of those within reach. */
+  knobAt(m: Matrix, size: Size, x: number, y: number): Knob | null {
+    let [found, least]: [Knob | null, number] = [null, HANDLE_PX];
+    const screen = [0, 0, 0];
+    for (const knob of this.knobs) {
+      if (!toScreen(m, ...knob.at, size, screen)) continue;
+      const away = Math.hypot((screen[0] as number) - x, (screen[1] as number) - y);
+      if (away < least) [found, least] = [knob, away];
+    }
+    return found;
+  }
+
+  dispose(): void {
+    this.ribbons.dispose();
+  }
+
+  private route({ fleet, points, closed }: RouteTree, roster: Roster, skin: Skin): void {
+    const colour = roster.fleet(fleet);
+    const [r, g, b] = colour ? fleetColour(colour.index).rgb.map((one) => Math.round(255 * one)) : bytes(skin.faint);
+    const line: Rgba = [r as number, g as number, b as number, skin.theme === "dark" ? 120 : 170];
+    const last = closed ? points.length : points.length - 1;
+    for (let k = 0; k < last; k++) this.leg(points[k], points[(k + 1) % points.length], line, 1.6);
+  }
+
+  private order(order: OrderTree, number: number, skin: Skin): void {
+    const points = orderPoints(order);
+    points.forEach((at, index) => this.knobs.push({ order: number, index, at: [at[0], at[1], at[2] + LIFT] }));
+    this.dashes(points, bytes(skin.accent, 200));
+  }
+
+  private leg(a: readonly number[] | undefined, b: readonly number[] | undefined, colour: Rgba, width: number): void {
+    if (!a || !b || ![...a, ...b].every(Number.isFinite)) return;
+    this.ribbons.add([a[0] ?? 0, a[1] ?? 0, (a[2] ?? 0) + LIFT], [b[0] ?? 0, b[1] ?? 0, (b[2] ?? 0) + LIFT], width,
+      colour);
+  }
+
+  /** A dashed line: 12 dashes a leg, and not shorter than half a metre. */
+  private dashes(points: readonly Waypoint[], colour: Rgba): void {
+    for (let k = 0; k + 1 < points.length; k++) {
+      const [a, b] = [points[k] as Waypoint, points[k + 1] as Waypoint];
+      const length = Math.hypot(b[0] - a[0], b[1] - a[1], b[2] - a[2]);
+      const count = Math.max(1, Math.min(24, Math.round(length)));
+      for (let i = 0; i < count; i++) this.leg(between(a, b, i / count), between(a, b, (i + 0.6) / count), colour, 2);
+    }
+  }
+}
+
+function between(a: Waypoint, b: Waypoint, share: number): Waypoint {
+  return [a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1]), a[2] + share * (b[2] - a[2])];
+}

@@ -1,0 +1,273 @@
+// The stage: canvas, overlay and draw loop of the world view; everything outside scene/ talks to the scene through
+// this.
+import { effect } from "@preact/signals";
+import { Vector3, WebGLRenderer } from "three";
+import { expose } from "../state/debug";
+import { transforms } from "../state/frames";
+import type { FrameSource } from "../state/source";
+import * as store from "../state/store";
+import { Capture } from "./capture";
+import { controlCamera } from "./controls";
+import { current } from "./current";
+import { traitsOf } from "./kinds";
+import { DrawLoop } from "./loop";
+import { rowAt, rowsIn } from "./picking";
+import { onPlane, toScreen } from "./projection";
+import { rendersInSoftware, surviveLoss } from "./graphics";
+import { World } from "./world";
+
+/** Which waypoint of which order: `order` counts in store.orders, `index` in the points of that order. */
+export interface Handle {
+  order: number;
+  index: number;
+}
+
+/** What the camera is, for tests and for sharing a view. */
+export interface View {
+  mode: string;
+  position: [number, number, number];
+  target: [number, number, number];
+  fov: number; // degrees, vertical
+}
+
+export interface Stage {
+  readonly canvas: HTMLCanvasElement;
+  /** Where a vehicle is on the canvas in CSS px; null when it is unknown, nowhere or behind the camera. */
+  project(id: number): [number, number] | null;
+  /** The same for a point of the world. */
+  projectPoint(x: number, y: number, z: number): [number, number] | null;
+  /** The vehicle at a place of the canvas (CSS px), within 14 px. */
+  pick(x: number, y: number): number | null;
+  pickBox(x0: number, y0: number, x1: number, y1: number): number[];
+  /** The waypoint handle at a place of the canvas. */
+  pickHandle(x: number, y: number): Handle | null;
+  /** Where the ray through a place of the canvas meets the plane z = height; null: never. */
+  groundPoint(x: number, y: number, height?: number): [number, number, number] | null;
+  frameAll(): void;
+  lookAt(id: number): void;
+  /** The same for a point of the world; distance in m, unchanged without. */
+  lookAtPoint(x: number, y: number, z: number, distance?: number): void;
+  /** Points being placed by a tool (a route that is being drawn), shown with handles and a dashed line. */
+  setDraft(points: readonly (readonly [number, number, number])[]): void;
+  /** Runs drawn translucent beside the source, in place of store.ghosts; null: store.ghosts again. */
+  setGhosts(ghosts: readonly FrameSource[] | null): void;
+  invalidate(): void;
+  capturePng(): Promise<Blob>;
+  captureStream(fps: number): MediaStream;
+  /** Called after each drawn frame with performance.now(); returns how to stop that. */
+  onDrawn(callback: (now: number) => void): () => void;
+  view(): View;
+  dispose(): void;
+}
+
+/**
+ * Make the world view inside an element. Left drag turns, right, middle or shift drag moves, the wheel zooms; a drag
+ * is not the camera's when its
+ * pointerdown was default-prevented by a listener that came earlier (capture on the host) or while the tool is "box".
+ */
+export function createStage(host: HTMLElement): Stage {
+  return new WorldStage(host);
+}
+
+const MOST_RATIO = 2; // canvas px per CSS px
+
+class WorldStage implements Stage {
+  readonly canvas: HTMLCanvasElement;
+  private readonly world: World;
+  private readonly loop: DrawLoop;
+  private readonly capture: Capture;
+  private readonly drawn = new Set<(now: number) => void>();
+  private readonly endings: (() => void)[] = [];
+  private pictures = 0; // drawn with something to see, since the page was opened
+
+  constructor(private readonly host: HTMLElement) {
+    this.canvas = makeCanvas();
+    if (getComputedStyle(host).position === "static") host.style.position = "relative";
+    host.append(this.canvas);
+    const renderer = new WebGLRenderer({ canvas: this.canvas, antialias: !rendersInSoftware(), alpha: false,
+      powerPreference: "high-performance" });
+    this.world = new World(renderer, host);
+    host.append(this.world.overlay.canvas);
+    this.capture = new Capture(this.canvas, this.world.overlay.canvas);
+    this.loop = new DrawLoop({
+      sample: (now) => store.source.peek()?.sample(now) ?? null,
+      settling: () => this.world.rig.settling,
+      draw: (sample, now, seconds, scale) => this.draw(sample, now, seconds, scale),
+      resized: () => this.resize(),
+      failed: (error) => store.tell("error", `The view could not be drawn: ${String(error)}`),
+    });
+    this.resize();
+    this.listen();
+    current.value = { stage: this, world: this.world };
+    expose({
+      project: (id: number) => this.project(id),
+      camera: () => this.view(),
+      drawn: () => this.pictures,
+      stage: this,
+    });
+  }
+
+  project(id: number): [number, number] | null {
+    const at = this.world.place(id);
+    return at && this.projectPoint(...at);
+  }
+
+  projectPoint(x: number, y: number, z: number): [number, number] | null {
+    const screen = [0, 0, 0];
+    const { matrix, size } = this.world.view;
+    return toScreen(matrix, x, y, z, size, screen) ? [screen[0] as number, screen[1] as number] : null;
+  }
+
+  pick(x: number, y: number): number | null {
+    const { matrix, size } = this.world.view;
+    const row = rowAt(this.places(), matrix, size, x, y);
+    return row < 0 ? null : (this.world.crowd.roster?.idAt(row) ?? null);
+  }
+
+  pickBox(x0: number, y0: number, x1: number, y1: number): number[] {
+    const { matrix, size } = this.world.view;
+    const rows = rowsIn(this.places(), matrix, size, [x0, y0], [x1, y1]);
+    return rows.flatMap((row) => this.world.crowd.roster?.idAt(row) ?? []);
+  }
+
+  pickHandle(x: number, y: number): Handle | null {
+    const knob = this.world.routes.knobAt(this.world.view.matrix, this.world.view.size, x, y);
+    return knob && { order: knob.order, index: knob.index };
+  }
+
+  groundPoint(x: number, y: number, height = 0): [number, number, number] | null {
+    const { camera, size } = this.world.view;
+    const beyond = new Vector3((2 * x) / size.width - 1, 1 - (2 * y) / size.height, 0.5).unproject(camera);
+    return onPlane(camera.position.toArray(), beyond.toArray(), height);
+  }
+
+  frameAll(): void {
+    this.world.frameAll();
+    this.invalidate();
+  }
+
+  lookAt(id: number): void {
+    const at = this.world.place(id);
+    if (!at) return;
+    const fleet = this.world.crowd.roster?.fleetAt(this.world.rowOf(id) ?? -1);
+    const size = traitsOf(fleet?.kind ?? "").size;
+    this.world.rig.target = at;
+    this.world.rig.distance = Math.min(this.world.rig.distance, Math.max(5 * size, 4));
+    this.world.following = id;
+    this.invalidate();
+  }
+
+  lookAtPoint(x: number, y: number, z: number, distance?: number): void {
+    this.world.following = null;
+    this.world.rig.target = [x, y, z];
+    if (distance !== undefined) this.world.rig.distance = distance;
+    this.invalidate();
+  }
+
+  setDraft(points: readonly (readonly [number, number, number])[]): void {
+    this.world.routes.draft = points.map(([x, y, z]) => [x, y, z]);
+    this.invalidate();
+  }
+
+  setGhosts(ghosts: readonly FrameSource[] | null): void {
+    this.world.ghostSources = ghosts;
+    this.invalidate();
+  }
+
+  invalidate(): void {
+    this.loop.invalidate();
+  }
+
+  capturePng(): Promise<Blob> {
+    this.loop.now();
+    return this.capture.png();
+  }
+
+  captureStream(fps: number): MediaStream {
+    this.loop.now();
+    return this.capture.stream(fps);
+  }
+
+  onDrawn(callback: (now: number) => void): () => void {
+    this.drawn.add(callback);
+    return () => this.drawn.delete(callback);
+  }
+
+  view(): View {
+    const { camera, target, shown } = this.world.rig;
+    return { mode: shown, position: camera.position.toArray(), target: [...target], fov: camera.fov };
+  }
+
+  dispose(): void {
+    this.loop.stop();
+    for (const end of this.endings) end();
+    this.world.dispose();
+    this.canvas.remove();
+    this.world.overlay.canvas.remove();
+    if (current.peek()?.stage === this) current.value = null;
+  }
+
+  private draw(...[sample, now, seconds, scale]: Parameters<World["draw"]>): void {
+    this.world.draw(sample, now, seconds, scale * baseRatio());
+    this.capture.frame();
+    if (sample !== null) this.pictures += 1;
+    for (const callback of [...this.drawn]) callback(now);
+  }
+
+  private places(): Parameters<typeof rowAt>[0] {
+    const { blend, roster } = this.world.crowd;
+    const radiusOf = (row: number): number => traitsOf(roster?.fleetAt(row)?.kind ?? "").size / 2;
+    return { positions: blend.positions, count: blend.count, focal: this.world.view.focal, radiusOf };
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.host;
+    this.world.renderer.setPixelRatio(baseRatio() * this.loop.scale);
+    this.world.renderer.setSize(Math.max(clientWidth, 1), Math.max(clientHeight, 1), false);
+    this.loop.now(); // a canvas of another size is empty
+  }
+
+  private listen(): void {
+    const observer = new ResizeObserver(() => this.resize());
+    observer.observe(this.host);
+    const hands = {
+      rig: this.world.rig,
+      groundAt: (x: number, y: number) => this.groundPoint(x, y, this.world.rig.target[2]) ?? null,
+      moved: (target: boolean) => {
+        if (target) this.world.following = null;
+        this.invalidate();
+      },
+    };
+    this.endings.push(
+      () => observer.disconnect(),
+      controlCamera(this.canvas, hands),
+      surviveLoss(this.canvas, () => {
+        this.world.dress(); // what it was told to clear with is lost too
+        this.invalidate();
+      }),
+      effect(() => void [store.theme.value, this.world.dress(), this.loop.invalidate()]),
+      effect(() => void [...chosen(), this.loop.invalidate()]),
+      effect(() => void [store.source.value?.markers.version.value, transforms.value, this.loop.invalidate()]),
+    );
+  }
+}
+
+/** Signals that change what is drawn; read, so that an effect depends on them. */
+function chosen(): unknown[] {
+  const { camera, layers, colouring, selection, focus, hovered, routes, orders, ghosts, roster } = store;
+  return [camera, layers, colouring, selection, focus, hovered, routes, orders, ghosts, roster].map((one) => one.value);
+}
+
+function baseRatio(): number {
+  return Math.min(globalThis.devicePixelRatio || 1, MOST_RATIO);
+}
+
+function makeCanvas(): HTMLCanvasElement {
+  const canvas = document.createElement("canvas");
+  canvas.setAttribute("aria-label", "World view");
+  canvas.setAttribute("role", "img");
+  canvas.tabIndex = 0;
+  Object.assign(canvas.style, { position: "absolute", inset: "0", width: "100%", height: "100%", display: "block",
+    outlineOffset: "-2px" });
+  return canvas;
+}

@@ -1,0 +1,137 @@
+// How time passes in the run, from what the server tells, and the commands that change it.
+import type { FiguresTree, MetadataTree, Moment } from "../net/schema";
+import { ask, reasonOf } from "./caller";
+import type { Frame } from "./frame";
+import { type Clock, clock, tell } from "./store";
+
+const WINDOW = 2; // s over which the factor is measured
+const STALE = 3000; // ms within which figures from before a command may still come
+const SHOWN_EVERY = 100; // ms: numbers that change faster are not read
+
+let held = false; // this page has the clock, because it steps
+let told = false; // what the server says about pausing
+let shownAt = Number.NEGATIVE_INFINITY;
+let late: ReturnType<typeof setTimeout> | undefined;
+let floor = { run: 0, tick: 0, until: 0 }; // figures from before the last command tell what is over
+let seen: { time: number; wall: number; run: number }[] = [];
+
+function change(part: Partial<Clock>): void {
+  clock.value = { ...clock.peek(), ...part };
+}
+
+// what arrives --------------------------------------------------------------------------------------------------------
+
+export function clockFromMetadata({ rate, pace, paused, run, owner }: MetadataTree): void {
+  told = paused;
+  change({ rate, pace, run, paused: told || held, owner: owner ?? "" });
+}
+
+export function clockFromFigures({ tick, time, wall, run, rate, pace, paused, owner }: FiguresTree): void {
+  measure(time, wall, run);
+  if (run === floor.run && tick < floor.tick && performance.now() < floor.until) return;
+  told = paused;
+  const stands = paused || held;
+  change({ tick, time, run, rate, pace, owner: owner ?? "", paused: stands, factor: stands ? 0 : factor() });
+}
+
+export function clockFromFrame({ tick, time, wall, run }: Frame, now: number): void {
+  measure(time, wall, run);
+  clearTimeout(late);
+  const show = () => {
+    shownAt = performance.now();
+    change({ tick, time, run, factor: told || held ? 0 : factor() });
+  };
+  // the last frame before a pause must be shown too, hence the later one
+  if (now - shownAt >= SHOWN_EVERY || told || held) show();
+  else late = setTimeout(show, SHOWN_EVERY);
+}
+
+/** Another run or another server. */
+export function clockRestarted(): void {
+  seen = [];
+}
+
+/** The connection is gone, and with it the hold on the clock. */
+export function clockLost(): void {
+  held = false;
+  seen = [];
+}
+
+function measure(time: number, wall: number, run: number): void {
+  const before = seen.at(-1);
+  if (before && (before.run !== run || wall < before.wall - 1 || time < before.time - 1)) seen = [];
+  const last = seen.at(-1);
+  if (last && wall <= last.wall) return;
+  seen.push({ time, wall, run });
+  while (seen.length > 2 && (seen[0]?.wall ?? 0) < wall - WINDOW) seen.shift();
+}
+
+function factor(): number {
+  const first = seen[0];
+  const last = seen.at(-1);
+  if (!first || !last || last.wall - first.wall < 0.2) return clock.peek().factor;
+  return Math.max((last.time - first.time) / (last.wall - first.wall), 0);
+}
+
+// commands ------------------------------------------------------------------------------------------------------------
+
+/** Go on, and let go of the clock if this page has it. */
+export function play(): Promise<void> {
+  return tried(async () => {
+    if (held) await ask("let_go", {});
+    held = false;
+    stands(false, await ask("resume", {}), 1); // figures of the same tick are from before
+  });
+}
+
+export function pause(): Promise<void> {
+  return tried(async () => {
+    stands(true, await ask("pause", {}));
+  });
+}
+
+/** Exactly so many ticks; the page holds the clock from now on. */
+export function step(ticks = 1): Promise<void> {
+  return tried(async () => {
+    const moment = await ask("simulation_step", { ticks });
+    held = true;
+    stands(told, moment);
+  });
+}
+
+/** From tick 0 again; null keeps the seed. */
+export function reset(seed: number | null = null): Promise<void> {
+  return tried(async () => {
+    await ask("reset", seed === null ? {} : { seed });
+  });
+}
+
+/** Simulated s per s; 0: as fast as possible. */
+export function setPace(pace: number): Promise<void> {
+  return tried(async () => {
+    await ask("set_pace", { pace });
+    change({ pace });
+    seen = [];
+  });
+}
+
+/** Time stands or goes since a moment; the server may not tell which. */
+function stands(paused: boolean, moment: Partial<Moment> | null, later = 0): void {
+  told = paused;
+  seen = [];
+  clearTimeout(late);
+  const { run, tick: lastTick, time: lastTime } = clock.peek();
+  const { tick = lastTick, time = lastTime } = moment ?? {};
+  floor = { run, tick: tick + later, until: performance.now() + STALE };
+  const still = told || held;
+  change(still ? { paused: true, factor: 0, tick, time } : { paused: false });
+}
+
+/** What the server refuses is told to the person, not thrown. */
+async function tried(command: () => Promise<void>): Promise<void> {
+  try {
+    await command();
+  } catch (error) {
+    tell("error", reasonOf(error));
+  }
+}

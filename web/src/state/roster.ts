@@ -1,0 +1,105 @@
+// Who is there: fleets in the order of the frames' rows. Row, id and name of a vehicle are found without listing all.
+import type { FleetTree, RosterTree } from "../net/schema";
+
+export type Range = readonly [first: number, count: number];
+
+export interface Fleet {
+  index: number; // among the fleets
+  name: string;
+  kind: string; // car, quad, rover, aircraft, agent
+  model: string;
+  single: boolean; // its one vehicle is called like the fleet
+  first: number; // row of its first vehicle
+  count: number;
+  ids: readonly Range[];
+  members: readonly Range[];
+  columns: readonly string[];
+}
+
+export class Roster {
+  static readonly empty = new Roster({ roster: -1, fleets: [] });
+  readonly number: number;
+  readonly fleets: readonly Fleet[];
+  readonly size: number; // vehicles
+
+  constructor(tree: RosterTree) {
+    let first = 0;
+    this.number = tree.roster;
+    this.fleets = tree.fleets.map((one, index) => {
+      const fleet = fleetOf(one, index, first);
+      first += fleet.count;
+      return fleet;
+    });
+    this.size = first;
+  }
+
+  fleetAt(row: number): Fleet | undefined {
+    let low = 0;
+    let high = this.fleets.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.fleets[middle] as Fleet).first <= row) low = middle;
+      else high = middle - 1;
+    }
+    // fleets without vehicles share their first row with the next one, which is the later of them
+    const fleet = this.fleets[low];
+    return fleet !== undefined && row >= fleet.first && row < fleet.first + fleet.count ? fleet : undefined;
+  }
+
+  idAt(row: number): number | undefined {
+    const fleet = this.fleetAt(row);
+    return fleet && nth(fleet.ids, row - fleet.first);
+  }
+
+  nameAt(row: number): string {
+    const fleet = this.fleetAt(row);
+    if (fleet === undefined) return "";
+    return fleet.single ? fleet.name : `${fleet.name}[${nth(fleet.members, row - fleet.first)}]`;
+  }
+
+  rowOfId(id: number): number | undefined {
+    for (const fleet of this.fleets) {
+      const at = indexOf(fleet.ids, id);
+      if (at >= 0) return fleet.first + at;
+    }
+    return undefined;
+  }
+
+  fleet(name: string): Fleet | undefined {
+    return this.fleets.find((fleet) => fleet.name === name);
+  }
+
+  /** The row of `red` or `scouts[17]`. */
+  rowOfName(name: string): number | undefined {
+    const alone = this.fleet(name);
+    if (alone?.single && alone.count) return alone.first;
+    const parts = /^(.*)\[(\d+)\]$/.exec(name);
+    const fleet = parts && this.fleet(parts[1] as string);
+    if (!fleet) return undefined;
+    const at = indexOf(fleet.members, Number(parts[2]));
+    return at < 0 ? undefined : fleet.first + at;
+  }
+}
+
+function fleetOf(tree: FleetTree, index: number, first: number): Fleet {
+  const { name, kind, model, single, ids, members, columns } = tree;
+  const count = ids.reduce((sum, range) => sum + range[1], 0);
+  return { index, name, kind, model, single, first, count, ids, members, columns };
+}
+
+function nth(ranges: readonly Range[], at: number): number | undefined {
+  for (const [first, count] of ranges) {
+    if (at < count) return first + at;
+    at -= count;
+  }
+  return undefined;
+}
+
+function indexOf(ranges: readonly Range[], value: number): number {
+  let before = 0;
+  for (const [first, count] of ranges) {
+    if (value >= first && value < first + count) return before + value - first;
+    before += count;
+  }
+  return -1;
+}

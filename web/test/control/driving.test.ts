@@ -1,0 +1,200 @@
+// Driving with a link that only writes down what it is told.
+import { signal } from "@preact/signals";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+const said = vi.hoisted(() => ({
+  calls: [] as [string, unknown][],
+  sent: [] as Record<string, unknown>[],
+  tree: {} as unknown,
+}));
+
+vi.mock("../../src/net/link", () => ({
+  call: (method: string, params: unknown) => {
+    said.calls.push([method, params]);
+    return Promise.resolve(method === "inspect" ? said.tree : { orders: [], routes: [] });
+  },
+  notify: (_method: string, params: Record<string, unknown>) => said.sent.push(params),
+  want: () => ({ release: () => undefined }),
+  onColumns: () => () => undefined,
+}));
+
+import { drive, driving, release, startDriving, step } from "../../src/control/driving";
+import { startFailsafe } from "../../src/control/failsafe";
+import { startKeyboard } from "../../src/control/keyboard";
+import { holdTime } from "../../src/control/seat";
+import type { RouteTool } from "../../src/control/tools/route";
+import { MarkerBoard } from "../../src/state/markers";
+import { Roster } from "../../src/state/roster";
+import { clock, connection, focus, notices, source } from "../../src/state/store";
+
+function inspected(drivenBy: string | null) {
+  const nothing = { state: [], command: [], parameters: [] };
+  return { id: 7, name: "red", fleet: "red", kind: "car", model: "car.bicycle", driven_by: drivenBy, ...nothing };
+}
+
+const ranges = { ids: [[7, 1]] as [number, number][], members: [[0, 1]] as [number, number][] };
+const fleet = { name: "red", kind: "car", model: "car.bicycle", single: true, columns: [], ...ranges };
+const roster = signal(new Roster({ roster: 1, fleets: [fleet] }));
+let stops: (() => void)[] = [];
+let time = 0;
+
+function press(code: string, target: EventTarget = document.body, init: KeyboardEventInit = {}): boolean {
+  return target.dispatchEvent(new KeyboardEvent("keydown", { code, bubbles: true, cancelable: true, ...init }));
+}
+
+function lift(code: string): void {
+  document.body.dispatchEvent(new KeyboardEvent("keyup", { code, bubbles: true }));
+}
+
+function pass(seconds: number): Record<string, unknown> {
+  for (let k = 0; k < Math.round(50 * seconds); k++) step((time += 20));
+  return said.sent.at(-1) ?? {};
+}
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  vi.spyOn(document, "hasFocus").mockReturnValue(true);
+  said.calls.length = said.sent.length = 0;
+  said.tree = inspected("pure_pursuit");
+  roster.value = new Roster({ roster: 1, fleets: [fleet] });
+  connection.value = { state: "open" };
+  clock.value = { ...clock.value, pace: 1, factor: 1, paused: false, run: 0 };
+  const live = { label: "live", kind: "live" as const, roster, events: signal([]), timeline: null };
+  source.value = { ...live, markers: new MarkerBoard(), sample: () => null, close: () => undefined };
+  const route = { drawing: false } as RouteTool;
+  stops = [startDriving(() => 0), startFailsafe(), startKeyboard(route)];
+  focus.value = 7;
+  await drive(7);
+  pass(0.02);
+});
+
+afterEach(async () => {
+  await release();
+  for (const stop of stops) stop();
+  vi.useRealTimers();
+});
+
+describe("taking over and giving back", () => {
+  it("puts a behaviour aside, and back again", async () => {
+    expect(said.calls).toContainEqual(["give_order", { vehicles: [7], behaviour: "external" }]);
+    expect(driving.value?.name).toBe("red");
+    await release();
+    expect(said.calls.at(-1)).toEqual(["give_order", { vehicles: [7], behaviour: null }]);
+    expect(driving.value).toBeNull();
+    expect(said.sent.at(-1)).toMatchObject({ throttle: 0, steer: 0 });
+  });
+
+  it("orders nothing for one that takes commands anyway", async () => {
+    await release();
+    said.calls.length = 0;
+    said.tree = inspected("external");
+    await drive(7);
+    await release();
+    expect(said.calls.map(([method]) => method)).toEqual(["inspect"]);
+  });
+
+  it("takes it again after a reset", () => {
+    said.calls.length = 0;
+    clock.value = { ...clock.value, run: 1 };
+    expect(said.calls).toEqual([["give_order", { vehicles: [7], behaviour: "external" }]]);
+  });
+
+  it("G begins and ends it", async () => {
+    press("KeyG");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(driving.value).toBeNull();
+    press("KeyG");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(driving.value?.id).toBe(7);
+  });
+});
+
+describe("keys", () => {
+  it("drive while they are down, and no longer", () => {
+    expect(press("KeyW")).toBe(false); // taken: nothing else hears it
+    expect(pass(0.2)["throttle"]).toBeCloseTo(0.5, 9);
+    expect(pass(0.4)).toMatchObject({ vehicle_id: 7, timeout: 0.3, throttle: 1 });
+    lift("KeyW");
+    expect(pass(0.2)["throttle"]).toBe(0);
+  });
+
+  it("belong to a field while somebody types there, but a key-up counts everywhere", () => {
+    const field = document.body.appendChild(document.createElement("input"));
+    expect(press("KeyW", field)).toBe(true);
+    expect(pass(0.2)["throttle"]).toBe(0);
+    field.remove();
+  });
+
+  it("are left alone with Ctrl", () => {
+    expect(press("KeyS", document.body, { ctrlKey: true })).toBe(true);
+  });
+});
+
+describe("the failsafe", () => {
+  it.each(["blur", "pagehide", "pointercancel"])("%s: neutral at once, and until the person is back", (name) => {
+    press("KeyW");
+    pass(0.4);
+    said.sent.length = 0;
+    window.dispatchEvent(new Event(name));
+    expect(said.sent).toHaveLength(1);
+    expect(said.sent[0]).toMatchObject({ throttle: 0, steer: 0, brake: 0.3 });
+    expect(driving.value?.away).toBe(true);
+    window.dispatchEvent(new Event("focus"));
+    expect(pass(0.2)).toMatchObject({ throttle: 0, brake: 0 }); // the key was forgotten
+  });
+
+  it("a hidden page lets go", () => {
+    press("KeyW");
+    pass(0.4);
+    vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+    document.dispatchEvent(new Event("visibilitychange"));
+    expect(said.sent.at(-1)).toMatchObject({ throttle: 0 });
+    vi.restoreAllMocks();
+  });
+
+  it("a lost connection ends it without a word to the server", () => {
+    said.calls.length = said.sent.length = 0;
+    connection.value = { state: "lost", reason: "gone", retryAt: 0 };
+    expect(driving.value).toBeNull();
+    expect(said.calls).toEqual([]);
+    expect(notices.value.at(-1)?.text).toContain("red");
+  });
+
+  it("a vehicle that is removed is driven no longer", () => {
+    roster.value = new Roster({ roster: 2, fleets: [] });
+    expect(driving.value).toBeNull();
+  });
+
+  it("an unplugged gamepad lets go", () => {
+    const buttons = Array.from({ length: 17 }, (_, k) => ({ value: k === 7 ? 1 : 0 }));
+    const pad = { id: "Pad", connected: true, mapping: "standard", axes: [0, 0, 0, 0], buttons };
+    const pads = vi.fn(() => [pad]);
+    Object.defineProperty(navigator, "getGamepads", { value: pads, configurable: true });
+    expect(pass(0.5)["throttle"]).toBe(1);
+    pads.mockReturnValue([]);
+    said.sent.length = 0;
+    pass(0.02);
+    expect(said.sent[0]).toMatchObject({ throttle: 0, brake: 0.3 });
+    Reflect.deleteProperty(navigator, "getGamepads");
+  });
+});
+
+describe("how long a command holds", () => {
+  it.each([
+    [1, 1, 0.3],
+    [0.1, 0.1, 0.3],
+    [20, 18, 6],
+    [0, 50, 15], // as fast as possible
+    [0, Number.NaN, 0.3],
+  ])("pace %d, measured %d: %d s", (pace, factor, hold) => {
+    expect(holdTime(pace, factor)).toBeCloseTo(hold, 9);
+  });
+
+  it("while time stands still the same is not said again", () => {
+    clock.value = { ...clock.value, paused: true };
+    pass(0.1);
+    const before = said.sent.length;
+    pass(1);
+    expect(said.sent.length).toBe(before);
+  });
+});

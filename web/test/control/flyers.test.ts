@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { AgentDriver } from "../../src/control/kinds/agent";
+import { AircraftDriver } from "../../src/control/kinds/aircraft";
+import { QuadDriver } from "../../src/control/kinds/quad";
+import { RoverDriver } from "../../src/control/kinds/rover";
+import { driverFor } from "../../src/control/kinds";
+import { drive, holding, known, NOTHING, pad } from "./hands";
+
+describe("a drone", () => {
+  const quad = () => new QuadDriver(known({ mass: 0.8, thrust_max: 4 }));
+
+  it("is in altitude mode, disarmed on the ground, and holds its height with hands off", () => {
+    const level = { roll: 0, pitch: 0, yaw: 0 };
+    expect(drive(quad(), NOTHING, 0.1)).toEqual({ ...level, throttle: 0.5, mode: "altitude", armed: 0 });
+  });
+
+  it("stays armed when it is taken over in the air", () => {
+    expect(new QuadDriver(known({}, { height: 20 })).armed).toBe(true);
+  });
+
+  it("is armed by X, and disarmed again", () => {
+    const one = quad();
+    expect(one.press("KeyX")).toBe(true);
+    expect(drive(one, NOTHING, 0.02)["armed"]).toBe(1);
+    one.press("KeyX");
+    expect(drive(one, NOTHING, 0.02)["armed"]).toBe(0);
+    expect(one.press("KeyW")).toBe(false);
+  });
+
+  it("moves its sticks with keys: forward, right, left turn, up", () => {
+    const inputs = drive(quad(), holding("KeyW", "KeyD", "KeyQ", "KeyR"), 0.2);
+    expect(inputs["pitch"]).toBeCloseTo(0.6, 9);
+    expect(inputs["roll"]).toBeCloseTo(0.6, 9);
+    expect(inputs["yaw"]).toBeCloseTo(0.6, 9);
+    expect(inputs["throttle"]).toBeCloseTo(0.8, 9);
+  });
+
+  it("lets sticks back to their middle", () => {
+    const one = quad();
+    drive(one, holding("KeyS", "ArrowDown"), 1);
+    expect(drive(one, NOTHING, 0.2)).toMatchObject({ pitch: 0, throttle: 0.5 });
+  });
+
+  it("keeps the throttle as set in angle mode, from what carries it", () => {
+    const one = quad();
+    one.press("KeyM");
+    one.press("KeyM");
+    expect(one.mode).toBe("angle");
+    expect(drive(one, NOTHING, 0.1)["throttle"]).toBeCloseTo((0.8 * 9.81) / 16, 6);
+    const up = drive(one, holding("KeyR"), 0.4)["throttle"];
+    expect(up).toBeCloseTo((0.8 * 9.81) / 16 + 0.2, 6);
+    expect(drive(one, NOTHING, 1)["throttle"]).toBe(up);
+  });
+
+  it("flies by a pad in mode 2: left stick climbs and turns, right stick tilts", () => {
+    const inputs = drive(quad(), pad([-0.5, -1, 0.25, -0.75]), 0.02);
+    expect(inputs).toMatchObject({ yaw: 0.5, throttle: 1, roll: 0.25, pitch: 0.75 });
+  });
+
+  it("takes a held button once", () => {
+    const one = quad();
+    drive(one, pad([0, 0, 0, 0], { 9: 1 }), 0.5);
+    expect(one.armed).toBe(true);
+  });
+
+  it("stays where it is when nobody flies", () => {
+    const one = quad();
+    one.press("KeyM");
+    one.press("KeyM");
+    expect(one.safe()).toMatchObject({ mode: "position", throttle: 0.5, roll: 0, pitch: 0, yaw: 0 });
+  });
+});
+
+describe("a rover", () => {
+  const rover = () => new RoverDriver(known({ speed_max: 2, turn_rate_max: 1.5 }));
+
+  it("goes and turns as fast as its model", () => {
+    expect(drive(rover(), holding("KeyW", "KeyA"), 1)).toEqual({ speed: 2, turn_rate: 1.5 });
+    expect(drive(rover(), holding("KeyS", "KeyD"), 1)).toEqual({ speed: -2, turn_rate: -1.5 });
+  });
+
+  it("is half way after 0.25 s and stands 0.1 s after the key is up", () => {
+    const one = rover();
+    expect(drive(one, holding("KeyW"), 0.26)["speed"]).toBeCloseTo(1.04, 9);
+    expect(drive(one, NOTHING, 0.12)["speed"]).toBe(0);
+  });
+
+  it("takes the input's limit where there is no parameter", () => {
+    const one = new RoverDriver(known({}, { limits: new Map([["speed", [-3, 3]]]) }));
+    expect(drive(one, pad([0, -1, 0, 0]), 0.02)["speed"]).toBe(3);
+  });
+});
+
+describe("an aircraft", () => {
+  const parameters = { speed: 17.5, speed_min: 12, speed_max: 25, bank_max: 0.4, climb_max: 3 };
+  const plane = () => new AircraftDriver(known(parameters));
+
+  it("banks to the right for D, climbs for S, and levels by itself", () => {
+    const one = plane();
+    expect(drive(one, holding("KeyD", "KeyS"), 1)).toMatchObject({ speed: 17.5, bank: 0.4, climb: 3 });
+    expect(drive(one, NOTHING, 0.5)).toMatchObject({ bank: 0, climb: 0 });
+  });
+
+  it("keeps the speed that was set, within its envelope", () => {
+    const one = plane();
+    expect(drive(one, holding("KeyR"), 1)["speed"]).toBeCloseTo(17.5 + 13 / 4, 6);
+    expect(drive(one, holding("KeyR"), 5)["speed"]).toBe(25);
+    expect(drive(one, holding("KeyF"), 9)["speed"]).toBe(12);
+  });
+
+  it("circles when nobody flies", () => {
+    expect(plane().safe()).toEqual({ speed: 17.5, bank: 0.3, climb: 0 });
+  });
+});
+
+describe("an agent", () => {
+  const agent = () => new AgentDriver(known({ speed_max: 4 }));
+
+  it("moves away from the camera, whichever way that looks", () => {
+    const north = drive(agent(), holding("KeyW"), 1, { heading: Math.PI / 2 });
+    expect(north["vx"]).toBeCloseTo(0, 9);
+    expect(north["vy"]).toBeCloseTo(4, 9);
+    const west = drive(agent(), holding("KeyW"), 1, { heading: Math.PI });
+    expect(west["vx"]).toBeCloseTo(-4, 9);
+    const right = drive(agent(), holding("KeyD"), 1, { heading: Math.PI / 2 });
+    expect(right["vx"]).toBeCloseTo(4, 9);
+  });
+
+  it("is no faster in a diagonal", () => {
+    const { vx, vy } = drive(agent(), holding("KeyW", "KeyA"), 1) as { vx: number; vy: number };
+    expect(Math.hypot(vx, vy)).toBeCloseTo(4, 9);
+  });
+});
+
+it("knows which kind is driven how, and no others", () => {
+  expect(driverFor("car", known())?.help[0]).toEqual(["drive", "W S"]);
+  expect(driverFor("submarine", known())).toBeNull();
+  expect(driverFor("constructor", known())).toBeNull();
+});

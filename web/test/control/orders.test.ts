@@ -1,0 +1,102 @@
+// What clicks make of vehicles and places: pure numbers.
+import { describe, expect, it } from "vitest";
+import { corners } from "../../src/control/box";
+import { cameraHeading } from "../../src/control/looking";
+import type { Placed } from "../../src/control/places";
+import { gridSpots, spreadGoals } from "../../src/control/spread";
+import { sharing } from "../../src/control/tools/go";
+import { idsOfAlike, pointsOf, withPoint } from "../../src/control/tools/handles";
+import { routeOrders } from "../../src/control/tools/route";
+import { robotsAt } from "../../src/control/tools/spawn";
+
+const rover = (id: number, x: number, y: number): Placed => ({ id, kind: "rover", at: [x, y, 0] });
+const quad = (id: number, z: number): Placed => ({ id, kind: "quad", at: [0, 0, z] });
+
+describe("going to one place", () => {
+  it("one goes exactly there, at its height", () => {
+    expect([...spreadGoals([quad(1, 12)], [30, 40])]).toEqual([[1, [30, 40, 12]]]);
+  });
+
+  it("four make a square of 2 m for rovers, in the order in which they stand", () => {
+    const goals = spreadGoals([rover(1, 5, 5), rover(2, -5, 5), rover(3, 5, -5), rover(4, -5, -5)], [100, 0]);
+    expect(goals.get(4)).toEqual([99, -1, 0]);
+    expect(goals.get(3)).toEqual([101, -1, 0]);
+    expect(goals.get(2)).toEqual([99, 1, 0]);
+    expect(goals.get(1)).toEqual([101, 1, 0]);
+  });
+
+  it("the last row is centred", () => {
+    expect(gridSpots(3, 2)).toEqual([[-1, -1], [1, -1], [0, 1]]);
+  });
+
+  it("no two of fifty share a spot", () => {
+    const spots = new Set(gridSpots(50, 3).map(String));
+    expect(spots.size).toBe(50);
+  });
+
+  it("many share spots: at most as many orders as wanted", () => {
+    const groups = sharing(Array.from({ length: 1000 }, (_, k) => rover(k, 0, 0)), 100);
+    expect(groups).toHaveLength(100);
+    expect(groups.flat()).toHaveLength(1000);
+  });
+});
+
+describe("routes", () => {
+  it("keep flyers at their mean height and others on the ground", () => {
+    const orders = routeOrders([quad(1, 10), quad(2, 20), rover(3, 0, 0)], [[0, 0, 0], [5, 5, 0]], false);
+    expect(orders).toEqual([
+      [[1, 2], { waypoints: { path: [[0, 0, 15], [5, 5, 15]], speed: 8 } }],
+      [[3], { waypoints: { path: [[0, 0, 0], [5, 5, 0]], speed: 2 } }],
+    ]);
+  });
+
+  it("are patrols when wanted, and a single point is a place to go", () => {
+    expect(routeOrders([rover(3, 0, 0)], [[0, 0, 0], [5, 5, 0]], true)[0]?.[1]).toHaveProperty("patrol");
+    expect(routeOrders([rover(3, 0, 0)], [[7, 8, 0]], true)[0]?.[1]).toEqual({ goto: { x: 7, y: 8, z: 0, speed: 2 } });
+  });
+});
+
+describe("dragging a waypoint", () => {
+  const ids: [number, number][] = [[4, 2]];
+  const way = { ids, behaviour: "patrol", options: { path: [[0, 0], [5, 5, 3]], speed: 4 } };
+  const goal = { ids, behaviour: "goto", options: { x: 1, y: 2, z: 3 } };
+
+  it("knows the points of an order", () => {
+    expect(pointsOf(way)).toEqual([[0, 0, 0], [5, 5, 3]]);
+    expect(pointsOf(goal)).toEqual([[1, 2, 3]]);
+    expect(pointsOf({ ...way, options: { path: { oval: {} } } })).toEqual([]);
+  });
+
+  it("is for all that were sent the same way", () => {
+    const other = { ...way, ids: [[9, 1]] as [number, number][] };
+    expect(idsOfAlike(way, [way, goal, other])).toEqual([4, 5, 9]);
+    expect(idsOfAlike(way, [])).toEqual([4, 5]);
+  });
+
+  it("changes that one and keeps the rest", () => {
+    expect(withPoint(way, 1, [9, 8, 3])).toEqual({ path: [[0, 0, 0], [9, 8, 3]], speed: 4 });
+    expect(withPoint(goal, 0, [9, 8, 3])).toEqual({ x: 9, y: 8, z: 3 });
+  });
+});
+
+it("spawns in a grid around the click", () => {
+  const what = { model: "quad", preset: "micro", name: "bee", count: 2, heading: 1, height: 5 };
+  expect(robotsAt(what, [10, 20])).toEqual([
+    { robot_type: "quad", preset: "micro", name: "bee_1", x: 8.5, y: 20, z: 5, yaw: 1 },
+    { robot_type: "quad", preset: "micro", name: "bee_2", x: 11.5, y: 20, z: 5, yaw: 1 },
+  ]);
+  const one = robotsAt({ model: "quad", preset: "", name: "", count: 1, heading: 0, height: null }, [1, 2]);
+  expect(one).toEqual([{ robot_type: "quad", x: 1, y: 2, yaw: 0 }]);
+});
+
+it("sorts a box's corners", () => {
+  expect(corners([10, 50], [30, 20])).toEqual([10, 20, 30, 50]);
+});
+
+it("finds where the camera looks from two places on the ground", () => {
+  const canvas = { clientWidth: 100, clientHeight: 100 } as HTMLCanvasElement;
+  // a camera that looks west: higher on the screen is further west
+  const groundPoint = (_x: number, y: number): [number, number, number] => [y, 3, 0];
+  expect(cameraHeading({ canvas, groundPoint })).toBeCloseTo(Math.PI, 9);
+  expect(cameraHeading({ canvas, groundPoint: () => null })).toBeCloseTo(Math.PI / 2, 9);
+});

@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { placeOf } from "../../src/editor/problems";
+
+const TEXT = "name: race\nvehicles:\n  - {modle: quad}\n\n";
+
+it.each([
+  [1, 1, "name"],
+  [3, 6, "modle"],
+  [3, 13, "quad"],
+  [1, 7, "race"],
+  [1, 11, "e"], // behind the end of the line: its last letter
+  [2, 99, ":"],
+  [3, 5, "{"],
+])("line %d, column %d is %j", (line, column, word) => {
+  const { from, to } = placeOf(TEXT, { line, column, message: "" });
+  expect(TEXT.slice(from, to)).toBe(word);
+});
+
+it.each([
+  [4, 1],
+  [99, 1],
+  [0, 0],
+])("line %d, column %d stays inside the text", (line, column) => {
+  const { from, to } = placeOf(TEXT, { line, column, message: "" });
+  expect(from).toBeGreaterThanOrEqual(0);
+  expect(to).toBeLessThanOrEqual(TEXT.length);
+  expect(from).toBeLessThanOrEqual(to);
+});

@@ -1,0 +1,59 @@
+// Questions and answers, out of order, late, and never.
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { Rpc, RpcError } from "../../src/net/rpc";
+
+let sent: { id?: number; method: string; params: unknown }[] = [];
+let heard: [string, unknown][] = [];
+let rpc: Rpc;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  sent = [];
+  heard = [];
+  rpc = new Rpc((text) => sent.push(JSON.parse(text)), (method, params) => heard.push([method, params]));
+});
+
+afterEach(() => vi.useRealTimers());
+
+it("matches answers that come in another order", async () => {
+  const [first, second] = [rpc.call("a", {}), rpc.call("b", { x: 1 })];
+  expect(sent.map(({ method }) => method)).toEqual(["a", "b"]);
+  rpc.receive({ jsonrpc: "2.0", id: sent[1]?.id, result: "two" });
+  rpc.receive({ jsonrpc: "2.0", id: sent[0]?.id, result: "one" });
+  expect([await first, await second]).toEqual(["one", "two"]);
+});
+
+it("rejects with the server's words", async () => {
+  const asked = rpc.call("pause", {});
+  rpc.receive({ id: sent[0]?.id, error: { code: -32000, message: "the clock belongs to ros" } });
+  const error = await asked.catch((one: unknown) => one);
+  expect(error).toBeInstanceOf(RpcError);
+  expect(error).toMatchObject({ code: -32000, message: "the clock belongs to ros" });
+});
+
+it("gives up after 10 s, and takes no offence at a late answer", async () => {
+  const asked = rpc.call("inspect", {}).catch((error: Error) => error.message);
+  vi.advanceTimersByTime(9999);
+  vi.advanceTimersByTime(1);
+  expect(await asked).toBe("inspect: the server has not answered for 10 s");
+  expect(rpc.receive({ id: sent[0]?.id, result: 1 })).toBe(true);
+});
+
+it("waits long for a step", async () => {
+  const asked = rpc.call("simulation_step", { ticks: 1000 });
+  vi.advanceTimersByTime(300_000);
+  rpc.receive({ id: sent[0]?.id, result: { tick: 1000 } });
+  expect(await asked).toEqual({ tick: 1000 });
+});
+
+it("rejects everything when the connection goes", async () => {
+  const asked = [rpc.call("a", {}), rpc.call("b", {})].map((one) => one.catch((error: Error) => error.message));
+  rpc.lost("the server is gone");
+  expect(await Promise.all(asked)).toEqual(["a: the server is gone", "b: the server is gone"]);
+});
+
+it("tells notifications and knows what is no message", () => {
+  expect(rpc.receive({ jsonrpc: "2.0", method: "figures", params: { tick: 3 } })).toBe(true);
+  expect(heard).toEqual([["figures", { tick: 3 }]]);
+  for (const wrong of [null, 3, "text", {}, [3]]) expect(rpc.receive(wrong)).toBe(false);
+});

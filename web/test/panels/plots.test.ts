@@ -1,0 +1,55 @@
+// What the plots remember, how it is grouped and written down.
+import { describe, expect, it } from "vitest";
+import { csvOf } from "../../src/panels/plotcsv";
+import { wantedOf } from "../../src/panels/plotfeed";
+import { groupByUnit, type Series } from "../../src/panels/plotlist";
+import { PlotMemory } from "../../src/panels/plotmemory";
+
+const series = (id: number, column: string, unit: string): Series => ({ id, name: `v${id}`, column, unit, colour: 0 });
+
+describe("plot memory", () => {
+  it("keeps moments in order, with gaps where nothing was known", () => {
+    const memory = new PlotMemory(8);
+    memory.keep(["a"]);
+    memory.add(1, 0.5, () => 10);
+    memory.keep(["a", "b"]);
+    memory.add(1, 1.0, (key) => (key === "a" ? 11 : 20));
+    expect(memory.between(0, 2, ["a", "b"])).toEqual([[0.5, 1], [10, 11], [null, 20]]);
+  });
+
+  it("forgets the oldest half when full, and everything when time goes back or a run begins", () => {
+    const memory = new PlotMemory(4);
+    memory.keep(["a"]);
+    for (const time of [1, 2, 3, 4, 5]) memory.add(1, time, () => time);
+    expect(memory.between(0, 9, ["a"])).toEqual([[3, 4, 5], [3, 4, 5]]);
+    memory.add(1, 2, () => 7);
+    expect(memory.between(0, 9, ["a"])).toEqual([[2], [7]]);
+    memory.add(2, 3, () => 8);
+    expect(memory.between(0, 9, ["a"])).toEqual([[3], [8]]);
+  });
+
+  it("replaces a moment that comes again, and gives one before the window", () => {
+    const memory = new PlotMemory(16);
+    memory.keep(["a"]);
+    for (const time of [1, 2, 3, 3]) memory.add(1, time, () => 10 * time);
+    expect(memory.size).toBe(3);
+    expect(memory.between(2.5, 9, ["a"])).toEqual([[2, 3], [20, 30]]);
+  });
+});
+
+describe("plots", () => {
+  it("asks once per vehicle and groups by unit", () => {
+    const all = [series(1, "x", "m"), series(2, "speed", "m/s"), series(1, "y", "m")];
+    expect(wantedOf(all)).toEqual([
+      { of: 1, columns: ["x", "y"] },
+      { of: 2, columns: ["speed"] },
+    ]);
+    expect([...groupByUnit(all)].map(([unit, some]) => [unit, some.length])).toEqual([["m", 2], ["m/s", 1]]);
+  });
+
+  it("writes CSV that a spreadsheet reads", () => {
+    const named = { ...series(1, "x", "m"), name: 'a,"b' };
+    expect(csvOf([named], [[0.5, 1], [2, null]])).toBe('time [s],"a,""b x [m]"\n0.5,2\n1,\n');
+    expect(csvOf([{ ...named, name: "=cmd" }], [[], []])).toBe("time [s],'=cmd x [m]\n");
+  });
+});

@@ -1,0 +1,127 @@
+// A small world for the panels' tests: two fleets, some figures, a server that answers.
+import { signal } from "@preact/signals";
+import type { FiguresTree, InspectedTree, MetadataTree, ValueTree } from "../../src/net/schema";
+import { type Call, setCaller } from "../../src/state/caller";
+import { MarkerBoard } from "../../src/state/markers";
+import { Roster } from "../../src/state/roster";
+import type { FrameSource } from "../../src/state/source";
+import { clock, connection, figures, metadata, notices, select, source } from "../../src/state/store";
+
+const value = (name: string, unit: string, now: number): ValueTree => ({
+  name,
+  unit,
+  meaning: `what ${name} means`,
+  low: -1,
+  high: 1,
+  choices: [],
+  value: now,
+});
+
+export const inspectedRed: InspectedTree = {
+  id: 7,
+  name: "red",
+  fleet: "red",
+  kind: "car",
+  model: "car.bicycle",
+  preset: "sports",
+  driven_by: null,
+  tick: 10,
+  time: 0.1,
+  state: [value("x", "m", 12.5), value("slip", "", 0.25)],
+  command: [value("steer", "rad", 0.5), { ...value("gear", "", 1), choices: ["reverse", "drive"] }],
+  parameters: [value("mass", "kg", 1200)],
+  sensors: { imu: [value("ax", "m/s2", 9.75)] },
+};
+
+export const someFigures: FiguresTree = {
+  tick: 1000,
+  time: 1,
+  wall: 0,
+  rate: 1000,
+  pace: 1,
+  paused: false,
+  run: 1,
+  vehicles: 4,
+  slips: 3,
+  lag_seconds: 0,
+  tick_seconds: 0.0004,
+  events: 2,
+  commands: 5,
+  refused: 1,
+  owner: "",
+  stages: { move: { calls: 1000, seconds: 0.25 }, publish: { calls: 30, seconds: 0.1 } },
+  subscribers: [{ name: "page 1", endpoint: "web", rate: 30, skipped: 2 }],
+  counts: { dropped_groups: 17 },
+};
+
+const about = {
+  name: "race",
+  description: "two cars",
+  seed: 7,
+  rate: 1000,
+  pace: 1,
+  paused: false,
+  run: 1,
+  version: "1.2.3",
+  owner: null,
+  locked: false,
+  can_load: true,
+  scenario: {},
+  fleets: [],
+  recording: null,
+} satisfies MetadataTree;
+
+/** What was asked of the server, in order. */
+export const asked: [string, unknown][] = [];
+
+export function makeWorld(): void {
+  asked.length = 0;
+  notices.value = [];
+  const answers: Record<string, unknown> = {
+    inspect: inspectedRed,
+    list_models: { models: [{ model: "car.bicycle", kind: "car", summary: "a car", presets: ["sports"], inputs: [] }] },
+    spawn_robots: { names: ["red2"], ids: [8] },
+  };
+  setCaller(((method: string, params: unknown) => {
+    asked.push([method, params]);
+    return Promise.resolve(answers[method] ?? { tick: 1, time: 1 });
+  }) as unknown as Call);
+  connection.value = { state: "open" };
+  metadata.value = about;
+  figures.value = someFigures;
+  clock.value = { tick: 1000, time: 83.456, run: 1, rate: 1000, pace: 1, paused: false, owner: "", factor: 0.5 };
+  source.value = liveSource();
+  select([]);
+}
+
+function liveSource(): FrameSource {
+  const roster = new Roster({
+    roster: 1,
+    fleets: [
+      {
+        name: "red",
+        kind: "car",
+        model: "car.bicycle",
+        single: true,
+        ids: [[7, 1]],
+        members: [[0, 1]],
+        columns: ["x", "command.steer"],
+      },
+      { name: "scouts", kind: "quad", model: "quad", single: false, ids: [[20, 3]], members: [[0, 3]], columns: ["x"] },
+    ],
+  });
+  const events = [
+    { number: 1, tick: 500, kind: "lap", subject: "red", detail: "12.3 s" },
+    { number: 2, tick: 900, kind: "contact", subject: "scouts[1]", detail: "with red" },
+  ];
+  return {
+    label: "live",
+    kind: "live",
+    roster: signal(roster),
+    markers: new MarkerBoard(),
+    events: signal(events),
+    timeline: null,
+    sample: () => null,
+    close: () => undefined,
+  };
+}

@@ -1,0 +1,44 @@
+// The recording that fixtures/make.py has made, and what Python read in it.
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export interface RecordedFleet {
+  name: string;
+  kind: string;
+  model: string;
+  single: boolean;
+  columns: string[];
+  ids: number[];
+  members: number[];
+  block: number[]; // (columns, vehicles)
+}
+
+export interface Expected {
+  rate: number;
+  duration: number;
+  times: number[];
+  ticks: number[];
+  starts: number[];
+  events: [tick: number, kind: string, subject: string, detail: string, time: number][];
+  samples: Record<string, { tick: number; time: number; run: number; fleets: RecordedFleet[] }>;
+  red_x: number[];
+  red_speed: number[];
+  late_1_z: (number | null)[];
+}
+
+const folder = join(dirname(fileURLToPath(import.meta.url)), "fixtures");
+
+export function smallBytes(): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(gunzipSync(readFileSync(join(folder, "small.mcap.gz"))));
+}
+
+export function smallExpected(): Expected {
+  return JSON.parse(gunzipSync(readFileSync(join(folder, "small.json.gz"))).toString()) as Expected;
+}
+
+/** A file as the page is given it. */
+export function fileOf(bytes: Uint8Array<ArrayBuffer>, name = "small.mcap"): File {
+  return new File([bytes], name);
+}

@@ -1,0 +1,59 @@
+// Protobuf's wire format, with bytes from its documentation or made by hand.
+import { describe, expect, it } from "vitest";
+import { decodeRoster, rangesOf } from "../../src/replay/messages";
+import { ProtoReader } from "../../src/replay/protobuf";
+
+function reader(...bytes: number[]): ProtoReader {
+  const made = new ProtoReader(Uint8Array.from(bytes));
+  made.next();
+  return made;
+}
+
+describe("ProtoReader", () => {
+  it("reads the examples of the documentation", () => {
+    const number = reader(0x08, 0x96, 0x01);
+    expect([number.field, number.uint()]).toEqual([1, 150]);
+    const words = reader(0x12, 0x07, 0x74, 0x65, 0x73, 0x74, 0x69, 0x6e, 0x67);
+    expect([words.field, words.string()]).toEqual([2, "testing"]);
+    const packed: number[] = [];
+    reader(0x32, 0x06, 0x03, 0x8e, 0x02, 0x9e, 0xa7, 0x05).uints(packed);
+    expect(packed).toEqual([3, 270, 86942]);
+  });
+
+  it("reads numbers beyond 32 bits and doubles", () => {
+    expect(reader(0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01).uint()).toBe(2 ** 35);
+    expect(reader(0x09, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f).double()).toBe(1.5);
+  });
+
+  it("skips what it does not know", () => {
+    const made = new ProtoReader(Uint8Array.from([0x0d, 1, 2, 3, 4, 0x12, 1, 65, 0x08, 5]));
+    const fields: number[] = [];
+    while (made.next()) {
+      fields.push(made.field);
+      made.skip();
+    }
+    expect(fields).toEqual([1, 2, 1]);
+  });
+
+  it("refuses what is cut off, endless or of another type", () => {
+    expect(() => reader(0x12, 0x07, 0x74).bytes()).toThrow("ends too early");
+    expect(() => reader(0x08, ...new Array<number>(11).fill(0xff)).uint()).toThrow("more than 10 bytes");
+    expect(() => reader(0x08, 1).double()).toThrow("wire type");
+    expect(() => reader(0x00, 1)).toThrow("without a number");
+  });
+});
+
+describe("rosters", () => {
+  it("have ids as ranges", () => {
+    expect(rangesOf([])).toEqual([]);
+    expect(rangesOf([4, 5, 6, 9, 8])).toEqual([
+      [4, 3],
+      [9, 1],
+      [8, 1],
+    ]);
+  });
+
+  it("refuse as many members as there are not", () => {
+    expect(() => decodeRoster(Uint8Array.from([0x12, 3, 0x2a, 1, 7]), 0)).toThrow("1 ids, 0 members");
+  });
+});

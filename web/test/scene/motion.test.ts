@@ -1,0 +1,58 @@
+// Wheels, headings, the horizon, and the resolution that follows the speed of drawing.
+import { expect, test } from "vitest";
+import { Governor } from "../../src/scene/governor";
+import { gridFor } from "../../src/scene/ground";
+import { traitsOf } from "../../src/scene/kinds";
+import { drivenAs, WheelAngles } from "../../src/scene/motion";
+import { attitudeOf, compass } from "../../src/scene/osd";
+import { metres } from "../../src/scene/overlay";
+import type { Frame, Quaternion } from "../../src/state/frame";
+
+const EAST = 0xdff7fdff; // w largest, the others about 0
+
+function frame(time: number, x: number): Frame {
+  const poses = new Uint32Array(4);
+  new Float32Array(poses.buffer)[0] = x;
+  poses[3] = EAST;
+  return { run: 1, tick: 0, time, wall: 0, roster: 1, count: 1, poses, columns: [], wanted: 0 };
+}
+
+test("1 m in 0.1 s is 10 m/s, and a wheel of 0.34 m turns by 1 / 0.34 rad", () => {
+  const sample = { from: frame(0, 0), to: frame(0.1, 1), mix: 0 };
+  const car = traitsOf("car");
+  expect(drivenAs(sample, 0, car).speed).toBeCloseTo(10, 2);
+  const wheels = new WheelAngles();
+  wheels.resize(1);
+  const [steer, spin] = wheels.advance(sample, 0, car, 0.1, 0.25);
+  expect(steer).toBe(0.25);
+  expect(spin).toBeCloseTo(1 / 0.34, 2);
+});
+
+test("north is compass 0, east 90; the right wing down is a positive roll", () => {
+  const half = Math.SQRT1_2;
+  expect(compass([0, 0, 0, 1])).toBeCloseTo(90, 6);
+  expect(compass([0, 0, half, half])).toBeCloseTo(0, 6);
+  const right: Quaternion = [Math.sin(0.1), 0, 0, Math.cos(0.1)]; // about forward by 0.2 rad
+  expect(attitudeOf(right).roll).toBeCloseTo(0.2, 6);
+  const up: Quaternion = [0, -Math.sin(0.1), 0, Math.cos(0.1)];
+  expect(attitudeOf(up).pitch).toBeCloseTo(0.2, 6);
+});
+
+test("12 slow frames lower the resolution, 90 quick ones raise it", () => {
+  const governor = new Governor();
+  for (let k = 0; k < 12; k++) governor.note(80);
+  expect(governor.scale).toBe(0.75);
+  for (let k = 0; k < 50; k++) governor.note(80);
+  expect(governor.scale).toBe(0.5);
+  for (let k = 0; k < 89; k++) governor.note(16);
+  expect(governor.scale).toBe(0.5);
+  governor.note(16);
+  expect(governor.scale).toBe(0.75);
+});
+
+test("cells grow by ten with the height of the eye", () => {
+  expect(gridFor(5).cell).toBe(10);
+  expect(gridFor(50).cell).toBe(100);
+  expect(metres(1500)).toBe("1.5 km");
+  expect(metres(-20)).toBe("-20 m");
+});

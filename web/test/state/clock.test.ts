@@ -1,0 +1,84 @@
+// The clock: measured, commanded, and not confused by figures that come late.
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { FiguresTree } from "../../src/net/schema";
+import { setCaller } from "../../src/state/caller";
+import { clockFromFigures, clockFromFrame, clockLost, pause, play, reset, setPace, step } from "../../src/state/clock";
+import { clock, notices } from "../../src/state/store";
+import { made } from "./made";
+
+let asked: [string, unknown][];
+let moment = { tick: 0, time: 0 };
+
+const figures = (tick: number, wall: number, more: Partial<FiguresTree> = {}): FiguresTree => {
+  const rest = { rate: 100, pace: 1, paused: false, run: 0, owner: "" };
+  return { ...rest, tick, time: tick / 100, wall, ...more } as unknown as FiguresTree;
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  clockLost();
+  asked = [];
+  notices.value = [];
+  setCaller(((method: string, params: unknown) => {
+    asked.push([method, params]);
+    return Promise.resolve(moment);
+  }) as unknown as Parameters<typeof setCaller>[0]);
+});
+
+afterEach(() => vi.useRealTimers());
+
+it("measures how fast time passes", () => {
+  for (let k = 0; k <= 30; k++) clockFromFrame(made(0.25 * k, 0, { wall: 1000 + 0.1 * k }), 1e6 + 100 * k);
+  clockFromFigures(figures(800, 1003.2));
+  expect(clock.value.factor).toBeCloseTo(2.5, 1);
+  expect(clock.value.tick).toBe(800);
+});
+
+it("shows the last frame although it came too soon after the one before", () => {
+  vi.setSystemTime(0);
+  clockFromFrame(made(1, 0), performance.now() + 1e7);
+  clockFromFrame(made(1.01, 0), performance.now());
+  vi.advanceTimersByTime(200);
+  expect(clock.value.tick).toBe(101);
+});
+
+it("believes its pause more than figures from before it", async () => {
+  clockFromFigures(figures(100, 10));
+  moment = { tick: 130, time: 1.3 };
+  await pause();
+  expect(clock.value).toMatchObject({ paused: true, tick: 130, factor: 0 });
+  clockFromFigures(figures(120, 10.2));
+  expect(clock.value).toMatchObject({ paused: true, tick: 130 });
+  clockFromFigures(figures(130, 10.7, { paused: true }));
+  await play();
+  clockFromFigures(figures(130, 10.9, { paused: true }));
+  expect(clock.value.paused).toBe(false);
+  clockFromFigures(figures(140, 11.2, { paused: true }));
+  expect(clock.value.paused).toBe(true);
+});
+
+it("holds the clock after a step until it plays", async () => {
+  moment = { tick: 205, time: 2.05 };
+  await step(5);
+  expect(clock.value).toMatchObject({ paused: true, tick: 205, time: 2.05 });
+  clockFromFigures(figures(205, 20));
+  expect(clock.value.paused).toBe(true);
+  await play();
+  expect(asked.map(([method]) => method)).toEqual(["simulation_step", "let_go", "resume"]);
+  expect(asked[0]?.[1]).toEqual({ ticks: 5 });
+  expect(clock.value.paused).toBe(false);
+});
+
+it("resets with and without a seed, and sets the pace", async () => {
+  await reset();
+  await reset(42);
+  await setPace(0.5);
+  expect(asked).toEqual([["reset", {}], ["reset", { seed: 42 }], ["set_pace", { pace: 0.5 }]]);
+  expect(clock.value.pace).toBe(0.5);
+});
+
+it("tells what the server refuses", async () => {
+  setCaller(() => Promise.reject(new Error("the clock belongs to ros")));
+  await pause();
+  expect(notices.value.at(-1)).toMatchObject({ kind: "error", text: "the clock belongs to ros" });
+});

@@ -1,0 +1,112 @@
+// Small things that are kept: events, settings, colours, series, columns of the colouring, transform frames.
+import { signal } from "@preact/signals";
+import { beforeEach, expect, it } from "vitest";
+import { canColour, columnFor, scalarsOf } from "../../src/state/colouring";
+import { listWishes, want } from "../../src/state/columns";
+import { addEvents, clearEvents, events } from "../../src/state/events";
+import { setTransforms, worldPose } from "../../src/state/frames";
+import { poseAt } from "../../src/state/interpolate";
+import { fleetColour } from "../../src/state/palette";
+import { persisted } from "../../src/state/persist";
+import { Roster } from "../../src/state/roster";
+import { Series, valueIn } from "../../src/state/series";
+import { made } from "./made";
+
+const event = (number: number) => ({ number, tick: number, kind: "k", subject: "", detail: "" });
+const fleet = { name: "red", kind: "car", model: "m", single: true, ids: [[7, 1]], members: [[0, 1]] } as const;
+const roster = (columns: string[]) => new Roster({ roster: 1, fleets: [{ ...fleet, ids: [[7, 1]], members: [[0, 1]], columns }] });
+
+beforeEach(() => {
+  localStorage.clear();
+  clearEvents();
+});
+
+it("keeps events in order, once each, and 5000 at most", () => {
+  addEvents([event(3), event(4)]);
+  addEvents([1, 2, 3].map(event));
+  expect(events.value.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
+  addEvents(Array.from({ length: 6000 }, (_, k) => event(5 + k)));
+  expect([events.value.length, events.value.at(-1)?.number]).toEqual([5000, 6004]);
+});
+
+it("keeps a setting, and mistrusts what does not fit", () => {
+  const layers = signal({ grid: true, names: false });
+  localStorage.setItem("paddock.layers", '{"grid": false}');
+  persisted(layers, "layers");
+  expect(layers.value).toEqual({ grid: false, names: false });
+  layers.value = { grid: false, names: true };
+  expect(JSON.parse(localStorage.getItem("paddock.layers") ?? "")).toEqual({ grid: false, names: true });
+  for (const wrong of ["{broken", '"text"', "[1]"]) {
+    const speed = signal(3);
+    localStorage.setItem("paddock.speed", wrong);
+    persisted(speed, "speed")();
+    expect(speed.value).toBe(3);
+  }
+});
+
+it("has a colour for every fleet, lighter each time around", () => {
+  expect(fleetColour(0)).toEqual({ hex: "#58c4ff", rgb: [88 / 255, 196 / 255, 1] });
+  expect(fleetColour(8).rgb[0]).toBeCloseTo(88 / 255 + 0.35 * (1 - 88 / 255));
+  expect(fleetColour(-1).hex).toMatch(/^#[0-9a-f]{6}$/);
+});
+
+it("keeps the last values of a series", () => {
+  const series = new Series(3);
+  for (const time of [1, 2, 3, 4, 5, 6, 7]) series.add(time, 10 * time);
+  expect(series.window().map((part) => [...part])).toEqual([[5, 6, 7], [50, 60, 70]]);
+  series.add(7, 71);
+  expect([...series.window()[1]]).toEqual([50, 60, 71]);
+  series.add(1, 5); // another run
+  expect([...series.window()[0]]).toEqual([1]);
+});
+
+it("finds one value in what came", () => {
+  const wish = want("plot", [{ of: 1, columns: ["x", "y"] }, { of: "red", columns: ["speed", "z"] }]);
+  const blocks = [{ request: 1, vehicles: 2, columns: 2, values: Float64Array.of(1, 2, 3, 4) }];
+  expect(valueIn(wish, blocks, 1, "z", 1)).toBe(4);
+  for (const value of [valueIn(wish, blocks, 0, "x"), valueIn(wish, blocks, 1, "w"), valueIn(wish, blocks, 1, "z", 2)]) {
+    expect(value).toBeNaN();
+  }
+  wish.release();
+});
+
+it("knows which column a colouring needs", () => {
+  const plain = roster(["x"]);
+  expect(["fleet", "speed", "altitude", "battery", "signal", "state"].map((kind) => columnFor(kind as never, plain))).toEqual([
+    null, "speed", null, null, null, null,
+  ]);
+  expect(columnFor("battery", roster(["charge"]))).toBe("charge");
+  expect(columnFor("state", roster(["command.armed"]))).toBe("command.armed");
+  expect([canColour("altitude", plain), canColour("signal", plain)]).toEqual([true, false]);
+});
+
+it("takes the numbers of a frame by its own list", () => {
+  const wish = want("colouring", [{ of: null, columns: ["speed"] }]);
+  const { number } = listWishes();
+  const columns = [{ request: 0, vehicles: 3, columns: 1, values: Float64Array.of(1, Number.NaN, 5) }];
+  const found = scalarsOf(made(0, 0, { count: 3, columns, wanted: number }), "speed");
+  expect([...(found?.values ?? [])]).toEqual([1, Number.NaN, 5]);
+  expect([found?.low, found?.high]).toEqual([1, 5]);
+  expect(scalarsOf(made(0, 0, { count: 3 }), "speed")).toBeNull();
+  wish.release();
+});
+
+it("places frames on vehicles and on each other", () => {
+  const half = Math.SQRT1_2; // 90 degrees to the left
+  setTransforms([
+    { name: "mast", parent: "red", position: [1, 0, 2], quaternion: [0, 0, half, half] },
+    { name: "lens", parent: "mast", position: [3, 0, 0], quaternion: [0, 0, 0, 1] },
+    { name: "a", parent: "b", position: [0, 0, 0], quaternion: [0, 0, 0, 1] },
+    { name: "b", parent: "a", position: [0, 0, 0], quaternion: [0, 0, 0, 1] },
+  ]);
+  const frame = made(0, 10);
+  const lens = worldPose("lens", { from: frame, to: frame, mix: 1 }, roster([]));
+  [11, 3, 2].forEach((value, k) => expect(lens?.position[k]).toBeCloseTo(value, 1)); // 10 bits of orientation
+  for (const name of ["a", "nobody"]) expect(worldPose(name, { from: frame, to: frame, mix: 1 }, roster([]))).toBeNull();
+});
+
+it("mixes poses", () => {
+  const sample = { from: made(0, 10), to: made(1, 20), mix: 0.25 };
+  expect(poseAt(sample, 0).position).toEqual([12.5, 0, 0]);
+  expect(Math.hypot(...poseAt(sample, 0).quaternion)).toBeCloseTo(1);
+});

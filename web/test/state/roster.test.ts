@@ -1,0 +1,66 @@
+// Rows, ids and names, with ranges and with fleets that are empty.
+import { expect, it } from "vitest";
+import type { FleetTree } from "../../src/net/schema";
+import { forgetRemoved } from "../../src/state/removed";
+import { Roster } from "../../src/state/roster";
+import { RosterBook } from "../../src/state/rosters";
+import { focus, hovered, notices, select, selection } from "../../src/state/store";
+
+const fleet = (name: string, ids: [number, number][], members: [number, number][], single = false): FleetTree => {
+  return { name, kind: "car", model: "car.kinematic", single, ids, members, columns: [] };
+};
+
+const roster = new Roster({
+  roster: 4,
+  fleets: [
+    fleet("nobody", [], []),
+    fleet("red", [[7, 1]], [[0, 1]], true),
+    fleet("gone", [], []),
+    fleet("also_gone", [], []),
+    fleet("scouts", [[10, 3], [20, 2]], [[0, 3], [5, 2]]),
+    fleet("last", [], []),
+  ],
+});
+
+it.each([
+  [0, 7, "red"],
+  [1, 10, "scouts[0]"],
+  [3, 12, "scouts[2]"],
+  [4, 20, "scouts[5]"],
+  [5, 21, "scouts[6]"],
+])("row %i is vehicle %i, %s", (row, id, name) => {
+  expect(roster.idAt(row)).toBe(id);
+  expect(roster.nameAt(row)).toBe(name);
+  expect(roster.rowOfId(id)).toBe(row);
+  expect(roster.rowOfName(name)).toBe(row);
+});
+
+it("knows who is not there", () => {
+  expect(roster.size).toBe(6);
+  for (const row of [-1, 6]) expect(roster.idAt(row)).toBeUndefined();
+  for (const id of [0, 8, 13, 19, 22]) expect(roster.rowOfId(id)).toBeUndefined();
+  for (const name of ["scouts", "scouts[3]", "gone", "red[0]", "nobody[0]", ""]) {
+    if (name !== "red[0]") expect(roster.rowOfName(name)).toBeUndefined();
+  }
+  expect(Roster.empty.fleetAt(0)).toBeUndefined();
+});
+
+it("notices when a number means other vehicles", () => {
+  const book = new RosterBook();
+  const one = { roster: 1, fleets: [fleet("a", [[0, 2]], [[0, 2]])] };
+  expect(book.put(one)).toBe(true);
+  expect(book.put(structuredClone(one))).toBe(true);
+  expect(book.put({ roster: 1, fleets: [fleet("b", [[0, 2]], [[0, 2]])] })).toBe(false);
+  expect(book.get(1)?.nameAt(1)).toBe("b[1]");
+});
+
+it("lets go of chosen vehicles that are removed, and says so", () => {
+  select([7, 10, 11]);
+  hovered.value = 11;
+  const less = new Roster({ roster: 5, fleets: [fleet("red", [[7, 1]], [[0, 1]], true), fleet("scouts", [[10, 1]], [[0, 1]])] });
+  forgetRemoved(roster, less);
+  expect([...selection.value]).toEqual([7, 10]);
+  expect(focus.value).toBe(10);
+  expect(hovered.value).toBeNull();
+  expect(notices.value.at(-1)?.text).toBe("scouts[1] is no longer there");
+});
