@@ -83,16 +83,17 @@ def _grouped(text: str) -> str:
 
 def interface(kind: Any) -> str:
     """A TypedDict, with the fields that it inherits."""
-    module = vars(sys.modules[kind.__module__])
-    members = {name: eval(_text(one), module) for name, one in kind.__annotations__.items()}  # our own source
+    members = {name: _evaluated(one, kind.__module__) for name, one in kind.__annotations__.items()}
     if not members:
         return f"{_comment(kind)}\nexport type {kind.__name__} = {EMPTY};\n"
     lines = [f"  {name}: {written(one)};" for name, one in members.items()]
     return "\n".join([_comment(kind), f"export interface {kind.__name__} {{", *lines, "}", ""])
 
 
-def _text(annotation: Any) -> str:
-    return str(getattr(annotation, "__forward_arg__", annotation))
+def _evaluated(annotation: Any, module: str) -> Any:
+    """What an annotation says where it was written: a field that is inherited may come from another module."""
+    module = getattr(annotation, "__forward_module__", None) or module
+    return eval(str(getattr(annotation, "__forward_arg__", annotation)), vars(sys.modules[module]))  # our own source
 
 
 def _comment(documented: Any) -> str:
@@ -168,7 +169,7 @@ def enum(kind: Any) -> str:
 
 def schema() -> str:
     """The whole file."""
-    trees = [one for one in vars(shapes).values() if is_typeddict(one) and one.__module__ == shapes.__name__]
+    trees = [one for module in shapes.MODULES for one in vars(module).values() if _is_own(one, module)]
     aliases = [f"export type {name} ={_aliased(kind)};" for name, kind in ALIASES.items()]
     methods = "\n".join(method(one) for _, one in sorted(METHODS.items()))
     return "\n".join(
@@ -185,6 +186,10 @@ def schema() -> str:
             "",
         ]
     )
+
+
+def _is_own(one: Any, module: types.ModuleType) -> bool:
+    return is_typeddict(one) and one.__module__ == module.__name__
 
 
 def _aliased(kind: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -19,6 +20,8 @@ import pytest
 import paddock
 from paddock.errors import PaddockError
 from paddock.serve.host import Host
+from paddock.serve.live.source import LiveSource
+from paddock.world.archive import pack, unpack
 
 CAR = {"name": "red", "id": 1, "model": "car.kinematic"}
 
@@ -58,6 +61,74 @@ def test_a_client_cannot_have_modules_imported(host: Host) -> None:
             ask(host, "spawn_all", entries=[{"model": "rover"}, entry])
     assert "this" not in sys.modules and "antigravity" not in sys.modules
     assert ask(host, "spawn", entry={"model": "rover", "behaviour": {"hold": {}}, "name": "hal"}) == "hal"
+
+
+def test_a_saved_state_cannot_have_modules_imported(host: Host) -> None:
+    ask(host, "spawn", entry={"model": "rover", "name": "dog"})
+    ask(host, "order", target="dog", behaviour="hold")
+    saved = ask(host, "save")
+    waiting = {"tick": 9, "sequence": 1, "source": ""}
+    for attack in (
+        lambda tree: entry_of(tree, "dog", model="this"),
+        lambda tree: entry_of(tree, "dog", behaviour={"antigravity": {}}),
+        lambda tree: entry_of(tree, "dog", sensors=["this"]),
+        lambda tree: tree["orders"]["dog"]["squads"]["1"].update(behaviour={"antigravity": {"x": 1}}),
+        lambda tree: posted(tree, {**waiting, "kind": "order", "action": {"target": "dog", "behaviour": "this"}}),
+        lambda tree: posted(tree, {**waiting, "kind": "spawn", "action": {"entry": {"model": "antigravity"}}}),
+    ):
+        tree = unpack(saved)
+        attack(tree)
+        with pytest.raises(PaddockError, match="unknown"):
+            ask(host, "restore", state=pack(tree))
+    for nonsense in ({"entries": 3}, {"entries": {"dog": "{"}}, {}):
+        with pytest.raises(PaddockError, match="what save"):
+            ask(host, "restore", state=pack(nonsense))
+    assert "this" not in sys.modules and "antigravity" not in sys.modules
+    before = ask(host, "state_hash")
+    ask(host, "remove", target="dog")
+    ask(host, "restore", state=saved)
+    assert ask(host, "state_hash") == before
+
+
+def entry_of(tree: dict[str, Any], fleet: str, **fields: Any) -> None:
+    tree["entries"][fleet] = json.dumps({**json.loads(tree["entries"][fleet]), **fields})
+
+
+def posted(tree: dict[str, Any], action: dict[str, Any]) -> None:
+    tree["mailbox"] = {"sequence": 1, "queue": [action]}
+
+
+def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None:
+    assert isinstance(host.source, LiveSource)
+    host.source.stage.director = lambda scenario: pytest.fail("begun")
+    behaviours: list[Any] = ["antigravity", {"this": {}}, "idlelib.idle"]
+    for behaviour in behaviours:
+        with pytest.raises(PaddockError, match="order: unknown behaviour"):
+            ask(host, "order", target="red", behaviour=behaviour)
+        text = json.dumps({"vehicles": [{"model": "rover", "behaviour": behaviour}]}, indent=1)
+        with pytest.raises(PaddockError, match="unknown behaviour"):
+            ask(host, "load_scenario", text=text)
+    assert "this" not in sys.modules and "antigravity" not in sys.modules
+
+
+OWN_RULE = """
+from paddock.behaviour.rules.hold import RULE as HOLD
+RULE = HOLD
+"""
+
+
+def test_what_the_owner_ordered_a_client_may_order_and_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rule_of_the_owner.py").write_text(OWN_RULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    rover = {"name": "dog", "model": "rover"}
+    with paddock.load({"vehicles": [rover]}) as sim, paddock.share(sim, lambda line: None, metrics={"port": 0}) as host:
+        with pytest.raises(PaddockError, match="unknown behaviour 'rule_of_the_owner'"):
+            ask(host, "order", target="dog", behaviour="rule_of_the_owner")
+        assert "rule_of_the_owner" not in sys.modules
+        sim.order("dog", "rule_of_the_owner")
+        ask(host, "order", target="dog", behaviour="rule_of_the_owner")
+        ask(host, "restore", state=ask(host, "save"))
+        assert [given["behaviour"] for given in ask(host, "orders")] == ["rule_of_the_owner"]
 
 
 def test_several_vehicles_come_all_or_none(host: Host) -> None:

@@ -57,6 +57,7 @@ function raiseStage(host: HTMLElement): void {
     startControls(made);
   } catch (error) {
     stageFailure.value = reasonOf(error);
+    startControls(null);
   }
 }
 

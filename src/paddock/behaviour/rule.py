@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -70,28 +71,35 @@ class Rule:
         """The rule under the name that users write."""
         return replace(self, name=name)
 
+    @property
+    def solitary(self) -> bool:
+        """Whether each vehicle decides by itself: no path, slots or neighbours of all those who were told the same."""
+        return self.prepare_path is None and self.slots is None and self.neighbours is None
+
     def planned(self, options: Any, path: Floats) -> Route | None:
         """Where it leads: what its `route` says, otherwise the points of its path; None if that is nowhere fixed."""
         if self.route is not None:
             return self.route(options, path)
         return Route(path[:, :3], False) if self.needs_path else None
 
-    def spec(self, model: VehicleModel, varying: tuple[str, ...] = ()) -> KernelSpec:
-        """The kernel in which a whole fleet of one model follows this rule."""
-        parts = {"pose_of": model.pose, "desire_of": self.desire, "guide_of": model.guide}
+    def spec(self, model: VehicleModel, varying: tuple[str, ...] = (), told: tuple[str, ...] = ()) -> KernelSpec:
+        """The kernel in which a whole fleet of one model follows this rule.
+
+        `varying`: parameters of the model, `told`: options of the rule, that differ between the vehicles.
+        """
         arguments = (
             Rows("state", model.state),
             Rows("command", model.command, "update"),
             Shared("parameters", model.parameters, varying),
             Rows("memory", self.memory, "update"),
-            Shared("options", self.options),
+            Shared("options", self.options, told),
             Rows("urge", Urge),
             Each("target_row"),
             Value("targets"),
             Value("path"),
             Value("dt"),
         )
-        return KernelSpec(f"{model.name}-{self.name}", bound(act, parts), arguments)
+        return KernelSpec(f"{model.name}-{self.name}", _acting(model.pose, self.desire, model.guide), arguments)
 
 
 def pose_of(state: Any, parameters: Any) -> Pose:
@@ -129,3 +137,9 @@ def act(
     go = select(target_row == NOBODY, 0.0, 1.0)
     wish = Desire(wish.vx * go, wish.vy * go, wish.vz * go, wish.ahead)
     return guide_of(state, command, parameters, wish), remembered
+
+
+@lru_cache(maxsize=512)
+def _acting(pose: Callable[..., Pose], desire: Callable[..., Any], guide: Callable[..., Any]) -> Callable[..., Any]:
+    """`act` with its parts; the same function for the same parts, so that its kernel is made once."""
+    return bound(act, {"pose_of": pose, "desire_of": desire, "guide_of": guide})

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from paddock.engine.actions import Control, Order, Posted, Remove, Report, SetFrame, Spawn
+from paddock.engine.addressing import plain_target
 from paddock.engine.events import EventLog
 from paddock.engine.frames import place_frame
 from paddock.engine.inspect import sensor_readings
 from paddock.engine.latch import apply_control, check_control, policy_inputs
 from paddock.engine.log import ActionLog
-from paddock.engine.ordering import Understood, give, plain_target, subject, understood
+from paddock.engine.ordering import Understood, give, subject, understood
 from paddock.engine.program import FleetProgram
 from paddock.engine.roster import Roster
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
@@ -102,8 +103,8 @@ class Applier:
 
     def _give(self, given: Order) -> None:
         order = self.understood(given)
-        for program, rows in order.parts:
-            changed = give(program, rows, order)
+        for part in order.parts:
+            program, changed = part.program, give(part)
             own = EXTERNAL if program.conduct is None else program.conduct.rule.name
             kind, name = ("order_ended", own) if order.choice is None else ("ordered", order.choice.name)
             if len(changed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,10 +25,19 @@ PoseBlocks = Callable[[str], Floats]
 """Fleet name -> its poses now, rows as in Pose, at least as many columns as it has vehicles."""
 
 
+class Apart(NamedTuple):
+    """What differs between vehicles that follow one rule, each in its own way."""
+
+    options: Floats  # (options, n)
+    places: Ints  # (n,) each one's place among those it was told with: which of several targets it looks at
+
+
 class Conduct:
     """The behaviour of a fleet's vehicles, or of those gathered from one, ready to run."""
 
-    def __init__(self, plan: Plan, model: VehicleModel, fleet: Fleet, varying: tuple[str, ...]) -> None:
+    def __init__(
+        self, plan: Plan, model: VehicleModel, fleet: Fleet, varying: tuple[str, ...], apart: Apart | None = None
+    ) -> None:
         """`fleet` is given a table for the memory."""
         self.plan = plan
         self.rule = plan.rule
@@ -38,7 +47,10 @@ class Conduct:
         self.fleet = fleet
         self.urges = np.zeros((len(column_index(Urge)), 1))
         self.grid = NeighbourGrid(self.rule.neighbours) if self.rule.neighbours else None
-        self._act = kernel(self.rule.spec(model, varying))
+        told = tuple(column_index(self.rule.options)) if apart is not None else ()
+        self._told = (self.options, apart.options) if apart is not None and told else (self.options,)
+        self._places = None if apart is None else apart.places
+        self._act = kernel(self.rule.spec(model, varying, told))
         fleet.add_table(MEMORY, len(column_index(self.rule.memory)), defaults_of(self.rule.memory))
 
     def admit(self, rows: slice | Ints) -> None:
@@ -48,9 +60,7 @@ class Conduct:
 
     def assign_slots(self) -> None:
         """Slots belong to the order in the fleet: they close up when vehicles leave and open when they join."""
-        if self.rule.slots is not None and self.fleet.n:
-            slots = self.rule.slots(self.fleet.n, self.rule.options(*self.options))
-            self.fleet.tables[MEMORY][: len(slots), : self.fleet.n] = slots
+        give_slots(self.plan, self.fleet.tables[MEMORY][:, : self.fleet.n])
 
     def run(
         self,
@@ -85,7 +95,7 @@ class Conduct:
 
     def _arguments(self, parameters: tuple[Floats, ...], rows: Ints, targets: Floats, dt: float) -> tuple[Any, ...]:
         fleet = self.fleet
-        own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], self.options, self.urges)
+        own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._told, self.urges)
         return (*own, rows, targets, self.path, dt)
 
     def _gather(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
@@ -110,4 +120,13 @@ class Conduct:
             fleet, rows = self.fleet, np.zeros(0, np.int64)
         if len(rows) == 0:
             return np.zeros((POSE_ROWS, 1)), np.full(n, NOBODY), self.target
-        return poses(fleet.name), rows[np.arange(n) % len(rows)], None
+        places = np.arange(n) if self._places is None else self._places
+        return poses(fleet.name), rows[places % len(rows)], None
+
+
+def give_slots(plan: Plan, memory: Floats) -> None:
+    """Write the slots of so many vehicles into their memory (columns, n), if their rule has any."""
+    count = memory.shape[1]
+    if plan.rule.slots is not None and count:
+        slots = plan.rule.slots(count, plan.rule.options(*plan.options))
+        memory[: len(slots)] = slots

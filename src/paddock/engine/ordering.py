@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from paddock.behaviour.registry import find_rule
-from paddock.engine.actions import Order, Target
+from paddock.engine.actions import Order
+from paddock.engine.addressing import addressed
+from paddock.engine.company import Company
 from paddock.engine.latch import next_timeout
 from paddock.engine.orders import COMMANDED, OWN, FleetOrders
 from paddock.engine.plan import Plan, plan
 from paddock.engine.program import FleetProgram, checked_inputs
-from paddock.engine.squad import Squad
+from paddock.engine.squad import Squad, choice_of
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import BehaviourChoice
 from paddock.scenario.choice import Behaviour
@@ -25,17 +27,25 @@ from paddock.world.fleet import NEVER, Ints
 from paddock.world.world import World
 
 MOST_ORDERS = 1000
-"""Different orders of rules in one fleet: each is decided on by itself."""
+"""Different orders of rules in one fleet: those of paths and formations are decided on one by one."""
 CHOICE: TypeAdapter[BehaviourChoice] = TypeAdapter(Behaviour)
+
+
+class Part(NamedTuple):
+    """What an order means for the vehicles of one fleet."""
+
+    program: FleetProgram
+    rows: Ints  # ascending
+    choice: BehaviourChoice | None  # None: back to what the entry says; its lists are in the order of the rows
+    plan: Plan | None  # what a rule is told
 
 
 @dataclass(frozen=True)
 class Understood:
     """An order that can be given."""
 
-    parts: tuple[tuple[FleetProgram, Ints], ...]  # fleet by fleet, rows ascending
-    choice: BehaviourChoice | None  # None: back to what the entry says
-    plan: Plan | None  # what a rule is told
+    parts: tuple[Part, ...]
+    choice: BehaviourChoice | None  # for all, as it was given
 
     @property
     def written(self) -> str | dict[str, Any] | None:
@@ -46,30 +56,36 @@ class Understood:
     def relieved(self) -> Ints:
         """Ids of the vehicles that follow a rule once it is given."""
         ids = [
-            program.fleet.ids[rows]
-            for program, rows in self.parts
-            if self.plan is not None or (self.choice is None and program.conduct is not None)
+            part.program.fleet.ids[part.rows]
+            for part in self.parts
+            if part.plan is not None or (self.choice is None and part.program.conduct is not None)
         ]
         return np.concatenate([np.empty(0, np.int64), *ids])
 
     def compile(self) -> None:
         """Have the rule's machine code ready for every fleet concerned. Any thread may call this."""
-        for program, rows in self.parts:
-            if self.choice is not None and self.plan is not None:
-                Squad(program, self.choice, self.plan, rows[:1]).compile()
+        for program, rows, choice, drawn_up in self.parts:
+            if choice is not None and drawn_up is not None:
+                Company(program, {1: Squad(choice, drawn_up.of_one(), rows[:1])}).compile()
 
 
 def understood(world: World, programs: Mapping[str, FleetProgram], order: Order) -> Understood:
     """The order, once everything about it has been found to be right."""
-    choice = chosen(order.behaviour)
-    drawn_up = None if choice is None or choice.name == EXTERNAL else planned(choice)
-    if drawn_up is not None and drawn_up.target is not None:
+    choice, whom = chosen(order.behaviour), addressed(world, order.target)
+    if choice is None or choice.name == EXTERNAL:
+        return Understood(tuple(Part(programs[name], rows, choice, None) for name, rows, _ in whom.parts), choice)
+    drawn_up = planned(choice, whom.named)
+    if drawn_up.one_by_one and whom.repeated:
+        raise InvalidValueError("order: a vehicle is named twice, but takes one value of a list")
+    if drawn_up.target is not None:
         _check_target(world, drawn_up)
-    parts = tuple((programs[name], rows) for name, rows in sorted(_found(world, order.target).items()))
-    if drawn_up is not None:
-        for program, rows in parts:
-            _refuse_too_many(program, rows)
-    return Understood(parts, choice, drawn_up)
+    for name, rows, _ in whom.parts:
+        _refuse_too_many(programs[name], rows)
+    parts = (
+        Part(programs[name], rows, choice_of(choice, drawn_up, places), drawn_up.of(places))
+        for name, rows, places in whom.parts
+    )
+    return Understood(tuple(parts), choice)
 
 
 def chosen(behaviour: Any) -> BehaviourChoice | None:
@@ -85,13 +101,13 @@ def chosen(behaviour: Any) -> BehaviourChoice | None:
     return choice
 
 
-def planned(choice: BehaviourChoice) -> Plan:
-    """The rule with its options, checked."""
+def planned(choice: BehaviourChoice, count: int) -> Plan:
+    """The rule with its options, checked, for so many vehicles."""
     try:
         rule = find_rule(choice.name)
     except PaddockError as error:
         raise type(error)(f"order: {error}") from None
-    return plan(rule, choice.options, lambda option: f"order.{choice.name}.{option}".rstrip("."))
+    return plan(rule, choice.options, lambda option: f"order.{choice.name}.{option}".rstrip("."), count)
 
 
 def _check_target(world: World, drawn_up: Plan) -> None:
@@ -99,47 +115,6 @@ def _check_target(world: World, drawn_up: Plan) -> None:
         world.find(str(drawn_up.target))
     except PaddockError as error:
         raise type(error)(f"order.{drawn_up.rule.name}.target: {error}") from None
-
-
-def _found(world: World, target: Target) -> dict[str, Ints]:
-    """Fleet -> rows, ascending."""
-    if isinstance(target, str | int | np.integer):
-        fleet, rows = world.find(target)
-        return {fleet.name: rows}
-    if not isinstance(target, Sequence | np.ndarray):
-        raise InvalidValueError(f"an order is for a name, an id, or a list of them, not {target!r}")
-    if not len(target):
-        raise InvalidValueError("an order needs at least one vehicle: the list is empty")
-    return _found_all(world, target)
-
-
-def _found_all(world: World, targets: Sequence[str | int] | Ints) -> dict[str, Ints]:
-    if isinstance(targets, np.ndarray):
-        ids, names = targets, []
-    else:
-        ids = np.array([one for one in targets if _is_id(one)], np.int64)
-        names = [one for one in targets if not _is_id(one)]
-    found = [(fleet, rows) for fleet, rows, _ in world.ids.split(np.unique(ids))] if len(ids) else []
-    found += [world.find(name) for name in names]  # each was written by hand; whoever has many gives ids
-    rows: dict[str, list[Ints]] = {}
-    for fleet, part in found:
-        rows.setdefault(fleet.name, []).append(part)
-    return {name: np.unique(np.concatenate(parts)) for name, parts in rows.items()}
-
-
-def plain_target(target: Any) -> Target:
-    """Whom an order is for, in values of its own that can be saved: whole numbers as an array."""
-    if isinstance(target, str):
-        return target
-    if isinstance(target, int | np.integer):
-        return int(target)
-    if all(map(_is_id, target)):
-        return np.array(target, np.int64)
-    return [int(one) if _is_id(one) else str(one) for one in target]
-
-
-def _is_id(one: Any) -> bool:
-    return isinstance(one, int | np.integer) and not isinstance(one, bool)
 
 
 def _refuse_too_many(program: FleetProgram, rows: Ints) -> None:
@@ -157,24 +132,25 @@ def _refuse_too_many(program: FleetProgram, rows: Ints) -> None:
 # taking effect -------------------------------------------------------------------------------------------------------
 
 
-def give(program: FleetProgram, rows: Ints, order: Understood) -> Ints:
-    """Let an order take effect; returns the rows for which it changes anything."""
+def give(part: Part) -> Ints:
+    """Let an order take effect in a fleet; returns the rows for which it changes anything."""
+    program, rows, choice, drawn_up = part
     orders = program.orders = program.orders or FleetOrders(program)
     ordered, driven = orders.marks[rows] != OWN, program.driven(rows)
-    if order.choice is not None and order.plan is not None:
-        orders.assign(rows, order.choice, order.plan)
+    if choice is not None and drawn_up is not None:
+        orders.assign(rows, choice, drawn_up)
     else:
-        external = order.choice is not None and program.conduct is not None
+        external = choice is not None and program.conduct is not None
         orders.release(rows, COMMANDED if external else OWN)
     now = program.driven(rows)
     _pass_on(program, rows[now & ~driven], {})  # a rule starts from untouched inputs, not from a driver's last ones
-    if order.choice is None:
+    if choice is None:
         _pass_on(program, rows[driven & ~now], program.entry.get("commands", {}))
         if program.conduct is not None:
             program.conduct.admit(rows[ordered])
     _forget_timeouts(program, rows[now | driven])
     program.forget_orders()
-    return rows[ordered] if order.choice is None else rows
+    return rows[ordered] if choice is None else rows
 
 
 def _pass_on(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any]) -> None:
@@ -206,7 +182,10 @@ def subject(program: FleetProgram, rows: Ints) -> str:
 def saved_plans(saved: Mapping[str, Any]) -> dict[int, tuple[BehaviourChoice, Plan]]:
     """Number of an order -> what it asks."""
     written = {int(number): chosen(tree["behaviour"]) for number, tree in saved["squads"].items()}
-    return {number: (choice, planned(choice)) for number, choice in written.items() if choice is not None}
+    counts = {number: int(np.count_nonzero(saved["marks"] == number)) for number in written}
+    return {
+        number: (choice, planned(choice, counts[number])) for number, choice in written.items() if choice is not None
+    }
 
 
 def restored_orders(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from paddock.engine.company import Company, company_key
 from paddock.engine.conduct import PoseBlocks
 from paddock.engine.plan import Plan
 from paddock.engine.squad import Squad
@@ -42,7 +44,9 @@ class FleetOrders:
         self.program = program
         self.marks = np.zeros(program.fleet.n, np.int64)  # of each vehicle: OWN, COMMANDED, or the number of its order
         self.rows: Ints = np.empty(0, np.int64)  # of those with any order
-        self.squads: dict[int, Squad] = {}
+        self.squads: dict[int, Squad] = {}  # by the number of their order, ascending
+        self._companies: dict[Hashable, Company] = {}  # those that decide together
+        self._stale: set[Hashable] = set()  # of them, those whose squads have changed since
 
     @property
     def acting(self) -> bool:
@@ -50,38 +54,62 @@ class FleetOrders:
         return bool(self.squads)
 
     def run(self, world: World, poses: PoseBlocks, dt: float, noted: Noted) -> None:
-        """The fleet's own rule for those without an order, then one order after the other."""
+        """The fleet's own rule for those without an order, then one rule of orders after the other."""
         program, fleet = self.program, self.program.fleet
         if program.conduct is not None:
             held = np.take(fleet.command, self.rows, axis=1)
             noted(fleet.name, program.conduct.run(world, poses, program.parameters, dt))
             fleet.command[:, self.rows] = held
-        for number, squad in self.squads.items():
-            noted(f"{fleet.name} {number}", squad.run(world, poses, dt))
+        for company in self._formed():
+            lost = company.run(world, poses, dt)
+            if company.conduct.target is not None or not company.told:
+                company.told = True
+                for number in company.numbers:
+                    noted(f"{fleet.name} {number}", lost)
+
+    def _formed(self) -> Iterable[Company]:
+        """Everybody with an order of a rule, in the order of their first orders' numbers."""
+        if self._stale:
+            members: dict[Hashable, dict[int, Squad]] = {}
+            for number, squad in self.squads.items():
+                members.setdefault(company_key(number, squad.plan), {})[number] = squad
+            self._companies = {
+                key: Company(self.program, squads) if key in self._stale else self._companies[key]
+                for key, squads in members.items()
+            }
+            self._stale.clear()
+        return self._companies.values()
 
     def release(self, rows: Ints, mark: int = OWN) -> None:
         """These follow no order of a rule any more; those told together with them go on."""
+        concerned = np.unique(self.marks[rows])
         self.marks[rows] = mark
-        for number in list(self.squads):
-            squad = self.squads[number]
-            staying = self.marks[squad.rows] == number
-            if not staying.any():
-                del self.squads[number]
-            elif not staying.all():
-                squad.keep(staying, squad.rows[staying])
+        for number in concerned[concerned > OWN].tolist():
+            old = self.squads[number].rows
+            staying = self.marks[old] == number
+            self._reduce(number, staying, old[staying])
         self.rows = np.flatnonzero(self.marks)
 
     def assign(self, rows: Ints, choice: BehaviourChoice, plan: Plan) -> None:
         """These follow a rule from now on, together."""
         self.release(rows)
-        number = self._enlist(Squad(self.program, choice, plan, rows))
+        number = max(self.squads, default=0) + 1
+        self._enlist(number, Squad(choice, plan, rows))
         self.marks[rows] = number
         self.rows = np.flatnonzero(self.marks)
 
-    def _enlist(self, squad: Squad) -> int:
-        number = max(self.squads, default=0) + 1
+    def _enlist(self, number: int, squad: Squad) -> None:
         self.squads[number] = squad
-        return number
+        self._stale.add(company_key(number, squad.plan))
+
+    def _reduce(self, number: int, staying: NDArray[np.bool_], rows: Ints) -> None:
+        """Of a squad only some stay, in these rows; it ends with the last."""
+        squad = self.squads[number]
+        self._stale.add(company_key(number, squad.plan))
+        if not staying.any():
+            del self.squads[number]
+        else:
+            squad.keep(staying, rows)
 
     def admit(self, count: int) -> None:
         """So many vehicles have joined, without an order."""
@@ -93,12 +121,8 @@ class FleetOrders:
         moved[rows] = np.arange(len(rows))
         self.marks = self.marks[rows]
         for number in list(self.squads):
-            squad = self.squads[number]
-            found = moved[squad.rows]
-            if (found < 0).all():
-                del self.squads[number]
-            else:
-                squad.keep(found >= 0, found[found >= 0])
+            found = moved[self.squads[number].rows]
+            self._reduce(number, found >= 0, found[found >= 0])
         self.rows = np.flatnonzero(self.marks)
 
     def given(self) -> Iterator[Given]:
@@ -117,7 +141,7 @@ class FleetOrders:
         """Exactly what was saved; `plans` are what its behaviours stand for."""
         self.marks = np.array(saved["marks"], np.int64)
         self.rows = np.flatnonzero(self.marks)
-        self.squads = {}
         for number, (choice, plan) in sorted(plans.items()):
-            self.squads[number] = Squad(self.program, choice, plan, np.flatnonzero(self.marks == number))
-            self.squads[number].remember(saved["squads"][str(number)]["memory"])
+            squad = Squad(choice, plan, np.flatnonzero(self.marks == number))
+            squad.remember(saved["squads"][str(number)]["memory"])
+            self._enlist(number, squad)

@@ -156,7 +156,7 @@ class FleetProgram:
         if mark == COMMANDED or (mark == OWN and self.conduct is None):
             return None
         if self.orders is not None and mark > OWN:
-            return "order", self.orders.squads[mark].conduct.rule.name
+            return "order", self.orders.squads[mark].plan.rule.name
         assert self.conduct is not None
         return "behaviour", self.conduct.rule.name
 

@@ -34,14 +34,24 @@ def routes_of(program: FleetProgram) -> Iterator[PlannedRoute]:
         own = fleet.ids if orders is None else fleet.ids[orders.marks == OWN]
         yield from planned_route(fleet.name, own, program.conduct.plan)
     for squad in [] if orders is None else orders.squads.values():
-        yield from planned_route(fleet.name, fleet.ids[squad.rows], squad.conduct.plan)
+        yield from planned_route(fleet.name, fleet.ids[squad.rows], squad.plan)
 
 
 def planned_route(fleet: str, ids: Ints, plan: Plan) -> Iterator[PlannedRoute]:
-    """The route of a plan, if it has one and anybody follows it."""
-    route = plan.route() if len(ids) else None
-    if route is not None:
-        yield PlannedRoute(fleet, ids.copy(), plan.rule.name, bool(route.closed), np.array(route.points))
+    """The route of a plan, or those of its vehicles where they differ, if it has any and anybody follows it."""
+    for places in _alike(plan, len(ids)) if len(ids) else ():
+        route = plan.route(int(places[0]))
+        if route is not None:
+            yield PlannedRoute(fleet, ids[places], plan.rule.name, bool(route.closed), np.array(route.points))
+
+
+def _alike(plan: Plan, count: int) -> list[Ints]:
+    """The places of those of so many vehicles that were told the same, in the order of the first of each."""
+    if not plan.one_by_one:
+        return [np.arange(count)]
+    kinds, sizes = np.unique(plan.options, axis=1, return_inverse=True, return_counts=True)[1:]
+    together = np.split(np.argsort(kinds.reshape(-1), kind="stable"), np.cumsum(sizes)[:-1])
+    return sorted(together, key=lambda places: int(places[0]))
 
 
 def entry_routes(scenario: Scenario, snapshot: Snapshot) -> Iterator[PlannedRoute]:

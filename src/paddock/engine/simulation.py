@@ -194,7 +194,7 @@ class Simulation:
         """Tell vehicles to do something else than their entry says, at once or at `at_tick`. Any thread may call this.
 
         `behaviour`: what a scenario takes (a name, or {name: options}), "external": take commands from now on, or None:
-        back to what the entry says, its rule starting anew.
+        back to what the entry says, its rule starting anew. An option that is a list has one value per vehicle.
         """
         order = self.applier.checked_order(Order(target, behaviour))
         if at_tick is not None:

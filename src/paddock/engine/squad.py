@@ -1,61 +1,53 @@
-"""Some vehicles of a fleet that follow a rule of their own: gathered, decided for, and their commands put back."""
+"""Some vehicles of a fleet that were told something together: what it was, and what they remember."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from paddock.engine.conduct import MEMORY, Conduct, PoseBlocks
+from paddock.engine.conduct import give_slots
 from paddock.engine.plan import Plan
 from paddock.scenario import BehaviourChoice
-from paddock.world.columns import Floats
-from paddock.world.fleet import Fleet, Ints
-from paddock.world.world import World
-
-if TYPE_CHECKING:
-    from paddock.engine.program import FleetProgram
+from paddock.world.columns import Floats, defaults_of
+from paddock.world.fleet import Ints
 
 
 class Squad:
-    """Those whom an order was given together. Their state is copied side by side, so that one launch serves them."""
+    """Those to whom one order was given. A company decides for them, and keeps their memory among its own."""
 
-    def __init__(self, program: FleetProgram, choice: BehaviourChoice, plan: Plan, rows: Ints) -> None:
-        """`rows` of the program's fleet, ascending."""
-        self.program = program
+    def __init__(self, choice: BehaviourChoice, plan: Plan, rows: Ints) -> None:
+        """`rows` of their fleet, ascending; lists of options are in that order."""
         self.choice = choice
+        self.plan = plan
         self.rows = rows
-        fleet = program.fleet
-        self.crew = Fleet(fleet.name, fleet.state_fields, fleet.command_fields, len(rows))
-        self.crew.n = len(rows)
-        self.conduct = Conduct(plan, program.model, self.crew, program.varying)
-        self.conduct.admit(slice(0, len(rows)))
+        self.memory: Floats = np.repeat(defaults_of(plan.rule.memory)[:, None], len(rows), axis=1)  # (columns, n)
+        give_slots(plan, self.memory)
 
-    def run(self, world: World, poses: PoseBlocks, dt: float) -> str | None:
-        """Decide for all of them; returns the name of a target that has gone."""
-        fleet, crew, n = self.program.fleet, self.crew, self.crew.n
-        crew.state[:, :n] = np.take(fleet.state, self.rows, axis=1)
-        crew.command[:, :n] = np.take(fleet.command, self.rows, axis=1)
-        parameters = self.program.parameters_of(self.rows)
-        lost = self.conduct.run(world, poses, parameters, dt, (fleet.n, self.rows))
-        fleet.command[:, self.rows] = crew.command[:, :n]
-        return lost
-
-    def compile(self) -> None:
-        """Have the machine code of their rule ready. Any thread may call this."""
-        self.conduct.compile(self.program.parameters_of(self.rows))
-
-    def keep(self, staying: Any, rows: Ints) -> None:
-        """Only those where `staying` (a mask) is true go on, in these rows of the fleet."""
-        self.crew.keep(np.flatnonzero(staying))
+    def keep(self, staying: NDArray[np.bool_], rows: Ints) -> None:
+        """Only those where `staying` is true go on, in these rows of the fleet."""
+        self.choice = choice_of(self.choice, self.plan, np.flatnonzero(staying))
+        self.plan = self.plan.of(np.flatnonzero(staying))
         self.rows = rows
-        self.conduct.assign_slots()
+        self.memory = self.memory[:, staying]
+        give_slots(self.plan, self.memory)
 
     def save(self) -> dict[str, Any]:
         """What they were told and what they remember."""
-        memory = self.crew.tables[MEMORY][:, : self.crew.n]
-        return {"behaviour": self.choice.model_dump(mode="json"), "memory": memory}
+        return {"behaviour": self.choice.model_dump(mode="json"), "memory": self.memory}
 
     def remember(self, memory: Floats) -> None:
         """What was saved."""
-        self.crew.tables[MEMORY][:, : self.crew.n] = memory
+        self.memory[:] = memory
+
+
+def choice_of(choice: BehaviourChoice, plan: Plan, places: Ints) -> BehaviourChoice:
+    """What some of the vehicles were told, those at these places of the plan's lists."""
+    if not plan.one_by_one:
+        return choice
+    chosen = places.tolist()
+    options = {
+        name: [value[k] for k in chosen] if isinstance(value, list) else value for name, value in choice.options.items()
+    }
+    return choice.model_copy(update={"options": options})

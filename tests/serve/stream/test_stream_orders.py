@@ -45,6 +45,22 @@ def test_orders_are_given_and_told(served: Any) -> None:
     peer.call("let_go")
 
 
+def test_one_order_with_a_place_for_each(served: Any) -> None:
+    peer = served.connect()
+    peer.call("give_order", vehicles=[6, "crew[0]", 3], behaviour={"goto": {"x": [7, 1, 1.5], "y": 2, "z": [3, 4, 4]}})
+    (order,) = peer.call("get_orders")["orders"]
+    assert order["ids"] == [[2, 2], [6, 1]]
+    assert order["options"] == {"x": [1, 1.5, 7], "y": 2, "z": [4, 4, 3]}
+    routes = [route for route in peer.call("get_routes")["routes"] if route["fleet"] == "crew"]
+    assert [(route["ids"], route["points"]) for route in routes] == [
+        ([[2, 1]], [[1.0, 2.0, 4.0]]),
+        ([[3, 1]], [[1.5, 2.0, 4.0]]),
+        ([[6, 1]], [[7.0, 2.0, 3.0]]),
+    ]
+    code, message = peer.refused("give_order", vehicles=[3], behaviour={"goto": {"x": [1, 2], "y": 2}})
+    assert code == -32000 and message == "order.goto.x: a list has one value per vehicle, here 1, not 2"
+
+
 def test_a_vehicle_is_taken_over_driven_and_given_back(served: Any) -> None:
     peer = served.connect()
     code, message = peer.refused("set_control", vehicle="crew[0]", vx=2.0)

@@ -148,7 +148,7 @@ function watchRoster(): () => void {
   return effect(() => {
     const present = roster.value;
     if (!seat || present.number < 0 || present.rowOfId(seat.vehicle.id) !== undefined) return;
-    tell("info", `${seat.vehicle.name} is no longer there.`);
+    tell("warning", `${seat.vehicle.name} is no longer there`); // in the words of the selection: told once
     void leave(false);
   });
 }

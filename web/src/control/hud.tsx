@@ -15,10 +15,19 @@ export function DrivingHud() {
             {word}
           </span>
         ))}
-        <span class="figure">{Number.isFinite(speed) ? `${Math.abs(speed).toFixed(1)} m/s` : ""}</span>
+        <span class="figure">{Number.isFinite(speed) ? `${Math.abs(speed).toFixed(1)} m/s` : "– m/s"}</span>
+        <button type="button" class="button small" title="Stop driving (G)" onClick={() => void release()}>
+          <kbd>G</kbd> stop
+        </button>
       </header>
       {away && <p role="status">Let go: click here or press a key to go on.</p>}
-      {!away && bars.map((bar) => <Meter key={bar.name} {...bar} />)}
+      {!away && (
+        <div class="meters">
+          {bars.map((bar) => (
+            <Meter key={bar.name} {...bar} />
+          ))}
+        </div>
+      )}
       <footer>
         {help.map(([what, which]) => (
           <span key={what}>
@@ -26,9 +35,6 @@ export function DrivingHud() {
           </span>
         ))}
         {pad && <span>{pad}</span>}
-        <button type="button" class="button small" onClick={() => void release()}>
-          <kbd>G</kbd> stop driving
-        </button>
       </footer>
     </section>
   );

@@ -9,22 +9,25 @@ import { announcePads } from "./pads";
 import { startPointer } from "./pointer";
 import { RouteTool } from "./tools/route";
 
-export { exportPng, filming, startFilm, stopFilm } from "./capture";
+export { download, exportPng, filming, startFilm, stopFilm } from "./capture";
 export { drive, driving, release } from "./driving";
 export { DrivingHud } from "./hud";
+export { robotsAt } from "./robots";
 export { removeSelected } from "./tools/remove";
 
-/** Take the hands to a stage; the returned function takes them away again. */
-export function startControls(stage: Stage): () => void {
-  const route = new RouteTool(stage);
+const NORTH = Math.PI / 2;
+
+/** Take the hands to a stage (null: there is no view, but keys and pads drive all the same); the returned function
+ * takes them away again. */
+export function startControls(stage: Stage | null): () => void {
+  const route = stage && new RouteTool(stage);
   const stops = [
-    startPointer(stage, route),
     startKeyboard(route),
-    startDriving(() => cameraHeading(stage)),
+    startDriving(() => (stage ? cameraHeading(stage) : NORTH)),
     startFailsafe(),
     announcePads(),
-    () => route.stop(),
   ];
+  if (stage && route) stops.push(startPointer(stage, route), () => route.stop());
   expose({ drive, release, driving });
   return () => {
     for (const stop of stops) stop();

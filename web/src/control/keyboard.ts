@@ -5,7 +5,7 @@ import { isShortcut, isTyping } from "./keys";
 import { removeSelected } from "./tools/remove";
 import type { RouteTool } from "./tools/route";
 
-export function startKeyboard(route: RouteTool): () => void {
+export function startKeyboard(route: RouteTool | null): () => void {
   const over = new AbortController();
   const options = { capture: true, signal: over.signal };
   window.addEventListener("keydown", (event) => onDown(event, route), options);
@@ -13,7 +13,7 @@ export function startKeyboard(route: RouteTool): () => void {
   return () => over.abort();
 }
 
-function onDown(event: KeyboardEvent, route: RouteTool): void {
+function onDown(event: KeyboardEvent, route: RouteTool | null): void {
   if (isTyping(event.target) || isShortcut(event)) return;
   if (!onDrivingKey(event) && !onToolKey(event, route)) return;
   event.preventDefault();
@@ -42,17 +42,17 @@ function toggle(): boolean {
   return true;
 }
 
-function onToolKey(event: KeyboardEvent, route: RouteTool): boolean {
+function onToolKey(event: KeyboardEvent, route: RouteTool | null): boolean {
   if (event.code === "Delete" && selection.value.size > 0) {
     void removeSelected();
     return true;
   }
-  if (event.code === "Enter" && tool.value === "route" && route.drawing) {
+  if (event.code === "Enter" && tool.value === "route" && route?.drawing) {
     void route.finish(event.shiftKey);
     return true;
   }
   if (event.code !== "Escape" || tool.value === "select") return false;
-  if (route.drawing) route.cancel();
+  if (route?.drawing) route.cancel();
   else tool.value = "select";
   return true;
 }

@@ -7,13 +7,18 @@ import type { KeysHeld } from "./keys";
 import { speedBetween } from "./places";
 import type { Vehicle } from "./vehicle";
 
-const HOLD = 0.3; // s of wall time that a command holds at least
+const HOLD = 0.5; // s of wall time that a command holds at least
+const LONGEST_HOLD = 1.5; // s of wall time: beyond, a page that hangs must count as gone
+const GAPS = 3; // steps of the slowest kind seen lately that a command outlasts
 const LONGEST_STEP = 0.1; // s: a page that was asleep does not ramp through at once
 
-/** Simulated s that a command holds: at least HOLD of wall time at any pace, and never less than HOLD simulated. */
-export function holdTime(pace: number, factor: number): number {
+/**
+ * Simulated s that a command holds: at least HOLD of wall time at any pace, and never less than HOLD simulated; longer
+ * on a page whose steps come late (gap: the longest s between two of them lately).
+ */
+export function holdTime(pace: number, factor: number, gap = 0): number {
   const fastest = Math.max(1, Number.isFinite(pace) ? pace : 1, Number.isFinite(factor) ? factor : 1);
-  return HOLD * fastest;
+  return Math.min(Math.max(HOLD, GAPS * gap), LONGEST_HOLD) * fastest;
 }
 
 export class Seat {
@@ -21,6 +26,7 @@ export class Seat {
   speed = Number.NaN; // m/s
   pad: PadReading | null = null;
   private last = Number.NaN; // performance.now() of the last step
+  private gap = 0; // s, the longest between two steps, slowly forgotten
   private sent = "";
   private told = Number.NaN; // the speed that arrived as a column
   private readonly stops: (() => void)[];
@@ -39,13 +45,21 @@ export class Seat {
 
   /** One step of the loop; heading is where the camera looks, rad. */
   step(now: number, pad: PadReading | null, heading: number): void {
-    const dt = Math.min(LONGEST_STEP, Math.max(0, (now - this.last) / 1000 || 0));
+    const passed = Math.max(0, (now - this.last) / 1000 || 0);
+    const dt = Math.min(LONGEST_STEP, passed);
     this.last = now;
+    this.gap = Math.max(passed, 0.99 * this.gap);
     this.pad = pad;
-    this.speed = Number.isFinite(this.told) ? this.told : speedBetween(this.vehicle.id); // until its column arrives
+    this.look();
     if (this.away) return this.send(this.driver.safe());
     const hands: Hands = { held: this.keys.held, pad };
     this.send(this.driver.step(hands, { speed: this.speed, heading }, dt));
+  }
+
+  /** How fast it is; between frames that do not tell, as fast as it was. */
+  private look(): void {
+    const speed = Number.isFinite(this.told) ? this.told : speedBetween(this.vehicle.id); // until its column arrives
+    if (Number.isFinite(speed)) this.speed = speed;
   }
 
   /** The failsafe: keys are forgotten and the vehicle is told so at once. */
@@ -63,6 +77,6 @@ export class Seat {
     const said = JSON.stringify(inputs);
     if (paused && !now && said === this.sent) return; // time stands still: once is enough
     this.sent = said;
-    notify("set_control", { vehicle_id: this.vehicle.id, timeout: holdTime(pace, factor), ...inputs });
+    notify("set_control", { vehicle_id: this.vehicle.id, timeout: holdTime(pace, factor, this.gap), ...inputs });
   }
 }

@@ -10,15 +10,19 @@ import type { FiguresTree, RosterTree } from "./schema";
 type Take = (params: Record<string, unknown>) => void;
 
 /** The own answers to notifications, by method; `closing` hears why the server is about to end the connection. */
-export function ownNotifications(questions: Questions, closing: (reason: string) => void): Readonly<Record<string, Take>> {
+export function ownNotifications(
+  questions: Questions,
+  closing: (reason: string) => void,
+): Readonly<Record<string, Take>> {
   return {
     roster: (params) => {
       const tree = params as unknown as RosterTree;
-      if (!Array.isArray(tree.fleets)) return;
+      if (!Array.isArray(tree.fleets)) throw new Error("it names no fleets");
       enterRoster(tree);
       questions.rosterChanged(tree);
     },
     figures: (params) => {
+      if (typeof params["tick"] !== "number") throw new Error("it tells no tick");
       figures.value = params as unknown as FiguresTree;
       clockFromFigures(params as unknown as FiguresTree);
     },

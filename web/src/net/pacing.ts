@@ -18,6 +18,7 @@ export class Pacing {
   private age = 0; // s
   private freshest = Number.POSITIVE_INFINITY; // s: also how much the two clocks differ
   private before: Counts | null = null;
+  private told = false;
 
   /** `change` asks the server for another rate. */
   constructor(private readonly change: (rate: number) => void) {}
@@ -77,8 +78,8 @@ export class Pacing {
     const old = this.governor.rate;
     if (!this.governor.see({ ...seen, granted, ticks: steady ? rate * factor : 0 })) return;
     const now = this.governor.rate;
-    const why = now < old ? "the page cannot keep up" : "the page keeps up again";
-    tell(now < old ? "warning" : "info", `${why}: ${now} updates a second instead of ${old}`);
+    if (now < old && !this.told) tell("warning", `the page cannot keep up: ${now} updates a second instead of ${old}`);
+    this.told ||= now < old; // once is enough: from then on the top bar says it
     this.tellPulse({ slowed: this.governor.slowed });
     this.change(now);
   }

@@ -137,13 +137,18 @@ export class Session {
   }
 
   private garbage(reason: string): void {
-    if (!this.garbageTold) tell("warning", `the server has sent something that the page does not understand: ${reason}`);
+    const what = "the server has sent something that the page does not understand";
+    if (!this.garbageTold) tell("warning", `${what}: ${reason}`);
     this.garbageTold = true;
   }
 
   private notified(method: string, params: unknown): void {
     const object = typeof params === "object" && params !== null ? (params as Record<string, unknown>) : {};
-    this.own[method]?.(object);
+    try {
+      this.own[method]?.(object);
+    } catch (error) {
+      return this.garbage(`${method}: ${reasonOf(error)}`);
+    }
     for (const hearer of this.hearers.get(method) ?? []) hearer(params);
   }
 

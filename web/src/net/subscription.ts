@@ -1,7 +1,9 @@
 // What the server sends by itself: subscribing, and changing columns and rate later.
+import { effect } from "@preact/signals";
 import { reasonOf } from "../state/caller";
 import { listWishes, onWishes } from "../state/columns";
 import type { Frame } from "../state/frame";
+import { serverAnswers } from "../state/run";
 import { connection, tell } from "../state/store";
 import { enterRoster } from "./notifications";
 import type { Pacing } from "./pacing";
@@ -11,6 +13,7 @@ import type { Kind } from "./schema";
 
 const KINDS: readonly Kind[] = ["poses", "markers", "events", "figures"];
 const SETTLE = 30; // ms: panels open and close several wishes at once
+const RETURN = 300; // ms: back from a recording, panels first take back what they wished of it
 
 export class Subscription {
   private readonly lists = new Map<number, number>(); // the server's number of a list of wishes -> the page's
@@ -23,10 +26,20 @@ export class Subscription {
 
   /** Follow the wishes for columns from now on. */
   watch(): () => void {
-    return onWishes(() => {
+    const soon = (after = SETTLE) => {
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => void this.askColumns(), SETTLE);
+      this.timer = setTimeout(() => void this.askColumns(), after);
+    };
+    let answered = true;
+    const back = effect(() => {
+      const answers = serverAnswers();
+      if (answers && !answered) soon(RETURN); // what was wished meanwhile
+      answered = answers;
     });
+    const stops = [onWishes(() => soon()), back];
+    return () => {
+      for (const stop of stops) stop();
+    };
   }
 
   /** A new connection counts its lists anew. */
@@ -60,6 +73,7 @@ export class Subscription {
 
   private async askColumns(): Promise<void> {
     if (connection.peek().state !== "open") return; // they come along with the subscription
+    if (!serverAnswers()) return; // it may not know these vehicles
     const list = listWishes();
     try {
       const { wanted } = await this.ask("set_columns", { columns: list.columns });

@@ -1,10 +1,12 @@
 // What buttons and keys do: ask the server, and tell the person when it refuses.
 import { ask, reasonOf } from "../state/caller";
+import * as time from "../state/clock";
 import type { Method, Params, Result } from "../state/methods";
 import type { Fleet } from "../state/roster";
-import { camera, type CameraMode, clock, focus, roster, select, selection, source, tell } from "../state/store";
+import type { Timeline } from "../state/source";
+import { camera, type CameraMode, clock, focus, live, roster, select, selection, source, tell } from "../state/store";
 import { stage } from "./stage";
-import { stepSample } from "./timelinemodel";
+import { stepBy } from "./timelinemodel";
 
 /** Ask; null when it was refused, which is told with what it was about. */
 export async function attempt<M extends Method>(what: string, method: M, params: Params<M>): Promise<Result<M> | null> {
@@ -16,27 +18,32 @@ export async function attempt<M extends Method>(what: string, method: M, params:
   }
 }
 
+/** The time of the buffer or recording that is shown; null: the live run is. */
+function shownTimeline(): Timeline | null {
+  return source.value === null || source.value.kind === "live" ? null : source.value.timeline;
+}
+
 /** Run or hold: the live run, or the buffer or recording that is shown. */
 export function playOrPause(): void {
-  const timeline = source.value?.kind === "live" ? null : source.value?.timeline;
+  const timeline = shownTimeline();
   if (timeline) {
     if (timeline.playing.value) timeline.pause();
     else timeline.play();
-  } else if (clock.value.paused) void attempt("Run", "resume", {});
-  else void attempt("Pause", "pause", {});
+  } else if (clock.value.paused) void time.play();
+  else void time.pause();
 }
 
 /** Whether what is shown moves. */
 export function isPaused(): boolean {
-  const timeline = source.value?.kind === "live" ? null : source.value?.timeline;
+  const timeline = shownTimeline();
   return timeline ? !timeline.playing.value : clock.value.paused;
 }
 
-/** Hold, then go exactly so many ticks; in the past, to the next sample. */
+/** Hold, then go exactly so many ticks; in the past, as far or at least to the next sample. */
 export async function step(ticks: number): Promise<void> {
-  if (source.value !== null && source.value.kind !== "live") return stepSample(1);
-  if (!clock.value.paused && (await attempt("Pause", "pause", {})) === null) return;
-  await attempt("Step", "simulation_step", { ticks });
+  if (!live.value && source.value !== null) return stepBy(ticks / (clock.value.rate || 1));
+  if (!clock.value.paused) await time.pause();
+  if (clock.value.paused) await time.step(ticks);
 }
 
 export async function reset(seed?: number): Promise<void> {
@@ -44,9 +51,21 @@ export async function reset(seed?: number): Promise<void> {
   if (done) tell("info", seed === undefined ? "The run began anew" : `The run began anew with seed ${seed}`, 3);
 }
 
+/** How fast the live run goes. */
 export function setPace(pace: number): void {
   clock.value = { ...clock.value, pace };
-  void attempt("Pace", "set_pace", { pace });
+  void time.setPace(pace);
+}
+
+/** How fast what is shown goes. */
+export function setShownPace(pace: number): void {
+  const timeline = shownTimeline();
+  if (timeline) timeline.setSpeed(pace);
+  else setPace(pace);
+}
+
+export function shownPace(): number {
+  return shownTimeline()?.speed.value ?? clock.value.pace;
 }
 
 /** Move the camera to a vehicle, and have it followed by the inspector. */
@@ -86,6 +105,12 @@ export async function removeVehicles(ids: readonly number[]): Promise<void> {
     tell("info", removed === 1 ? "1 vehicle removed" : `${removed} vehicles removed`, 3);
     forget(new Set(ids.slice(0, removed)));
   }
+}
+
+/** Choose some; adding takes away what was chosen already. */
+export function pickIds(ids: readonly number[], add: boolean): void {
+  if (add && ids.every((id) => selection.value.has(id))) forget(new Set(ids));
+  else select(ids, add);
 }
 
 function forget(gone: ReadonlySet<number>): void {

@@ -117,7 +117,7 @@ function ValueRow({ section, value, id, column }: RowProps) {
   );
 }
 
-function PlotButton({ id, column, unit }: { id: number; column: string; unit: string }) {
+export function PlotButton({ id, column, unit }: { id: number; column: string; unit: string }) {
   const on = plotted.value.some((series) => series.id === id && series.column === column);
   const toggle = () => (on ? removeSeries(id, column) : addSeries(id, column, unit));
   return <Button look="bare small" icon="plot" label={`Plot ${column}`} pressed={on} onClick={toggle} />;

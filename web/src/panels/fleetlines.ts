@@ -13,6 +13,9 @@ interface Block {
 export interface TreeLines {
   count: number;
   at(line: number): TreeLine | undefined;
+  /** The line of a row; that of its fleet while the fleet is closed; -1: it has none. */
+  lineOf(row: number): number;
+  lineOfFleet(name: string): number;
   found: number; // vehicles that match
 }
 
@@ -31,7 +34,13 @@ export function treeLines(roster: Roster, open: ReadonlySet<string>, query: stri
     count += 1 + block.shown;
     found += block.rows?.length ?? fleet.count;
   }
-  return { count, found, at: (line) => lineAt(blocks, line) };
+  return {
+    count,
+    found,
+    at: (line) => lineAt(blocks, line),
+    lineOf: (row) => lineOf(blocks, row),
+    lineOfFleet: (name) => blocks.find(({ fleet }) => fleet.name === name)?.first ?? -1,
+  };
 }
 
 function blockOf(roster: Roster, fleet: Fleet, first: number, open: boolean, wanted: string): Block | null {
@@ -73,4 +82,12 @@ function lineAt(blocks: readonly Block[], line: number): TreeLine | undefined {
   if (line === block.first) return { fleet, row: null };
   const at = line - block.first - 1;
   return { fleet, row: block.rows ? (block.rows[at] as number) : fleet.first + at };
+}
+
+function lineOf(blocks: readonly Block[], row: number): number {
+  const block = blocks.find(({ fleet }) => row >= fleet.first && row < fleet.first + fleet.count);
+  if (block === undefined) return -1;
+  const at = block.rows ? block.rows.indexOf(row) : row - block.fleet.first;
+  if (block.shown === 0) return block.first;
+  return at < 0 ? -1 : block.first + 1 + at;
 }

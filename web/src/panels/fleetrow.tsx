@@ -1,13 +1,15 @@
 // One line of the fleet tree: a fleet, or one of its members.
 import { fleetColour } from "../state/palette";
 import type { Fleet } from "../state/roster";
-import { live, roster, select, selection } from "../state/store";
-import { idsOf, lookAt, removeFleet, removeVehicles } from "./actions";
+import { live, roster } from "../state/store";
+import { idsOf, lookAt, pickIds, removeFleet, removeVehicles } from "./actions";
 import { formatCount } from "./format";
 import { Icon, KindIcon } from "./icons";
 import { Button } from "./parts";
 
 interface Chosen {
+  id: string; // of the element
+  active: boolean; // has the keys
   top: string;
   chosen: ReadonlySet<number>;
   focused: number | null;
@@ -19,14 +21,15 @@ interface FleetProps extends Chosen {
   onToggle(): void;
 }
 
-export function FleetLine({ fleet, top, chosen, focused, expanded, onToggle }: FleetProps) {
+export function FleetLine({ fleet, id, active, top, chosen, focused, expanded, onToggle }: FleetProps) {
   const alone = fleet.single || fleet.count === 1 ? roster.value.idAt(fleet.first) : undefined;
   const ids = () => idsOf(fleet.ids);
   const looks = alone === undefined ? wholeChosen(fleet, chosen) : chosen.has(alone);
   const focusLook = alone !== undefined && alone === focused ? "focused" : "";
   return (
     <div
-      class={`tree-row ${looks ? "selected" : ""} ${focusLook}`}
+      id={id}
+      class={`tree-row ${looks ? "selected" : ""} ${focusLook} ${active ? "active" : ""}`}
       style={{ top }}
       role="treeitem"
       aria-selected={looks}
@@ -37,8 +40,9 @@ export function FleetLine({ fleet, top, chosen, focused, expanded, onToggle }: F
       <button
         type="button"
         class="pick"
+        tabIndex={-1}
         title={`${fleet.name}: ${fleet.kind}, ${fleet.model}`}
-        onClick={(event) => choose(ids(), event)}
+        onClick={(event) => pickIds(ids(), adds(event))}
         onDblClick={() => lookAtRow(fleet.first)}
       >
         <span class="tinted" style={{ "--tint": fleetColour(fleet.index).hex }}>
@@ -55,26 +59,41 @@ export function FleetLine({ fleet, top, chosen, focused, expanded, onToggle }: F
 
 function Twist({ name, expanded, onToggle }: { name: string; expanded: boolean; onToggle(): void }) {
   return (
-    <button type="button" class="twist" aria-label={`Members of ${name}`} aria-expanded={expanded} onClick={onToggle}>
+    <button
+      type="button"
+      class="twist"
+      tabIndex={-1}
+      aria-label={`Members of ${name}`}
+      aria-expanded={expanded}
+      onClick={onToggle}
+    >
       <Icon name="chevron" />
     </button>
   );
 }
 
-export function MemberLine({ row, top, chosen, focused }: Chosen & { row: number }) {
+export function MemberLine({ row, id: element, active, top, chosen, focused }: Chosen & { row: number }) {
   const present = roster.value;
   const id = present.idAt(row);
   if (id === undefined) return null;
+  const looks = `${chosen.has(id) ? "selected" : ""} ${id === focused ? "focused" : ""} ${active ? "active" : ""}`;
   const name = present.nameAt(row);
   return (
     <div
-      class={`tree-row member ${chosen.has(id) ? "selected" : ""} ${id === focused ? "focused" : ""}`}
+      id={element}
+      class={`tree-row member ${looks}`}
       style={{ top }}
       role="treeitem"
       aria-selected={chosen.has(id)}
       aria-level={2}
     >
-      <button type="button" class="pick" onClick={(event) => choose([id], event)} onDblClick={() => lookAt(id)}>
+      <button
+        type="button"
+        class="pick"
+        tabIndex={-1}
+        onClick={(event) => pickIds([id], adds(event))}
+        onDblClick={() => lookAt(id)}
+      >
         <span class="ellipsis">{name}</span>
       </button>
       <span class={`count number ${live.value ? "hides" : ""}`}>{id}</span>
@@ -91,13 +110,8 @@ function RemoveButton({ name, onRemove }: { name: string; onRemove(): void }) {
   );
 }
 
-/** A click chooses; with shift or ctrl it adds, or takes away what was chosen already. */
-function choose(ids: readonly number[], event: MouseEvent): void {
-  const adds = event.shiftKey || event.ctrlKey || event.metaKey;
-  if (adds && ids.every((id) => selection.value.has(id))) {
-    const gone = new Set(ids);
-    select([...selection.value].filter((id) => !gone.has(id)));
-  } else select(ids, adds);
+function adds(event: MouseEvent): boolean {
+  return event.shiftKey || event.ctrlKey || event.metaKey;
 }
 
 function lookAtRow(row: number): void {

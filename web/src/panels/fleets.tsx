@@ -1,10 +1,8 @@
 // The fleet tree: who is there, found by name, chosen by clicking.
-import { useSignal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
 import { connection, focus, live, roster, selection } from "../state/store";
 import { formatCount } from "./format";
 import { FleetLine, MemberLine } from "./fleetrow";
-import { treeLines } from "./fleetlines";
+import { useTree } from "./fleettree";
 import { fold, showRight } from "./layout";
 import { Button, Empty, Search } from "./parts";
 import { VirtualList } from "./virtual";
@@ -12,33 +10,25 @@ import { VirtualList } from "./virtual";
 const LINE = 2; // rem
 
 export function FleetPanel() {
-  const query = useSignal("");
-  const open = useSignal<ReadonlySet<string>>(new Set());
-  const present = roster.value;
-  const lines = useMemo(() => treeLines(present, open.value, query.value), [present, open.value, query.value]);
-  const toggle = (name: string) => {
-    const next = new Set(open.value);
-    if (!next.delete(name)) next.add(name);
-    open.value = next;
-  };
+  const tree = useTree();
+  const { lines, query, active } = tree;
   // read here, so that the lines are drawn anew when they change
   const chosen = selection.value;
   const focused = focus.value;
   const line = (index: number, top: string) => {
     const one = lines.at(index);
     if (one === undefined) return null;
+    const common = { id: lineId(index), top, chosen, focused, active: index === active.value };
     const { fleet, row } = one;
-    if (row !== null) return <MemberLine key={`m${row}`} row={row} top={top} chosen={chosen} focused={focused} />;
-    const expanded = open.value.has(fleet.name);
+    if (row !== null) return <MemberLine key={`m${row}`} row={row} {...common} />;
+    const expanded = tree.isOpen(fleet.name);
     return (
       <FleetLine
         key={fleet.name}
         fleet={fleet}
-        top={top}
-        chosen={chosen}
-        focused={focused}
         expanded={expanded}
-        onToggle={() => toggle(fleet.name)}
+        onToggle={() => tree.toggle(fleet.name)}
+        {...common}
       />
     );
   };
@@ -49,13 +39,26 @@ export function FleetPanel() {
         <Button look="bare" icon="fold" label="Fold the fleets panel" onClick={() => fold("left")} />
       </div>
       {lines.count > 0 ? (
-        <VirtualList label="Fleets" role="tree" count={lines.count} lineRem={LINE} line={line} />
+        <VirtualList
+          label="Fleets"
+          role="tree"
+          count={lines.count}
+          lineRem={LINE}
+          line={line}
+          reveal={tree.reveal.value}
+          onKey={tree.onKey}
+          activeId={active.value < 0 ? undefined : lineId(active.value)}
+        />
       ) : (
         <NobodyThere query={query.value} />
       )}
       <Foot found={lines.found} query={query.value} />
     </>
   );
+}
+
+function lineId(line: number): string {
+  return `fleet-line-${line}`;
 }
 
 function NobodyThere({ query }: { query: string }) {

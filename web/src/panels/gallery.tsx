@@ -136,7 +136,7 @@ function hindrance(): string {
 
 function Foot() {
   const starting = loading.value;
-  const said = notices.value.at(-1)?.text ?? hindrance(); // notices lie below an open dialog
+  const said = [hindrance(), notices.value.at(-1)?.text ?? ""].join(" ").trim(); // notices lie below an open dialog
   return (
     <footer class="gallery-foot">
       <span class="grow faint" role="status">

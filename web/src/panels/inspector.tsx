@@ -6,7 +6,7 @@ import { InspectorColumns } from "./columns";
 import { VehicleHead } from "./vehicle";
 import { Several } from "./several";
 import { Empty } from "./parts";
-import { PoseOnly } from "./poseonly";
+import { PastVehicle } from "./past";
 
 export function Inspector() {
   const chosen = selection.value;
@@ -14,7 +14,7 @@ export function Inspector() {
   if (chosen.size > 1) return <Several />;
   if (id === null) return <NothingChosen />;
   if (roster.value.rowOfId(id) === undefined) return <Gone id={id} />;
-  return live.value ? <LiveVehicle key={id} id={id} /> : <PoseOnly key={id} id={id} />;
+  return live.value ? <LiveVehicle key={id} id={id} /> : <PastVehicle key={id} id={id} />;
 }
 
 function LiveVehicle({ id }: { id: number }) {

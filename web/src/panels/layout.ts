@@ -39,10 +39,19 @@ export function showBottom(tab: BottomTab): void {
   fold("bottom", false);
 }
 
-/** Remember all of it; on a small window the sides begin folded. */
+const NARROW = 900; // px
+const LOW = 800; // px: below, the world needs the height more than plots that nobody has asked for yet
+
+/** What is folded before the person says otherwise. */
+export function foldedAtFirst(width: number, height: number): Readonly<Record<Side, boolean>> {
+  const narrow = width < NARROW;
+  return { left: narrow, right: narrow, bottom: narrow || height < LOW };
+}
+
+/** Remember all of it; on a narrow window the sides begin folded each time, because they lie over the world. */
 export function rememberLayout(): void {
-  if (window.innerWidth < 900) folded.value = { left: true, right: true, bottom: true };
-  else persisted(folded, "panels.folded");
+  folded.value = foldedAtFirst(window.innerWidth, window.innerHeight);
+  if (window.innerWidth >= NARROW) persisted(folded, "panels.folded");
   persisted(sizes, "panels.sizes");
   persisted(rightTab, "panels.right");
   persisted(bottomTab, "panels.bottom");

@@ -1,8 +1,11 @@
 // Keeps the memory of the plots filled from the frames that arrive.
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import type { WantedColumns } from "../net/schema";
 import { onColumns, want } from "../state/columns";
 import type { ColumnBlock, Frame } from "../state/frame";
+import type { FrameSource } from "../state/source";
+import { roster, source } from "../state/store";
+import { DERIVED } from "./inspected";
 import { keyOf, plotted, type Series } from "./plotlist";
 import { PlotMemory } from "./plotmemory";
 
@@ -16,11 +19,18 @@ let fed = false;
 export function feedPlots(): void {
   if (fed) return;
   fed = true;
+  let shown: FrameSource | null = null;
   effect(() => {
-    const series = plotted.value;
-    memory.keep(series.map(keyOf));
-    if (series.length === 0) return undefined;
-    const wanted = wantedOf(series);
+    const other = source.value;
+    // times of a recording and of the run are not on one axis; the buffer is the run's own
+    if (shown !== null && [shown, other].some((one) => one?.kind === "recording")) memory.clear();
+    shown = other;
+  });
+  effect(() => memory.keep(plotted.value.map(keyOf)));
+  const list = computed(() => JSON.stringify(wantedOf(plotted.value.filter(isThere)))); // rosters change often
+  effect(() => {
+    const wanted = JSON.parse(list.value) as WantedColumns[];
+    if (wanted.length === 0) return undefined;
     const wish = want("plots", wanted);
     const stop = onColumns(wish, (frame, blocks) => remember(frame, blocks, wanted));
     return () => {
@@ -28,6 +38,13 @@ export function feedPlots(): void {
       wish.release();
     };
   });
+}
+
+/** Whether what is shown has that column: what was plotted of a recording may be unknown to the run. */
+function isThere({ id, column }: Series): boolean {
+  const row = roster.value.rowOfId(id);
+  const own = row === undefined ? undefined : roster.value.fleetAt(row)?.columns;
+  return own !== undefined && (own.includes(column) || (DERIVED as readonly string[]).includes(column));
 }
 
 /** One request per vehicle. */

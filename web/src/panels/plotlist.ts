@@ -14,7 +14,17 @@ export interface Series {
 export const MOST_SERIES = 32;
 export const plotted = signal<readonly Series[]>([]);
 
-const DERIVED_UNITS: Readonly<Record<string, string>> = { speed: "m/s", heading: "rad", roll: "rad", pitch: "rad" };
+/** Of what every vehicle has, also one of a recording whose model nobody describes here. */
+const COMMON_UNITS: Readonly<Record<string, string>> = {
+  ...unitsOf("m", "x", "y", "z"),
+  ...unitsOf("m/s", "speed", "vx", "vy", "vz"),
+  ...unitsOf("rad", "heading", "roll", "pitch", "yaw"),
+  ...unitsOf("rad/s", "wx", "wy", "wz"),
+};
+
+function unitsOf(unit: string, ...columns: string[]): Record<string, string> {
+  return Object.fromEntries(columns.map((column) => [column, unit]));
+}
 
 /** Add one, and show the plots. */
 export function addSeries(id: number, column: string, unit = unitOf(id, column)): void {
@@ -34,11 +44,14 @@ export function removeSeries(id: number, column: string): void {
 export function unitOf(id: number, column: string): string {
   const row = roster.value.rowOfId(id);
   const fleet = row === undefined ? undefined : roster.value.fleetAt(row);
-  const info = metadata.value?.fleets.find(({ name }) => name === fleet?.name);
+  const known = metadata.value?.fleets ?? [];
+  // a recording may be of another world: the same model is measured alike
+  const alike = known.filter(({ model }) => model === fleet?.model);
+  const info = alike.find(({ name }) => name === fleet?.name) ?? alike[0];
   const bare = column.replace(/^command\./, "");
-  const known = [...(info?.columns ?? []), ...(info?.inputs ?? [])];
-  const tree = known.find(({ name }) => name === column) ?? known.find(({ name }) => name === bare);
-  return tree?.unit ?? DERIVED_UNITS[column] ?? "";
+  const measured = [...(info?.columns ?? []), ...(info?.inputs ?? [])];
+  const tree = measured.find(({ name }) => name === column) ?? measured.find(({ name }) => name === bare);
+  return tree?.unit ?? COMMON_UNITS[column] ?? "";
 }
 
 function freeColour(others: readonly Series[]): number {

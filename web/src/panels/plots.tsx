@@ -1,5 +1,6 @@
 // Plots: a chart per unit, all over the same stretch of simulated time.
 import { useEffect } from "preact/hooks";
+import { download } from "../control";
 import { Chart } from "./chart";
 import { Button, Empty } from "./parts";
 import { PlotPicker } from "./plotpicker";
@@ -46,7 +47,7 @@ function PlotBar() {
             pressed={held.value !== null}
             onClick={() => (held.value = held.value === null ? memory.last : null)}
           />
-          <Button look="small" icon="download" label="Download what is shown as CSV" onClick={download} />
+          <Button look="small" icon="download" label="Download what is shown as CSV" onClick={downloadCsv} />
           <Button look="small bare" icon="trash" label="Remove all plots" onClick={() => (plotted.value = [])} />
         </>
       )}
@@ -71,12 +72,8 @@ function WindowSelect() {
   );
 }
 
-function download(): void {
+function downloadCsv(): void {
   const [start, end] = shownRange();
   const text = csvOf(plotted.value, memory.between(start, end, plotted.value.map(keyOf)));
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  link.download = "plots.csv";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  download(new Blob([text], { type: "text/csv" }), "plots.csv");
 }

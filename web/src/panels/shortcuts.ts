@@ -1,7 +1,7 @@
 // All keyboard shortcuts in one table: the handler and the sheet read it.
 import { exportPng } from "../control";
 import { camera, clock, focus, roster, select, source, theme } from "../state/store";
-import { lookAt, playOrPause, setCamera, setPace, step } from "./actions";
+import { lookAt, playOrPause, setCamera, setShownPace, shownPace, step } from "./actions";
 import { fold, helpOpen, showBottom, showRight } from "./layout";
 import { setLayer } from "./layerspanel";
 import { paceAt, placeOf } from "./pace";
@@ -30,7 +30,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { group: "Time", key: "-", shown: "−", meaning: "slower", act: () => changePace(-30) },
   { group: "Time", key: "+", shown: "+", meaning: "faster", act: () => changePace(30) },
   { group: "Time", key: "=", shown: "", meaning: "", act: () => changePace(30) },
-  { group: "Time", key: "0", shown: "0", meaning: "real time", act: () => setPace(1) },
+  { group: "Time", key: "0", shown: "0", meaning: "real time", act: () => setShownPace(1) },
 
   { group: "Camera", key: "1", shown: "1", meaning: "orbit", act: () => setCamera("orbit") },
   { group: "Camera", key: "2", shown: "2", meaning: "chase", act: () => setCamera("chase") },
@@ -90,8 +90,9 @@ function tenth(): number {
 }
 
 function changePace(places: number): void {
-  const { pace } = clock.value;
-  setPace(paceAt(placeOf(pace === 0 ? 100 : pace) + places));
+  const pace = shownPace();
+  const size = paceAt(placeOf(pace === 0 ? 100 : Math.abs(pace)) + places);
+  setShownPace(pace < 0 ? -size : size); // a recording may be played backwards
 }
 
 function nextCamera(): void {

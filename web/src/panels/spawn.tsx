@@ -1,13 +1,13 @@
 // Bringing vehicles in: what, how many, facing where; placed by a click in the world or by coordinates.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { robotsAt } from "../control";
 import type { ModelTree } from "../net/schema";
 import { spawning, type Spawning } from "../state/spawning";
 import { connection, live, select, tell, tool } from "../state/store";
 import { attempt } from "./actions";
 import { modelList } from "./models";
 import { Button, Empty } from "./parts";
-import { robotsOf } from "./robots";
 
 export function SpawnPanel() {
   const open = connection.value.state === "open";
@@ -174,7 +174,7 @@ function PlaceByNumbers() {
   const x = useSignal(0);
   const y = useSignal(0);
   const place = async () => {
-    const robots = robotsOf(spawning.value, x.value, y.value);
+    const robots = robotsAt(spawning.value, [x.value, y.value]);
     const spawned = await attempt("Spawn", "spawn_robots", { robots });
     if (spawned === null) return;
     select(spawned.ids);

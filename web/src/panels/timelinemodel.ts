@@ -2,6 +2,7 @@
 import type { RecordingSource } from "../replay/source";
 import type { TimedEvent } from "../state/events";
 import { history, showBuffer, showLive } from "../state/run";
+import { ServedTimeline } from "../state/served";
 import type { FrameSource } from "../state/source";
 import { clock, source, tell } from "../state/store";
 
@@ -48,9 +49,17 @@ export function stepSample(way: 1 | -1): void {
   if (isOpened(shown)) return shown.step(way);
   shown?.timeline?.pause();
   const now = shown?.timeline?.position.peek() ?? history.end.peek();
-  if (modeOf(shown) === "served") return seek(now + way / 30);
+  if (shown?.timeline instanceof ServedTimeline) return shown.timeline.step(way);
   const around = history.around(now + way * 1e-9);
   if (around !== null) seek(around[way > 0 ? 1 : 0].time);
+}
+
+/** Some s on in the past that is shown, but at least to the next sample. */
+export function stepBy(seconds: number): void {
+  const before = source.peek()?.timeline?.position.peek() ?? history.end.peek();
+  stepSample(1);
+  const reached = source.peek()?.timeline?.position.peek() ?? before;
+  if (modeOf(source.peek()) !== "served" && before + seconds > reached + 1e-6) seek(before + seconds);
 }
 
 /** Jump to the next event, or the one before. */

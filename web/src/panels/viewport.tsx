@@ -1,6 +1,6 @@
 // The middle of the page: the world, and what floats over it.
 import { DrivingHud } from "../control";
-import { connection, layers, roster, source } from "../state/store";
+import { camera, connection, layers, roster, source } from "../state/store";
 import { galleryDoor } from "./doors";
 import { showRight } from "./layout";
 import { Legend } from "./legend";
@@ -16,7 +16,7 @@ import { ToolBar } from "./toolbar";
 export function Viewport({ host }: { host: HTMLElement }) {
   return (
     <section class="viewport" aria-label="World view">
-      <div class="stage" ref={(slot) => void (slot && host.parentElement !== slot && slot.append(host))} />
+      <div class={camera.value === "fpv" ? "stage fpv" : "stage"} ref={(slot) => void (slot && host.parentElement !== slot && slot.append(host))} />
       <Boundary name="The tool bar">
         <ToolBar />
         <Legend />
@@ -49,7 +49,7 @@ function NoWorldView({ reason }: { reason: string }) {
       <div>
         <Icon name="warn" />
         <h2>The world cannot be drawn here</h2>
-        <p>{reason}</p>
+        <p>{reason.replace(/^(THREE\.\w+: )+/, "")}</p>
         <p>The view needs WebGL2. Everything else on this page works: fleets, inspector, plots and time.</p>
       </div>
     </div>

@@ -27,16 +27,32 @@ interface Props {
   /** One line; `top` is its place as a CSS length. */
   line(index: number, top: string): ComponentChildren;
   stickToEnd?: boolean; // new lines come into sight while the end is in sight
+  /** A line to bring into sight; a new object brings it there again. */
+  reveal?: { readonly line: number } | null;
+  /** With it the list is a single stop of the Tab key, and keys move within it. */
+  onKey?(event: KeyboardEvent): void;
+  activeId?: string | undefined; // of the line that has the keys
 }
 
-export function VirtualList({ label, count, lineRem, role, class: look = "", line, stickToEnd }: Props) {
+/** Where to scroll so that a line is in sight: no farther than needed. */
+export function scrollFor(line: number, px: number, scroll: number, height: number): number {
+  if (line * px < scroll) return line * px;
+  return Math.max(scroll, (line + 1) * px - height);
+}
+
+function pixels(rem: number): number {
+  return rem * (Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 14);
+}
+
+export function VirtualList(props: Props) {
+  const { label, count, lineRem, role, class: look = "", line, stickToEnd, reveal, onKey, activeId } = props;
   const box = useRef<HTMLDivElement>(null);
   const range = useSignal<Visible>({ first: 0, last: 0 });
   const atEnd = useRef(true);
   const measure = () => {
     const { current } = box;
     if (!current) return;
-    const px = lineRem * (Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 14);
+    const px = pixels(lineRem);
     const next = visibleLines(current.scrollTop, current.clientHeight || 600, px, count);
     atEnd.current = current.scrollTop + current.clientHeight > current.scrollHeight - 2 * px;
     if (next.first !== range.value.first || next.last !== range.value.last) range.value = next;
@@ -50,6 +66,12 @@ export function VirtualList({ label, count, lineRem, role, class: look = "", lin
     if (box.current) watcher.observe(box.current);
     return () => watcher.disconnect();
   }, [count]);
+  useLayoutEffect(() => {
+    const { current } = box;
+    if (!current || !reveal || reveal.line < 0) return;
+    current.scrollTop = scrollFor(reveal.line, pixels(lineRem), current.scrollTop, current.clientHeight || 600);
+    measure();
+  }, [reveal]);
   const { first, last } = range.value;
   const lines = Array.from({ length: Math.max(0, Math.min(last, count) - first) }, (_, k) => first + k);
   return (
@@ -58,8 +80,10 @@ export function VirtualList({ label, count, lineRem, role, class: look = "", lin
       ref={box}
       role={role ?? "list"}
       aria-label={label}
-      tabIndex={-1}
+      aria-activedescendant={activeId}
+      tabIndex={onKey ? 0 : -1}
       onScroll={measure}
+      onKeyDown={onKey}
     >
       <div class="tree" role="presentation" style={{ height: `min(${count * lineRem}rem, ${TALLEST}px)` }}>
         {lines.map((index) => line(index, `${index * lineRem}rem`))}

@@ -12,6 +12,7 @@ import {
   thingsOf,
 } from "./jobs";
 
+const LEAST_HANDS = 2; // one thread that draws leaves the others idle most of the time
 const MOST_HANDS = 3;
 
 export type Job = FramesJob | ThingsJob | SeriesJob;
@@ -138,7 +139,7 @@ class WorkerCrew extends AnyCrew {
 
   constructor(blob: Blob) {
     super();
-    const count = Math.min(Math.max((navigator.hardwareConcurrency || 2) - 1, 1), MOST_HANDS);
+    const count = Math.min(Math.max((navigator.hardwareConcurrency || 2) - 1, LEAST_HANDS), MOST_HANDS);
     this.hands = Array.from({ length: count }, () => new Hand(blob));
   }
 

@@ -4,8 +4,8 @@ import type { Sample } from "../state/source";
 import { ChunkCache } from "./cache";
 import type { Recording } from "./recording";
 
-const AHEAD = 1; // s of real time that are read ahead
-const MOST_AHEAD = 6; // chunks
+const AHEAD = 4; // s of real time that are read ahead, also while it stands: then playing begins with a store
+const MOST_AHEAD = 40; // chunks; some 10 s of 10,000 vehicles are within what the cache may hold
 
 export class Film {
   private readonly cache: ChunkCache;
@@ -71,7 +71,7 @@ export class Film {
     const { recording } = this;
     const next = Math.min(at + 1, recording.times.length - 1);
     const chunks = [this.readable(recording.chunkOf(at)), this.readable(recording.chunkOf(next))];
-    const goal = recording.chunkOf(recording.sampleAt(time + speed * AHEAD));
+    const goal = recording.chunkOf(recording.sampleAt(time + (speed || 1) * AHEAD));
     const step = speed < 0 ? -1 : 1;
     for (let k = 1; k <= MOST_AHEAD; k++) {
       const chunk = (chunks[0] as number) + step * k;

@@ -1,5 +1,6 @@
 // Opening recordings: as what the page shows, or as a ghost over it. What is wrong is told in one line.
-import { ghosts, source, tell } from "../state/store";
+import { reasonOf } from "../state/caller";
+import { ghosts, select, source, tell } from "../state/store";
 import { showLive } from "../state/run";
 import { NotARecording } from "./errors";
 import { GhostSource } from "./ghost";
@@ -27,6 +28,7 @@ export async function openRecording(file: Blob & { name?: string }, as: "main" |
 /** Back to what the server shows. */
 export function closeRecording(): void {
   const shown = source.peek();
+  select([]);
   showLive();
   if (shown instanceof RecordingSource) shown.close();
 }
@@ -40,6 +42,7 @@ function showRecording(name: string, recording: Recording): void {
   const before = source.peek();
   const opened = new RecordingSource(name, recording, damageTeller(name));
   opened.answerWishes();
+  select([]); // its ids are others'
   source.value = opened;
   if (before instanceof RecordingSource) before.close();
 }
@@ -59,8 +62,4 @@ function damageTeller(name: string): (from: number, to: number) => void {
     told = true;
     tell("warning", `${name} is damaged: at least ${from.toFixed(1)} s to ${to.toFixed(1)} s cannot be shown`);
   };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

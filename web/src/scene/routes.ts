@@ -1,5 +1,6 @@
 // Planned routes, the waypoints of orders with their handles, and the draft that a tool is drawing.
 import type { OrderTree, RouteTree } from "../net/schema";
+import { isOneByOne, orderPoints, type Waypoint } from "../state/orderpoints";
 import { fleetColour } from "../state/palette";
 import type { Roster } from "../state/roster";
 import { type Matrix, type Size, toScreen } from "./projection";
@@ -7,25 +8,11 @@ import { type Rgba, Ribbons } from "./ribbons";
 import type { Skin } from "./skin";
 import { bytes } from "./rings";
 
-export type Waypoint = [number, number, number];
-
 /** A waypoint that can be dragged. */
 export interface Knob {
   order: number;
   index: number;
   at: Waypoint;
-}
-
-/** The points of an order: its path, or the one place that it goes to. */
-export function orderPoints({ options }: OrderTree): Waypoint[] {
-  const { path, x, y, z } = options;
-  if (Array.isArray(path)) return path.filter(isPoint).map(([a = 0, b = 0, c = 0]) => [a, b, c]);
-  return typeof x === "number" && typeof y === "number" ? [[x, y, typeof z === "number" ? z : 0]] : [];
-}
-
-function isPoint(value: unknown): value is number[] {
-  return Array.isArray(value) && value.length >= 2 && value.every((part) => typeof part === "number" &&
-    Number.isFinite(part));
 }
 
 const HANDLE_PX = 11;
@@ -73,7 +60,7 @@ export class RouteLayer {
   private order(order: OrderTree, number: number, skin: Skin): void {
     const points = orderPoints(order);
     points.forEach((at, index) => this.knobs.push({ order: number, index, at: [at[0], at[1], at[2] + LIFT] }));
-    this.dashes(points, bytes(skin.accent, 200));
+    if (!isOneByOne(order)) this.dashes(points, bytes(skin.accent, 200));
   }
 
   private leg(a: readonly number[] | undefined, b: readonly number[] | undefined, colour: Rgba, width: number): void {

@@ -6,10 +6,12 @@ import { type Clock, clock, tell } from "./store";
 
 const WINDOW = 2; // s over which the factor is measured
 const STALE = 3000; // ms within which figures from before a command may still come
+const SETTLED = 1500; // ms after a jump until figures tell where it stands again
 const SHOWN_EVERY = 100; // ms: numbers that change faster are not read
 
 let held = false; // this page has the clock, because it steps
 let told = false; // what the server says about pausing
+let jumpedAt = Number.NEGATIVE_INFINITY;
 let shownAt = Number.NEGATIVE_INFINITY;
 let late: ReturnType<typeof setTimeout> | undefined;
 let floor = { run: 0, tick: 0, until: 0 }; // figures from before the last command tell what is over
@@ -27,11 +29,13 @@ export function clockFromMetadata({ rate, pace, paused, run, owner }: MetadataTr
 }
 
 export function clockFromFigures({ tick, time, wall, run, rate, pace, paused, owner }: FiguresTree): void {
-  measure(time, wall, run);
+  const settled = performance.now() - jumpedAt > SETTLED; // until then only frames tell where it stands
+  if (settled) measure(time, wall, run);
   if (run === floor.run && tick < floor.tick && performance.now() < floor.until) return;
   told = paused;
   const stands = paused || held;
-  change({ tick, time, run, rate, pace, owner: owner ?? "", paused: stands, factor: stands ? 0 : factor() });
+  const place = settled ? { tick, time } : {};
+  change({ ...place, run, rate, pace, owner: owner ?? "", paused: stands, factor: stands ? 0 : factor() });
 }
 
 export function clockFromFrame({ tick, time, wall, run }: Frame, now: number): void {
@@ -51,9 +55,17 @@ export function clockRestarted(): void {
   seen = [];
 }
 
+/** Somebody has moved in a recording: figures that are on their way tell where it stood before. */
+export function clockJumped(): void {
+  jumpedAt = performance.now();
+  floor = { run: 0, tick: 0, until: 0 };
+  seen = [];
+}
+
 /** The connection is gone, and with it the hold on the clock. */
 export function clockLost(): void {
   held = false;
+  jumpedAt = Number.NEGATIVE_INFINITY;
   seen = [];
 }
 
@@ -121,7 +133,8 @@ function stands(paused: boolean, moment: Partial<Moment> | null, later = 0): voi
   seen = [];
   clearTimeout(late);
   const { run, tick: lastTick, time: lastTime } = clock.peek();
-  const { tick = lastTick, time = lastTime } = moment ?? {};
+  const jumped = performance.now() - jumpedAt < SETTLED; // the answer may be from before
+  const { tick = lastTick, time = lastTime } = (!jumped && moment) || {};
   floor = { run, tick: tick + later, until: performance.now() + STALE };
   const still = told || held;
   change(still ? { paused: true, factor: 0, tick, time } : { paused: false });

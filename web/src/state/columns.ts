@@ -88,6 +88,18 @@ function blocksOf(frame: Frame, start: number, length: number): ColumnBlock[] {
   return inside.map((block) => ({ ...block, request: block.request - start }));
 }
 
+/** What a frame tells of one vehicle (its id), by the names of columns: whatever anybody wanted of it. */
+export function valuesOf(frame: Frame, vehicle: number): Map<string, number> {
+  const found = new Map<string, number>();
+  const list = listOf(frame);
+  for (const { request, vehicles, values } of list ? frame.columns : []) {
+    const wanted = list?.columns[request];
+    if (wanted?.of !== vehicle || vehicles !== 1) continue;
+    wanted.columns.forEach((name, at) => found.set(name, values[at] ?? Number.NaN));
+  }
+  return found;
+}
+
 /** The values of one column of all vehicles in a frame, in roster order; undefined when it did not come along. */
 export function wholeColumn(frame: Frame, name: string): Float32Array | Float64Array | undefined {
   const list = listOf(frame);

@@ -3,11 +3,16 @@ import { effect, type Signal } from "@preact/signals";
 
 const PREFIX = "paddock.";
 
-/** Give the signal what was kept under that name, and keep it from now on; the returned function ends that. */
+/** Give the signal what was kept under that name, and keep it when it changes; the returned function ends that. */
 export function persisted<T>(kept: Signal<T>, name: string, fits: (value: unknown) => boolean = () => true): () => void {
   const saved = read(PREFIX + name);
   if (saved !== undefined && alike(kept.peek(), saved) && fits(saved)) kept.value = merged(kept.peek(), saved as T);
-  return effect(() => write(PREFIX + name, kept.value));
+  const atFirst = kept.peek(); // not chosen by anybody: the next window may begin with something else
+  let chosen = false;
+  return effect(() => {
+    chosen ||= kept.value !== atFirst;
+    if (chosen) write(PREFIX + name, kept.value);
+  });
 }
 
 /** An older page may have kept something else under the name. */

@@ -41,6 +41,7 @@ function present(kind: "live" | "recording", label: string, timeline: Timeline |
 }
 
 let current = present("live", "live", null);
+let moving: ServedTimeline | null = null; // the time of a recording that the server plays
 let served = ""; // path of the recording that the server plays
 
 /** The live run's last minutes. */
@@ -77,9 +78,8 @@ export function showServed(recording: RecordingTree | null): void {
   const before = current;
   served = path;
   const name = path.split("/").at(-1) ?? path;
-  current = recording
-    ? present("recording", name, new ServedTimeline(recording, () => frames.breakOff()))
-    : present("live", "live", null);
+  moving = recording && new ServedTimeline(recording, () => frames.breakOff());
+  current = recording ? present("recording", name, moving) : present("live", "live", null);
   if (shown === null || shown === before || shown === buffer) showLive();
 }
 
@@ -94,20 +94,25 @@ function sampleBuffer(now: number): Sample | null {
   return { from, to, mix: Math.min((time - from.time) / (to.time - from.time), 1) };
 }
 
+/** Whether wishes for columns are the server's to answer: a recording that the page has opened answers by itself. */
+export function serverAnswers(): boolean {
+  const shown = source.value;
+  return shown === null || shown === current || shown === buffer;
+}
+
 // what arrives --------------------------------------------------------------------------------------------------------
 
 /** A frame has arrived; false when it does not fit its roster, and is not used. */
 export function takeFrame(frame: Frame, now: number): boolean {
   if (!frames.push(frame, now)) return false;
   clockFromFrame(frame, now);
-  if (served === "") history.add(frame);
+  if (moving === null) history.add(frame);
+  else moving.saw(frame.time);
   if (now - expiredAt >= EXPIRE_EVERY) {
     expiredAt = now;
     markers.expire(frame.time);
   }
-  const shown = source.peek();
-  const answers = shown === null || shown === current || shown === buffer; // an opened recording answers by itself
-  if (answers) {
+  if (serverAnswers()) {
     deliver(frame);
     colourFrame(frame);
   }

@@ -113,7 +113,7 @@ describe("keys", () => {
   it("drive while they are down, and no longer", () => {
     expect(press("KeyW")).toBe(false); // taken: nothing else hears it
     expect(pass(0.2)["throttle"]).toBeCloseTo(0.5, 9);
-    expect(pass(0.4)).toMatchObject({ vehicle_id: 7, timeout: 0.3, throttle: 1 });
+    expect(pass(0.4)).toMatchObject({ vehicle_id: 7, timeout: 0.5, throttle: 1 });
     lift("KeyW");
     expect(pass(0.2)["throttle"]).toBe(0);
   });
@@ -181,13 +181,23 @@ describe("the failsafe", () => {
 
 describe("how long a command holds", () => {
   it.each([
-    [1, 1, 0.3],
-    [0.1, 0.1, 0.3],
-    [20, 18, 6],
-    [0, 50, 15], // as fast as possible
-    [0, Number.NaN, 0.3],
+    [1, 1, 0.5],
+    [0.1, 0.1, 0.5],
+    [20, 18, 10],
+    [0, 50, 25], // as fast as possible
+    [0, Number.NaN, 0.5],
   ])("pace %d, measured %d: %d s", (pace, factor, hold) => {
     expect(holdTime(pace, factor)).toBeCloseTo(hold, 9);
+  });
+
+  it("longer on a page whose steps come late, but not for ever", () => {
+    expect(holdTime(1, 1, 0.02)).toBe(0.5);
+    expect(holdTime(1, 1, 0.3)).toBeCloseTo(0.9, 9);
+    expect(holdTime(2, 2, 10)).toBe(3); // 1.5 s of wall time
+    step((time += 400)); // the page hung
+    expect(said.sent.at(-1)?.["timeout"]).toBeCloseTo(1.2, 9);
+    pass(8);
+    expect(said.sent.at(-1)?.["timeout"]).toBe(0.5);
   });
 
   it("while time stands still the same is not said again", () => {

@@ -4,10 +4,11 @@ import { corners } from "../../src/control/box";
 import { cameraHeading } from "../../src/control/looking";
 import type { Placed } from "../../src/control/places";
 import { gridSpots, spreadGoals } from "../../src/control/spread";
-import { sharing } from "../../src/control/tools/go";
-import { idsOfAlike, pointsOf, withPoint } from "../../src/control/tools/handles";
+import { goOrders, sharing } from "../../src/control/tools/go";
+import { idsOfAlike, orderOfOne, withPoint } from "../../src/control/tools/handles";
 import { routeOrders } from "../../src/control/tools/route";
-import { robotsAt } from "../../src/control/tools/spawn";
+import { isOneByOne, orderPoints } from "../../src/state/orderpoints";
+import { robotsAt } from "../../src/control/robots";
 
 const rover = (id: number, x: number, y: number): Placed => ({ id, kind: "rover", at: [x, y, 0] });
 const quad = (id: number, z: number): Placed => ({ id, kind: "quad", at: [0, 0, z] });
@@ -39,6 +40,15 @@ describe("going to one place", () => {
     expect(groups).toHaveLength(100);
     expect(groups.flat()).toHaveLength(1000);
   });
+
+  it("is one order with a spot for each, and plain where they agree", () => {
+    expect(goOrders([rover(1, 5, 0), rover(2, -5, 0)], [100, 0.12345])).toEqual([
+      [[1, 2], { goto: { x: [101, 99], y: 0.123, z: 0, speed: 2 } }],
+    ]);
+    expect(goOrders([quad(7, 12)], [3, 4])).toEqual([[[7], { goto: { x: 3, y: 4, z: 12, speed: 8 } }]]);
+    const many = goOrders(Array.from({ length: 25_000 }, (_, k) => rover(k, k, 0)), [0, 0]);
+    expect(many.map(([ids]) => ids.length)).toEqual([10_000, 10_000, 5_000]);
+  });
 });
 
 describe("routes", () => {
@@ -62,9 +72,17 @@ describe("dragging a waypoint", () => {
   const goal = { ids, behaviour: "goto", options: { x: 1, y: 2, z: 3 } };
 
   it("knows the points of an order", () => {
-    expect(pointsOf(way)).toEqual([[0, 0, 0], [5, 5, 3]]);
-    expect(pointsOf(goal)).toEqual([[1, 2, 3]]);
-    expect(pointsOf({ ...way, options: { path: { oval: {} } } })).toEqual([]);
+    expect(orderPoints(way)).toEqual([[0, 0, 0], [5, 5, 3]]);
+    expect(orderPoints(goal)).toEqual([[1, 2, 3]]);
+    expect(orderPoints({ ...way, options: { path: { oval: {} } } })).toEqual([]);
+    expect(orderPoints({ ...way, options: {} })).toEqual([]);
+  });
+
+  it("knows the points of each vehicle, and what one of them was told", () => {
+    const apart = { ids, behaviour: "goto", options: { x: [1, 2], y: [3, 4], z: 5 } };
+    expect(orderPoints(apart)).toEqual([[1, 3, 5], [2, 4, 5]]);
+    expect([isOneByOne(apart), isOneByOne(way), isOneByOne(goal)]).toEqual([true, false, false]);
+    expect(orderOfOne(apart, 1)).toEqual({ ids: [[5, 1]], behaviour: "goto", options: { x: 2, y: 4, z: 5 } });
   });
 
   it("is for all that were sent the same way", () => {
@@ -87,6 +105,13 @@ it("spawns in a grid around the click", () => {
   ]);
   const one = robotsAt({ model: "quad", preset: "", name: "", count: 1, heading: 0, height: null }, [1, 2]);
   expect(one).toEqual([{ robot_type: "quad", x: 1, y: 2, yaw: 0 }]);
+});
+
+it("spawns many as one fleet without names, four of them in a square", () => {
+  const what = { model: "quad", preset: "", name: "bee", count: 4, heading: 0, height: 3 };
+  expect(robotsAt(what, [10, 20]).map(({ x, y }) => [x, y])).toEqual([[8.5, 18.5], [11.5, 18.5], [8.5, 21.5], [11.5, 21.5]]);
+  const many = robotsAt({ ...what, count: 51 }, [0, 0]);
+  expect([many.length, many[50]?.name]).toEqual([51, undefined]);
 });
 
 it("sorts a box's corners", () => {

@@ -160,6 +160,8 @@ it("tells garbage once and goes on", async () => {
   await open();
   for (const count of [1, 2, 3]) say({ kind: "garbage", reason: "a frame of unknown type 119", count });
   say({ kind: "json", message: 17 });
+  const wrong = [["frames", { frames: 7 }], ["figures", null], ["roster", { fleets: 5 }]];
+  for (const [method, params] of wrong) say({ kind: "json", message: { jsonrpc: "2.0", method, params } });
   expect(notices.value.filter(({ text }) => text.includes("does not understand")).length).toBe(1);
   expect(connection.value.state).toBe("open");
 });

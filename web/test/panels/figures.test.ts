@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { budgetOf, sparkPoints, tickBudget } from "../../src/panels/budget";
 import { eulerOf } from "../../src/panels/euler";
 import { filterEvents } from "../../src/panels/events";
-import { robotsOf } from "../../src/panels/robots";
 import { summarise } from "../../src/panels/summary";
 import type { FiguresTree } from "../../src/net/schema";
 import type { Frame } from "../../src/state/frame";
@@ -69,12 +68,6 @@ describe("small things", () => {
     const { roll, pitch, yaw } = eulerOf([0, 0, Math.SQRT1_2, Math.SQRT1_2]);
     expect(yaw).toBeCloseTo(Math.PI / 2, 9);
     expect([roll, pitch]).toEqual([0, 0]);
-  });
-
-  it("places four vehicles in a square around the point", () => {
-    const robots = robotsOf({ model: "quad", preset: "", name: "bee", count: 4, heading: 0, height: 3 }, 10, 20);
-    expect(robots.map(({ x, y }) => [x, y])).toEqual([[8, 18], [12, 18], [8, 22], [12, 22]]);
-    expect(robots[3]).toMatchObject({ robot_type: "quad", name: "bee_4", z: 3 });
   });
 
   it("finds events by kind and words", () => {

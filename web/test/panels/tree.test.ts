@@ -1,7 +1,8 @@
 // The fleet tree finds lines without listing 100,000 members.
 import { describe, expect, it } from "vitest";
 import { treeLines } from "../../src/panels/fleetlines";
-import { visibleLines } from "../../src/panels/virtual";
+import { moveFor } from "../../src/panels/fleettree";
+import { scrollFor, visibleLines } from "../../src/panels/virtual";
 import { Roster } from "../../src/state/roster";
 
 const roster = new Roster({
@@ -39,6 +40,44 @@ describe("tree lines", () => {
     expect(found.found).toBe(11); // 9999 and 99990 to 99999
     expect(found.count).toBe(12);
     expect(treeLines(roster, new Set(), "nobody").count).toBe(0);
+  });
+});
+
+describe("keys in the tree", () => {
+  const isOpen = (name: string) => name === "scouts";
+  const lines = treeLines(roster, new Set(["scouts"]), ""); // red, scouts, scouts[0] to [99999], rovers
+
+  it.each([
+    ["ArrowDown", -1, { line: 0 }], // nothing had the keys yet
+    ["ArrowDown", 100_002, { line: 100_002 }],
+    ["ArrowUp", 2, { line: 1 }],
+    ["Home", 5000, { line: 0 }],
+    ["End", 0, { line: 100_002 }],
+    ["ArrowRight", 1, { line: 2 }], // into an open fleet
+    ["ArrowRight", 100_002, { toggle: "rovers" }],
+    ["ArrowRight", 0, null], // a single vehicle has no members
+    ["ArrowLeft", 70_000, { line: 1 }], // from a member to its fleet
+    ["ArrowLeft", 1, { toggle: "scouts" }],
+    ["ArrowLeft", 0, null],
+    ["x", 0, null],
+  ])("%s at line %d", (key, at, expected) => {
+    expect(moveFor(key, at, lines, isOpen)).toEqual(expected);
+  });
+
+  it("Enter chooses the line", () => {
+    expect(moveFor("Enter", 2, lines, isOpen)).toMatchObject({ choose: { row: 1, fleet: { name: "scouts" } } });
+  });
+
+  it("knows the line of a row, or of its closed fleet", () => {
+    expect([0, 1, 100_000, 100_001].map((row) => lines.lineOf(row))).toEqual([0, 2, 100_001, 100_002]);
+    expect(treeLines(roster, new Set(), "scouts[9999").lineOf(10_000)).toBe(1); // scouts[9999], found first
+    expect(treeLines(roster, new Set(), "rover").lineOf(0)).toBe(-1);
+  });
+
+  it("scrolls no farther than needed", () => {
+    expect(scrollFor(10, 28, 0, 280)).toBe(28);
+    expect(scrollFor(9, 28, 0, 280)).toBe(0);
+    expect(scrollFor(2, 28, 1000, 280)).toBe(56);
   });
 });
 

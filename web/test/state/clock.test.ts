@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { FiguresTree } from "../../src/net/schema";
 import { setCaller } from "../../src/state/caller";
-import { clockFromFigures, clockFromFrame, clockLost, pause, play, reset, setPace, step } from "../../src/state/clock";
+import { clockFromFigures, clockFromFrame, clockJumped, clockLost, pause, play, reset, setPace, step } from "../../src/state/clock";
 import { clock, notices } from "../../src/state/store";
 import { made } from "./made";
 
@@ -81,4 +81,16 @@ it("tells what the server refuses", async () => {
   setCaller(() => Promise.reject(new Error("the clock belongs to ros")));
   await pause();
   expect(notices.value.at(-1)).toMatchObject({ kind: "error", text: "the clock belongs to ros" });
+});
+
+it("after a jump in a recording, believes frames more than figures that were on their way", async () => {
+  moment = { tick: 429, time: 4.29 };
+  await pause();
+  clockJumped();
+  clockFromFrame(made(0.99, 0), performance.now());
+  clockFromFigures(figures(429, 20, { paused: true }));
+  expect(clock.value).toMatchObject({ tick: 99, time: 0.99, paused: true });
+  vi.advanceTimersByTime(2000);
+  clockFromFigures(figures(99, 22, { paused: true }));
+  expect(clock.value.tick).toBe(99);
 });

@@ -25,6 +25,8 @@ SOFTWARE = (
     "--disable-sync",
 )
 WIDTH, HEIGHT = 1280, 720
+PATIENCE = 30.0
+"""s until something must have been drawn."""
 FIRST = "() => window.paddock?.drawn?.() > 0"
 
 
@@ -75,7 +77,11 @@ def opened(server: Server) -> Iterator[tuple[Any, float]]:
 
 def _wait(page: Any) -> None:
     """Until a picture with vehicles is drawn."""
-    page.wait_for_function(FIRST, timeout=30_000, polling=20)
+    end = monotonic() + PATIENCE
+    while not page.evaluate(FIRST):  # the page allows no eval, which Playwright's own waiting needs
+        if monotonic() > end:
+            raise PaddockError(f"nothing was drawn within {PATIENCE:g} s")
+        sleep(0.02)
 
 
 def _pictures(page: Any, seconds: float) -> tuple[float, float]:

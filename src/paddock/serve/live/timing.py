@@ -8,6 +8,7 @@ from typing import Any
 from paddock.engine.simulation import LAST_TIME
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.live.group import Group
+from paddock.serve.live.trust import refuse_foreign_state
 from paddock.serve.operations import operation
 
 FEW_TICKS, FEW_VEHICLES = 10, 200
@@ -142,7 +143,11 @@ class Timing(Group):
     def restore(self, client: str, state: bytes) -> Future[Any]:
         """Back to a saved state."""
         self.stage.owner.check(client, "restore")
-        return self.stage.errand(lambda: self.sim.restore(state))
+        return self.stage.errand(lambda: self._restore(state))
+
+    def _restore(self, state: bytes) -> None:
+        refuse_foreign_state(self.sim, state)
+        self.sim.restore(state)
 
     def _step(self, ticks: int) -> int:
         self.sim.step(ticks)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from paddock.behaviour.registry import rule_names
 from paddock.engine.simulation import Simulation
-from paddock.errors import unknown_name
-from paddock.scenario import Scenario
+from paddock.errors import PaddockError, unknown_name
+from paddock.scenario import Scenario, ScenarioError, load_scenario
 from paddock.scenario.marks import KeyPath
 from paddock.sensing.registry import sensor_names
 from paddock.vehicles.registry import model_names
+from paddock.world.archive import unpack
 
 EXTERNAL = "external"
 """The driver that is no behaviour."""
@@ -27,15 +29,25 @@ def installed_names() -> dict[str, list[str]]:
 
 
 def known_names(sim: Simulation) -> dict[str, list[str]]:
-    """What clients may name: the installed plug-ins, and what the running scenario uses."""
+    """What clients may name: the installed plug-ins, and what the scenario or the vehicles now there use."""
+    used, entries = list(sim.roster.programs.values()), sim.scenario.vehicles
+    installed = installed_names()
+    models = {*(program.model.name for program in used), *(entry.model for entry in entries)}
+    sensors = {name for program in used for name in program.sensors}
+    sensors |= {sensor.name for entry in entries for sensor in entry.sensors}
+    return {
+        "model": sorted({*installed["model"], *models}),
+        "behaviour": sorted({*installed["behaviour"], *_rules_in_use(sim)}),
+        "sensor": sorted({*installed["sensor"], *sensors}),
+    }
+
+
+def _rules_in_use(sim: Simulation) -> set[str]:
     used = list(sim.roster.programs.values())
     rules = {program.conduct.rule.name for program in used if program.conduct is not None}
-    installed = installed_names()
-    return {
-        "model": sorted({*installed["model"], *(program.model.name for program in used)}),
-        "behaviour": sorted({*installed["behaviour"], *rules}),
-        "sensor": sorted({*installed["sensor"], *(name for program in used for name in program.sensors)}),
-    }
+    rules |= {entry.controller.name for entry in sim.scenario.vehicles if entry.controller is not None}
+    ordered = [list(program.orders.squads.values()) for program in used if program.orders is not None]
+    return rules | {squad.plan.rule.name for squads in ordered for squad in squads}
 
 
 def foreign_names(scenario: Scenario, known: Known) -> list[str]:
@@ -72,3 +84,43 @@ def _names(value: Any) -> Iterable[str]:
     if isinstance(value, str):
         return (value,)
     return [key for key in value if isinstance(key, str)] if isinstance(value, Mapping) else ()
+
+
+# saved states --------------------------------------------------------------------------------------------------------
+
+
+def refuse_foreign_state(sim: Simulation, state: bytes) -> None:
+    """The same for a saved state: its entries, its orders, and the actions in it that still wait."""
+    tree, known = unpack(state), known_names(sim)
+    try:
+        for entry in tree["entries"].values():
+            _refuse_foreign_entry(json.loads(entry), known)
+        for orders in tree.get("orders", {}).values():
+            for squad in orders["squads"].values():
+                refuse_foreign_behaviour(squad["behaviour"], known)
+        for posted in tree["mailbox"]["queue"]:
+            _refuse_foreign_action(sim, posted["kind"], posted["action"], known)
+    except PaddockError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise PaddockError("restore() takes what save() returned; this has other contents") from None
+
+
+def refuse_foreign_behaviour(behaviour: Any, known: Known) -> None:
+    """What vehicles are ordered to do."""
+    for name in _names(behaviour):
+        if name not in known["behaviour"]:
+            raise unknown_name("behaviour", name, known["behaviour"], "order")
+
+
+def _refuse_foreign_entry(entry: Any, known: Known) -> None:
+    """Read as restoring reads it, so that no way of writing a name is overlooked."""
+    if foreign := foreign_names(load_scenario({"vehicles": [entry]}), known):
+        raise ScenarioError(foreign)
+
+
+def _refuse_foreign_action(sim: Simulation, kind: str, action: Mapping[str, Any], known: Known) -> None:
+    if kind == "spawn":
+        refuse_foreign(sim, action["entry"])
+    elif kind == "order":
+        refuse_foreign_behaviour(action["behaviour"], known)

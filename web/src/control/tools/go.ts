@@ -6,7 +6,8 @@ import { ping } from "../ping";
 import { groundHeight, type Placed, placesOf } from "../places";
 import { cruiseOf, spreadGoals } from "../spread";
 
-const MOST_ORDERS = 100; // beyond, neighbours share a spot: an order for each of thousands helps nobody
+const MOST_SPOTS = 1000; // beyond, neighbours share a spot: one for each of many thousands helps nobody
+const MOST_TOGETHER = 10_000; // vehicles in one order: more do not fit into one message
 
 export async function goTo(stage: Stage, x: number, y: number): Promise<void> {
   if (!canCommand()) return;
@@ -15,20 +16,43 @@ export async function goTo(stage: Stage, x: number, y: number): Promise<void> {
   if (vehicles.length === 0) return tell("info", "Choose vehicles first, then click where they are to go.");
   if (!point) return tell("info", "There is no ground to go to.");
   ping(stage, point);
-  const groups = sharing(vehicles, MOST_ORDERS);
-  const leaders = groups.flatMap((group) => group.slice(0, 1));
-  const goals = spreadGoals(leaders, [point[0], point[1]]);
-  await giveOrders(groups.flatMap((group) => orderFor(group, goals)));
+  await giveOrders(goOrders(vehicles, [point[0], point[1]]));
 }
 
-type Order = readonly [number[], Record<string, unknown>];
+type Order = readonly [number[], { goto: Record<string, number | number[]> }];
+type Goal = { id: number; x: number; y: number; z: number; speed: number };
 
-function orderFor(group: readonly Placed[], goals: ReadonlyMap<number, readonly number[]>): Order[] {
+/** One order for all, with a spot for each vehicle; several only for very many. */
+export function goOrders(vehicles: readonly Placed[], to: readonly [number, number]): Order[] {
+  const groups = sharing(vehicles, MOST_SPOTS);
+  const spots = spreadGoals(groups.flatMap((group) => group.slice(0, 1)), to);
+  const goals = groups.flatMap((group) => goalsOf(group, spots));
+  const parts = Array.from({ length: Math.ceil(goals.length / MOST_TOGETHER) }, (_, k) => k * MOST_TOGETHER);
+  return parts.map((first) => together(goals.slice(first, first + MOST_TOGETHER)));
+}
+
+function goalsOf(group: readonly Placed[], spots: ReadonlyMap<number, readonly number[]>): Goal[] {
   const [leader] = group;
-  const [x, y, z] = (leader && goals.get(leader.id)) ?? [];
+  const [x, y, z] = (leader && spots.get(leader.id)) ?? [];
   if (!leader || x === undefined || y === undefined) return [];
-  const goto = { x, y, z: z ?? 0, speed: cruiseOf(leader.kind) };
-  return [[group.map(({ id }) => id), { goto }]];
+  const goal = { x: toMillimetre(x), y: toMillimetre(y), z: toMillimetre(z ?? 0), speed: cruiseOf(leader.kind) };
+  return group.map(({ id }) => ({ id, ...goal }));
+}
+
+function together(goals: readonly Goal[]): Order {
+  const column = (name: keyof Goal) => shortened(goals.map((goal) => goal[name]));
+  const goto = { x: column("x"), y: column("y"), z: column("z"), speed: column("speed") };
+  return [goals.map(({ id }) => id), { goto }];
+}
+
+/** The one value that all share, or the list. */
+function shortened(values: number[]): number | number[] {
+  const [first = 0] = values;
+  return values.every((value) => value === first) ? first : values;
+}
+
+function toMillimetre(metres: number): number {
+  return Math.round(metres * 1000) / 1000;
 }
 
 /** Vehicles in at most so many groups of one kind, neighbours in the list together. */

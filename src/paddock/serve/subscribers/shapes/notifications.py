@@ -1,0 +1,42 @@
+"""What the server tells without being asked."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from paddock.serve.subscribers.shapes.roster import FramesTree, RosterTree
+from paddock.serve.subscribers.shapes.run import FiguresTree
+
+
+class RestartTree(TypedDict):
+    """A run has begun again (`reset`) or gone back to a saved state (`restore`)."""
+
+    how: str
+    run: int
+    tick: int
+
+
+class ClosedTree(TypedDict):
+    """Why the server ends the connection."""
+
+    reason: str
+
+
+class RefusedTree(TypedDict):
+    """Why calls without an answer were refused, and how many since this was told last."""
+
+    of: str
+    reason: str
+    count: int
+
+
+class Notifications(TypedDict):
+    """What the server tells without being asked, by method."""
+
+    roster: RosterTree
+    figures: FiguresTree
+    restart: RestartTree
+    frames: FramesTree
+    closed: ClosedTree
+    refused: RefusedTree
+    command_refused: RefusedTree

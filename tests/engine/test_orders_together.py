@@ -1,0 +1,214 @@
+"""Many orders of one rule, and orders with a value per vehicle, beside vehicles that are told the same alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paddock.engine.replay import replayed
+from paddock.engine.simulation import Simulation
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+
+Load = Callable[..., Simulation]
+COUNT = 6
+POSES = [[7.0 * k, -3.0 * k, 5.0 + k, 0.4 * k] for k in range(COUNT)]
+X, Y, SPEED = [30.0, -12.0, 5.0, 0.0, 41.0, -7.0], [4.0, 25.0, -31.0, 9.0, 0.5, -2.0], [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+LEADS = {"name": "leads", "count": 2, "model": "point", "spawn": {"poses": [[60, 0, 5, 0], [-60, 9, 8, 0]]}}
+
+
+def crew(model: str = "point", **fields: Any) -> dict[str, Any]:
+    return {"name": "crew", "count": COUNT, "model": model, "spawn": {"poses": POSES}, **fields}
+
+
+def states(sim: Simulation, fleet: str = "crew") -> Any:
+    return sim.world.fleets[fleet].state[:, : sim.world.fleets[fleet].n].copy()
+
+
+def goto(k: int) -> dict[str, Any]:
+    return {"goto": {"x": X[k], "y": Y[k], "z": 20, "speed": SPEED[k]}}
+
+
+GOTO_ALL = {"goto": {"x": X, "y": Y, "z": 20, "speed": SPEED}}
+
+
+def alone(load: Load, model: str, told: Any, k: int, ticks: int) -> Any:
+    """The state of vehicle k in a world where the entry tells all vehicles what it alone is told."""
+    sim = load(LEADS, crew(model, behaviour=told))
+    sim.step(ticks)
+    return states(sim)[:, k]
+
+
+def launches(sim: Simulation, fleet: str = "crew") -> int:
+    """How many kernel calls a decision takes."""
+    orders = sim.roster.programs[fleet].orders
+    assert orders is not None
+    return len(list(orders._formed()))
+
+
+# together ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["point", "quad"])
+def test_each_goes_where_it_would_go_alone(load: Load, model: str) -> None:
+    single, listed = load(LEADS, crew(model)), load(LEADS, crew(model))
+    for k in (4, 0, 5, 2, 1, 3):
+        single.order(f"crew[{k}]", goto(k))
+    listed.order("crew", GOTO_ALL)
+    for sim in (single, listed):
+        sim.step(300)
+        assert launches(sim) == 1
+    for k in range(COUNT):
+        expected = alone(load, model, goto(k), k, 300)
+        assert np.array_equal(states(single)[:, k], expected) and np.array_equal(states(listed)[:, k], expected)
+
+
+def test_memories_are_each_ones_own(load: Load) -> None:
+    told = [{"orbit": {"x": X[k], "y": Y[k], "radius": 4.0 + k, "direction": k % 2}} for k in range(COUNT)]
+    sim = load(LEADS, crew())
+    sim.order("crew[1]", told[1])
+    sim.step(200)
+    for k in (0, 2, 3, 4, 5):  # the one that has learned its circle keeps what it knows when others join
+        sim.order(f"crew[{k}]", told[k])
+    sim.step(100)
+    sim.order("crew[3]", None)
+    sim.step(100)
+    assert np.array_equal(states(sim)[:, 1], alone(load, "point", told[1], 1, 400))
+    assert launches(sim) == 1 and len(sim.orders()) == COUNT - 1
+
+
+def test_targets_are_shared_out_among_those_told_together(load: Load) -> None:
+    told: dict[str, Any] = {"follow": {"target": "leads"}}
+    sim, same = load(LEADS, crew()), load(LEADS, crew(behaviour=told))
+    sim.order(["crew[0]", "crew[1]"], told)
+    sim.order(["crew[4]", "crew[5]"], {"follow": {"target": "leads", "speed": 9}})
+    sim.order("crew[2]", {"follow": {"target": "leads[0]"}})
+    for one in (sim, same):
+        one.step(400)
+    assert launches(sim) == 2
+    assert np.array_equal(states(sim)[:, :3], states(same)[:, :3])
+    sim.remove("leads[0]")
+    sim.step(10)
+    lost = [event.detail for event in sim.events.since() if event.kind == "target_lost"]
+    assert lost == ["'leads[0]' is no longer there"]
+
+
+def test_what_belongs_together_stays_apart_from_others(load: Load) -> None:
+    sim = load(crew())
+    line = {"formation": {"shape": "line", "spacing": 6, "x": 10, "y": 10, "z": 5}}
+    sim.order(["crew[0]", "crew[1]"], line)
+    sim.order(["crew[2]", "crew[3]"], {"formation": {**line["formation"], "x": 50}})
+    sim.step(240 * 25)
+    assert launches(sim) == 2
+    places = [sim.snapshot()[f"crew[{k}]"].position for k in range(4)]
+    assert np.array(places) == pytest.approx(np.array([[10, 7, 5], [10, 13, 5], [50, 7, 5], [50, 13, 5]]), abs=0.01)
+
+
+# lists ---------------------------------------------------------------------------------------------------------------
+
+
+def test_values_belong_to_the_vehicles_in_the_order_they_were_named(load: Load) -> None:
+    pair = {**crew(), "name": "pair", "count": 2, "spawn": {"poses": POSES[:2]}}
+    sim = load(crew(), pair)
+    first = int(sim.world.fleets["crew"].ids[0])
+    sim.order(["crew[3]", "pair", first, "crew[1]"], {"goto": {"x": [1, 2, 3, 4, 5], "y": 0.5}})
+    assert [(given.ids.tolist(), given.options) for given in sim.orders()] == [
+        ([first, first + 1, first + 3], {"x": [4, 5, 1], "y": 0.5}),
+        (sim.world.fleets["pair"].ids.tolist(), {"x": [2, 3], "y": 0.5}),
+    ]
+    routes = [(route.ids.tolist(), route.closed, route.points.tolist()) for route in sim.routes()]
+    ids = [first, first + 1, first + 3, *sim.world.fleets["pair"].ids.tolist()]
+    assert routes == [([i], False, [[x, 0.5, 0.0]]) for i, x in zip(ids, [4.0, 5.0, 1.0, 2.0, 3.0], strict=True)]
+
+
+def test_words_in_lists(load: Load) -> None:
+    sim = load(crew())
+    sim.order(["crew[0]", "crew[1]"], {"orbit": {"direction": ["left", "right"], "radius": np.array([3.0, 4.0])}})
+    assert sim.orders()[0].options == {"direction": ["left", "right"], "radius": [3.0, 4.0]}
+    second = [route.points[1, 1] for route in sim.routes()]
+    assert second == pytest.approx([3 * np.sin(2 * np.pi / 64), -4 * np.sin(2 * np.pi / 64)])
+
+
+def test_lists_close_up_when_vehicles_leave_or_are_told_otherwise(load: Load) -> None:
+    sim = load(LEADS, crew())
+    sim.order("crew", GOTO_ALL)
+    sim.step(100)
+    sim.remove("crew[1]")
+    sim.order("crew[4]", "hold")
+    sim.step(200)
+    options = next(given.options for given in sim.orders() if given.behaviour == "goto")
+    assert options == {
+        "x": [30.0, 5.0, 0.0, -7.0],
+        "y": [4.0, -31.0, 9.0, -2.0],
+        "z": 20,
+        "speed": [2.0, 4.0, 5.0, 7.0],
+    }
+    for row, k in ((0, 0), (1, 2), (2, 3), (4, 5)):
+        assert np.array_equal(states(sim)[:, row], alone(load, "point", goto(k), k, 300))
+
+
+def test_saved_restored_and_replayed(load: Load) -> None:
+    sim, other = load(LEADS, crew()), load(LEADS, crew())
+    sim.order("crew", GOTO_ALL)
+    sim.order("crew[2]", {"orbit": {"radius": 5}}, at_tick=20)
+    sim.order("crew[5]", {"orbit": {"radius": 8, "x": 4}}, at_tick=30)
+    sim.order(["crew[1]", "crew[0]"], {"orbit": {"radius": [3, 6]}}, at_tick=200)
+    sim.step(120)
+    blob, before, said = sim.save(), sim.state_hash(), [given.options for given in sim.orders()]
+    sim.step(200)
+    after = sim.state_hash()
+    assert replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == after
+    for restored in (other, sim):
+        restored.restore(blob)
+        assert restored.state_hash() == before and [given.options for given in restored.orders()] == said
+        restored.step(200)
+        assert restored.state_hash() == after
+
+
+WRONG: list[tuple[Any, Any, type[PaddockError], str]] = [
+    (
+        "crew",
+        {"goto": {"x": [1, 2], "y": 0}},
+        InvalidValueError,
+        "order.goto.x: a list has one value per vehicle, here 6",
+    ),
+    ("crew[0]", {"goto": {"x": [], "y": 0}}, InvalidValueError, "here 1, not 0"),
+    (
+        "crew[0]",
+        {"goto": {"x": [1], "y": ["a"]}},
+        InvalidValueError,
+        "order.goto.y[0]: goto option 'y' must be a finite",
+    ),
+    ("crew[0]", {"goto": {"x": [[1]], "y": 0}}, InvalidValueError, "order.goto.x[0]: goto option 'x' must be a finite"),
+    (["crew[0]", "crew[1]"], {"goto": {"x": [1, [2]], "y": 0}}, InvalidValueError, "order.goto.x[1]: goto option 'x'"),
+    (
+        ["crew[0]", "crew[1]"],
+        {"goto": {"x": 1, "y": 0, "speed": [1, -1]}},
+        InvalidValueError,
+        "order.goto.speed[1]: goto",
+    ),
+    (["crew[0]", "crew[0]"], {"goto": {"x": [1, 2], "y": 0}}, InvalidValueError, "order: a vehicle is named twice"),
+    (["crew", "crew[0]"], {"goto": {"x": [1] * 7, "y": 0}}, InvalidValueError, "order: a vehicle is named twice"),
+    ("crew[0]", {"goto": {"x": 1, "y": 0, "sped": [1]}}, UnknownNameError, "did you mean 'speed'?"),
+    ("crew[0]", {"orbit": {"direction": ["lft"]}}, UnknownNameError, "did you mean 'left'?"),
+    ("crew[0]", {"formation": {"spacing": [1]}}, InvalidValueError, "follow 'formation' together share one value"),
+    ("crew[0]", {"follow": {"target": ["crew[1]"]}}, InvalidValueError, "target must be the name of a vehicle"),
+    ("crew[0]", {"orbit": {"has_target": [1]}}, InvalidValueError, "name a target instead"),
+]
+
+
+@pytest.mark.parametrize(("target", "behaviour", "kind", "said"), WRONG, ids=range(len(WRONG)))
+def test_mistakes_in_lists(load: Load, target: Any, behaviour: Any, kind: type[PaddockError], said: str) -> None:
+    sim = load(crew())
+    before = sim.state_hash()
+    with pytest.raises(kind) as caught:
+        sim.order(target, behaviour)
+    assert said in str(caught.value)
+    assert sim.state_hash() == before and not sim.log.entries
+
+
+def test_an_entry_takes_no_lists(load: Load) -> None:
+    with pytest.raises(PaddockError, match="must be a finite number"):
+        load(crew(behaviour={"goto": {"x": [1] * COUNT, "y": 0}}))

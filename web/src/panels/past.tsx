@@ -1,0 +1,96 @@
+// A vehicle in a recording or in the buffer: all that the frames tell of it.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { want } from "../state/columns";
+import { fleetColour } from "../state/palette";
+import { camera, roster, source } from "../state/store";
+import { lookAt, setCamera } from "./actions";
+import { PlotButton } from "./columns";
+import { formatUnit, formatValue } from "./format";
+import { Icon, KindIcon } from "./icons";
+import { liveColumns } from "./inspected";
+import { Button, Search } from "./parts";
+import { type PastPart, pastParts } from "./pastcolumns";
+import { unitOf } from "./plotlist";
+
+const LOOK_EVERY = 100; // ms
+
+export function PastVehicle({ id }: { id: number }) {
+  const parts = useSignal<readonly PastPart[]>([]);
+  const query = useSignal("");
+  const row = roster.value.rowOfId(id) ?? 0;
+  useEffect(() => watchPast(id, row, (now) => (parts.value = now)), [id, row, roster.value.number, source.value]);
+  const fleet = roster.value.fleetAt(row);
+  return (
+    <div class="panel-body">
+      <div class="vehicle">
+        <div class="title">
+          <span class="tinted" style={{ "--tint": fleetColour(fleet?.index ?? 0).hex, fontSize: "1.5rem" }}>
+            <KindIcon kind={fleet?.kind ?? "agent"} />
+          </span>
+          <h2 class="grow ellipsis">{roster.value.nameAt(row)}</h2>
+          <span class="chip number">id {id}</span>
+        </div>
+        <p class="faint">
+          {fleet?.kind}, {fleet?.model}. This is the past: it can be looked at, not commanded.
+        </p>
+        <div class="buttons">
+          <Button
+            look="small"
+            icon="chase"
+            label="Follow"
+            text="Follow"
+            pressed={camera.value === "chase"}
+            onClick={() => setCamera(camera.value === "chase" ? "orbit" : "chase")}
+          />
+          <Button look="small" icon="frame" label="Look at it" text="Look" onClick={() => lookAt(id)} />
+        </div>
+      </div>
+      <div class="columns-head">
+        <Search small label="Find a column" value={query.value} onChange={(value) => (query.value = value)} />
+      </div>
+      {parts.value.map((part) => (
+        <Part key={part.title} id={id} part={part} query={query.value} />
+      ))}
+    </div>
+  );
+}
+
+function Part({ id, part, query }: { id: number; part: PastPart; query: string }) {
+  const wanted = query.trim().toLowerCase();
+  const values = part.values.filter(({ column }) => column.toLowerCase().includes(wanted));
+  if (values.length === 0) return null;
+  return (
+    <details class="section" open>
+      <summary>
+        <Icon name="chevron" />
+        {part.title}
+        <span class="count number">{values.length}</span>
+      </summary>
+      {values.map(({ column, name, value }) => (
+        <div key={column} class="value-row" title={column}>
+          <span class="name ellipsis">{name}</span>
+          <span class="value">{formatValue(value)}</span>
+          <span class="unit ellipsis">{formatUnit(unitOf(id, column))}</span>
+          <PlotButton id={id} column={column} unit={unitOf(id, column)} />
+        </div>
+      ))}
+    </details>
+  );
+}
+
+/** Ask for all columns and look at them ten times a second; the returned function ends that. */
+function watchPast(id: number, row: number, show: (parts: PastPart[]) => void): () => void {
+  const columns = liveColumns(id);
+  const wish = want("inspector", [{ of: id, columns }]);
+  const look = () => {
+    const sample = source.peek()?.sample(performance.now());
+    if (sample && row < sample.from.count) show(pastParts(sample, row, id, columns));
+  };
+  look();
+  const timer = setInterval(look, LOOK_EVERY);
+  return () => {
+    clearInterval(timer);
+    wish.release();
+  };
+}

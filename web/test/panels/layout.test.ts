@@ -1,0 +1,39 @@
+// What is folded at first, and that only what a person has chosen is remembered.
+import { signal } from "@preact/signals";
+import { beforeEach, describe, expect, it } from "vitest";
+import { folded, foldedAtFirst, showBottom } from "../../src/panels/layout";
+import { addSeries } from "../../src/panels/plotlist";
+import { persisted } from "../../src/state/persist";
+import { makeWorld } from "./world";
+
+beforeEach(() => {
+  localStorage.clear();
+  makeWorld();
+});
+
+describe("panels that are folded at first", () => {
+  it.each([
+    [1280, 720, { left: false, right: false, bottom: true }],
+    [1920, 1080, { left: false, right: false, bottom: false }],
+    [800, 1100, { left: true, right: true, bottom: true }],
+  ])("%d x %d", (width, height, expected) => {
+    expect(foldedAtFirst(width, height)).toEqual(expected);
+  });
+
+  it("a plot unfolds the lower one", () => {
+    folded.value = foldedAtFirst(1280, 720);
+    addSeries(7, "x");
+    expect(folded.value.bottom).toBe(false);
+  });
+
+  it("what nobody has chosen is not kept, what was chosen is", () => {
+    const stop = persisted(folded, "panels.folded");
+    expect(localStorage.getItem("paddock.panels.folded")).toBeNull();
+    folded.value = foldedAtFirst(1280, 720);
+    showBottom("events");
+    stop();
+    const next = signal(foldedAtFirst(1280, 720));
+    persisted(next, "panels.folded")();
+    expect(next.value.bottom).toBe(false);
+  });
+});
