@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import pytest
@@ -98,3 +100,25 @@ def test_what_is_wrong_is_said(served: Any, params: dict[str, Any], code: int, s
     found, message = peer.refused("give_order", **params)
     assert found == code and said in message
     assert not served.sim.events.since()
+
+
+def test_an_order_that_takes_long_to_prepare_keeps_nobody_else_waiting(
+    served: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, sim = served.connect(), served.connect(), served.sim
+    begun, compiled, prepare = Event(), Event(), sim.applier.checked_order
+
+    def slowly(order: Any) -> Any:
+        begun.set()
+        assert compiled.wait(30)
+        return prepare(order)
+
+    monkeypatch.setattr(sim.applier, "checked_order", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        given = pool.submit(first.call, "give_order", vehicles=["crew[0]"], behaviour=GOTO)
+        assert begun.wait(30)
+        assert second.call("get_orders") == {"orders": []}
+        assert second.call("simulation_step", ticks=3)["tick"] == 3
+        compiled.set()
+        assert given.result(30)["tick"] == 3
+    assert second.call("get_orders")["orders"][0]["behaviour"] == "goto"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,7 @@ class Stage:
     push: Push = lambda kind, content: None
     publish: Callable[[Snapshot], None] = lambda snapshot: None
     attend: Callable[[], None] = lambda: None  # see to errands, should nobody drive
+    workshop: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "paddock-workshop"))
 
     def claim_of(self, client: str) -> ControlSource:
         """What a client has claimed."""
@@ -51,6 +52,34 @@ class Stage:
         done = self.sim.errands.leave(work)
         self.attend()
         return done
+
+    def aside(self, work: Callable[[], Future[Any]]) -> Future[Any]:
+        """Do what takes long, such as compiling, one after the other in a thread for that; then what it leaves to do.
+
+        The thread that hears the hub must not: a hub that is not heard counts as hung.
+        """
+        told: Future[Any] = Future()
+
+        def begin() -> None:
+            try:
+                work().add_done_callback(lambda done: _tell(done, told))
+            except BaseException as error:
+                told.set_exception(error)
+
+        self.workshop.submit(begin)
+        return told
+
+    def close(self) -> None:
+        """Nothing more is begun aside."""
+        self.workshop.shutdown(wait=False, cancel_futures=True)
+
+
+def _tell(done: Future[Any], told: Future[Any]) -> None:
+    error = done.exception()
+    if error is not None:
+        told.set_exception(error)
+    else:
+        told.set_result(done.result())
 
 
 class Group:

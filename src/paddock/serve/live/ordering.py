@@ -20,8 +20,11 @@ class Ordering(Group):
     ) -> Future[Any]:
         """Tell vehicles what to do: a behaviour, `external` (take commands), or None (back to what the entry says)."""
         refuse_foreign_behaviour(behaviour, known_names(self.sim))
-        # refused, and compiled, here: the thread that ticks has better things to do
-        order = self.sim.applier.checked_order(Order(target, behaviour))
+        return self.stage.aside(lambda: self._give(client, Order(target, behaviour)))
+
+    def _give(self, client: str, given: Order) -> Future[Any]:
+        """Refused, and compiled, before the thread that ticks hears of it: it has better things to do."""
+        order = self.sim.applier.checked_order(given)
         return self.stage.errand(lambda: self.sim.order(order.target, order.behaviour, source=client))
 
     @operation

@@ -80,6 +80,7 @@ class LiveSource:
         self._asked.set()
         if self._worker.is_alive():
             self._worker.join()
+        self.stage.close()
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
         """Do something for a client."""
