@@ -79,7 +79,8 @@ class FleetProgram:
         after_commands = after_report + len(self.command_columns)
         if n:
             self._pose(n, 1, state, *self.parameters, block)
-            block[after_pose:after_telemetry] = state[self._telemetry, :n]
+            for k, row in enumerate(self._telemetry, after_pose):  # column by column: all at once would copy them twice
+                block[k] = state[row, :n]
             if self._report is not None:
                 report = block[after_telemetry:after_report]
                 self._report(n, 1, state, self.fleet.tables["command"], *self.parameters, environment, report)

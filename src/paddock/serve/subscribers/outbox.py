@@ -6,7 +6,6 @@ import socket
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 Bytes = bytes | memoryview
 
@@ -21,11 +20,6 @@ class Group:
     """The frames of one tick; the bytes may be shared between peers."""
 
     parts: tuple[Bytes, ...]
-
-    @cached_property
-    def joined(self) -> bytes:
-        """All of them in one message, made once for everyone."""
-        return b"".join(self.parts)
 
 
 class Outbox:

@@ -113,7 +113,9 @@ class SocketConnection:
                 await self._waiting.wait()
                 await self._wire.ready()
                 item = self._outbox.next()
-                if item is not None:
+                if isinstance(item, Group):
+                    self._wire.send(item.parts)
+                elif item is not None:
                     await self._send(_message(item))
                 elif self.open:
                     self._waiting.clear()
@@ -129,10 +131,8 @@ def _accepted(frame: Frame) -> Frame:
     return frame
 
 
-def _message(item: Bytes | Group) -> dict[str, Any]:
-    """A group is one binary message, whatever is JSON a text."""
-    if isinstance(item, Group):
-        return {"type": "websocket.send", "bytes": item.joined}
+def _message(item: Bytes) -> dict[str, Any]:
+    """Whatever is JSON is a text, frames are binary."""
     if item and item[0] in JSON_STARTS:
         return {"type": "websocket.send", "text": bytes(item).rstrip(b"\n").decode()}
     return {"type": "websocket.send", "bytes": bytes(item)}

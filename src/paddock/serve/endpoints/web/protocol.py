@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import struct
+from collections.abc import Sequence
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import State
 
 EXTENSION = "paddock.wire"
 SILENCE = 20.0
@@ -15,20 +19,45 @@ PATIENCE = 10.0
 """s that a client has for its first request."""
 
 
+BINARY = 0x82
+"""The first byte of a message that is whole, and binary."""
+
+
 class Wire:
     """The connection below a WebSocket."""
 
-    def __init__(self, transport: asyncio.Transport, writable: asyncio.Event) -> None:
-        self._transport = transport
-        self._writable = writable
+    def __init__(self, protocol: WebSocketsSansIOProtocol) -> None:
+        self._protocol = protocol
+        self._transport: asyncio.Transport = protocol.transport
 
     async def ready(self) -> None:
         """Wait until the peer has taken most of what it was sent: only then is it worth choosing what comes next."""
-        await self._writable.wait()
+        await self._protocol.writable.wait()
+
+    def send(self, parts: Sequence[bytes | memoryview]) -> None:
+        """Some bytes as one binary message; ClientDisconnected if the peer has left.
+
+        Written here because ASGI takes a message as one object, and copies it twice more on its way: of 100,000
+        vehicles at 30 Hz that took most of the hub's time.
+        """
+        if self._transport.is_closing() or self._protocol.conn.state is not State.OPEN:
+            raise ClientDisconnected
+        self._transport.write(header(sum(map(len, parts))))
+        for part in parts:
+            self._transport.write(part)
 
     def abort(self) -> None:
         """Close at once, though the peer has not taken everything."""
         self._transport.abort()
+
+
+def header(size: int) -> bytes:
+    """What goes before a binary message of so many bytes to a client (RFC 6455, section 5.2)."""
+    if size < 126:
+        return struct.pack("!BB", BINARY, size)
+    if size < 1 << 16:
+        return struct.pack("!BBH", BINARY, 126, size)
+    return struct.pack("!BBQ", BINARY, 127, size)
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
@@ -37,7 +66,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     async def run_asgi(self) -> None:
         """Run the application."""
         extensions: dict[str, Any] = self.scope["extensions"] or {}
-        extensions[EXTENSION] = Wire(self.transport, self.writable)
+        extensions[EXTENSION] = Wire(self)
         self.scope["extensions"] = extensions
         await super().run_asgi()
 
