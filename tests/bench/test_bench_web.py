@@ -1,0 +1,24 @@
+"""The benchmark of the page: its figures are there and possible."""
+
+from __future__ import annotations
+
+import os
+
+from paddock.bench.web.cost import cost
+from paddock.bench.web.usage import processor_seconds
+
+
+def test_processor_time_is_that_of_the_process() -> None:
+    before, told = processor_seconds(os.getpid()), sum(os.times()[:2])
+    assert abs(before - told) < 0.1
+    assert processor_seconds(2**30) == 0.0
+
+
+def test_what_a_page_costs_the_server() -> None:
+    figures = {result.case.partition(": ")[2]: result for result in cost(quick=True)}
+    assert 10 < figures["groups that arrived"].value < 60
+    # 16 bytes a vehicle, 46 around them: a tick frame and two headers
+    group = 1e6 * figures["bytes to the page"].value / figures["groups that arrived"].value
+    assert abs(group - (16 * 10_000 + 46)) < 0.02 * group
+    assert 0 < figures["the hub, above the tick"].value < 200
+    assert all(result.target is None for result in figures.values())  # a quick look is not judged

@@ -1,0 +1,14 @@
+"""The bytes around a group, against another implementation of WebSockets."""
+
+from __future__ import annotations
+
+import pytest
+from websockets.frames import Frame, Opcode
+
+from paddock.serve.endpoints.web.protocol import header
+
+
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65535, 65536, 1_600_046])
+def test_a_message_has_the_header_that_websockets_writes(size: int) -> None:
+    body = bytes(size)
+    assert header(size) + body == Frame(Opcode.BINARY, body).serialize(mask=False)
