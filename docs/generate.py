@@ -49,6 +49,7 @@ PAGES = (
     "docs/behaviours.md",
     "docs/sensors.md",
     "docs/recording.md",
+    "docs/page.md",
     "docs/wire-stream.md",
     "docs/wire-shm.md",
     "docs/wire-vds1.md",
@@ -403,6 +404,23 @@ def channel_table() -> str:
     return table(["channel", "message", "content", "when"], rows)
 
 
+SHORTCUT = re.compile(r'group: "(\w+)", key: "[^"]*", shown: "([^"]+)", meaning: "([^"]+)"')
+
+
+def shortcut_table() -> str:
+    """The keys of the page, from the table that its handler and its own sheet read."""
+    text = (ROOT / "web/src/panels/shortcuts.ts").read_text(encoding="utf-8")
+    found = [(group, shown.replace("\\\\", "\\"), meaning) for group, shown, meaning in SHORTCUT.findall(text)]
+    groups = dict.fromkeys(group for group, _, _ in found)
+    rows = [(group, keys(shown), meaning) for name in groups for group, shown, meaning in found if group == name]
+    return table(["for", "keys", "what they do"], rows)
+
+
+def keys(shown: str) -> str:
+    """Keys in the order in which they are pressed, or that belong together."""
+    return " ".join(f"`{key}`" for key in shown.split())
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "scenario": scenario_tables,
     "models": model_tables,
@@ -413,6 +431,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "sensor-overview": sensor_overview,
     "demo-overview": demo_overview,
     "channels": channel_table,
+    "shortcuts": shortcut_table,
     "stream-frames": stream_tables,
     "stream-methods": stream_methods,
     "shm-segments": shm_tables,

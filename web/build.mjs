@@ -38,17 +38,20 @@ const options = {
   logLevel: "warning",
 };
 
-// What is loaded before the first frame: the entry and all it imports statically.
+// What is loaded before the first frame: the page, its looks and the Worker that receives, with all they import statically.
+const FIRST = ["src/main.tsx", "src/style/index.css", "src/net/worker.ts"];
+
 function initialFiles(metafile) {
   const outputs = metafile.outputs;
-  const entry = Object.keys(outputs).find((name) => outputs[name].entryPoint === "src/main.tsx");
+  const entries = Object.keys(outputs).filter((name) => FIRST.includes(outputs[name].entryPoint));
+  if (entries.length !== FIRST.length) throw new Error(`not all of ${FIRST.join(", ")} were built`);
   const found = new Set();
   const visit = (name) => {
     if (found.has(name)) return;
     found.add(name);
     for (const one of outputs[name].imports) if (one.kind === "import-statement") visit(one.path);
   };
-  visit(entry);
+  entries.forEach(visit);
   return [...found];
 }
 
@@ -64,12 +67,19 @@ async function compressed(metafile) {
   return sizes;
 }
 
+// As they are sent: what is not compressed here goes out in full.
+async function initialBytes(metafile, sizes) {
+  const written = await Promise.all(["index.html", "favicon.svg"].map((name) => readFile(join(work, name))));
+  const built = initialFiles(metafile).map((name) => sizes[name] ?? 0);
+  return [...built, ...written.map((one) => one.length)].reduce((sum, size) => sum + size, 0);
+}
+
 async function finish(metafile) {
   await mkdir(work, { recursive: true });
   await copyFile(join(here, "index.html"), join(work, "index.html"));
   await cp(join(here, "public"), work, { recursive: true });
   const sizes = await compressed(metafile);
-  const initial = initialFiles(metafile).reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
+  const initial = await initialBytes(metafile, sizes);
   await writeFile(join(work, "sizes.json"), JSON.stringify({ initial, files: Object.keys(sizes).length }));
   console.log(`page: ${(initial / 1000).toFixed(0)} kB gzipped before the first frame`);
 }

@@ -51,6 +51,32 @@ def test_all_rules_are_there() -> None:
             "lime}",
             "unknown formation option shape 'lime'; did you mean 'line'?",
         ),
+        (
+            "driver: {goto: {x: 1.0e+300, y: 0}}",
+            "1.0e",
+            "goto option 'x' must lie in -1e+07 to 1e+07 m, not 1e+300",
+        ),
+        ("driver: {orbit: {z: -2.0e+7}}", "-2.0", "orbit option 'z' must lie in -1e+07 to 1e+07 m, not -2e+07"),
+        (
+            "driver: {formation: {y: 1.0e+8}}",
+            "1.0e",
+            "formation option 'y' must lie in -1e+07 to 1e+07 m, not 1e+08",
+        ),
+        (
+            "driver: {waypoints: {path: [[0, 0], [1.0e+300, 1]]}}",
+            "[[0, 0], [1.0",
+            "a path's points lie within 1e+07 m of the origin",
+        ),
+        (
+            "driver: {patrol: {path: {circle: {x: 1.0e+300}}}}",
+            "{circle",
+            "path 'circle': x must lie within 1e+07, not 1e+300",
+        ),
+        (
+            "driver: {patrol: {path: {circle: {radius: 10000, spacing: 0.5}}}}",
+            "{circle",
+            "path 'circle': a path has at most 100,000 points, not 125,664",  # 2 pi 10000 / 0.5
+        ),
         ("driver: {orbit: {direction: up}}", "up}", "unknown orbit option direction 'up'; valid: left, right"),
     ],
 )

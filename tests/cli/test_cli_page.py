@@ -32,7 +32,7 @@ name: other
 clock: {rate: 50}
 vehicles: [{name: a, model: point}, {name: b, model: point}]
 record: never.mcap
-serve: {stream: 0}
+serve: {stream: 0, bind: 0.0.0.0}
 """
 
 
@@ -41,19 +41,19 @@ class Run:
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         command = [sys.executable, "-m", "paddock", "run", *arguments]
-        self.process = subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        self.process = subprocess.Popen(  # unbuffered: of what follows the first line nothing is read with it
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
         )
         assert self.process.stderr is not None
-        self.first = self.process.stderr.readline()
+        self.first = self.process.stderr.readline().decode()
         found = LINK.match(self.first)
-        assert found is not None, self.first + self.process.stderr.read()
+        assert found is not None, self.first + self.process.stderr.read().decode()
         self.link, self.port = found[1], int(found[2])
 
     def end(self) -> tuple[str, str]:
         self.process.send_signal(signal.SIGINT)
         out, err = self.process.communicate(timeout=60)
-        return out, err
+        return out.decode(), err.decode()
 
 
 @contextmanager
@@ -211,7 +211,7 @@ def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -
         out, err = run.end()
     assert run.process.returncode == 130
     assert out.count("state hash") == 2 and "\nother: 2 vehicles" in out
-    assert "other was loaded without its section serve and record" in err
+    assert "other was loaded without its sections serve and record" in err
     assert "first.mcap holds the first run only" in err and err.count("serving metrics") == 1
     assert not (tmp_path / "never.mcap").exists()
     with open_run(tmp_path / "first.mcap") as recording:

@@ -210,9 +210,12 @@ def test_a_command_at_the_last_tick_prevents_the_failsafe_and_a_later_one_recove
     sim = load({**CAR, "timeout": 0.5}, rate=200)
     sim.command("red", throttle=0.5)
     sim.command("red", throttle=0.6, at_tick=100)
-    sim.command("red", throttle=0.7, at_tick=201)
+    sim.command(sim.snapshot()["red"].id, throttle=0.7, at_tick=201)
     sim.step(250)
-    assert [(event.tick, event.kind) for event in sim.events.since()] == [(200, "failsafe"), (201, "recovered")]
+    assert [(event.tick, event.kind, event.subject) for event in sim.events.since()] == [
+        (200, "failsafe", "red"),
+        (201, "recovered", "red"),
+    ]
     command = command_of(sim, "red")
     assert (command["throttle"], command["brake"]) == (0.7, 0.3)  # partial: the brake stays where the failsafe put it
 

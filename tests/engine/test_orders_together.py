@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import paddock
 from paddock.engine.replay import replayed
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
@@ -212,3 +213,15 @@ def test_mistakes_in_lists(load: Load, target: Any, behaviour: Any, kind: type[P
 def test_an_entry_takes_no_lists(load: Load) -> None:
     with pytest.raises(PaddockError, match="must be a finite number"):
         load(crew(behaviour={"goto": {"x": [1] * COUNT, "y": 0}}))
+
+
+def test_a_target_that_goes_needs_no_other_machine_code() -> None:
+    lead = {"name": "lead", "model": "point", "pose": [0, 0, 5, 0]}
+    train = {"name": "train", "count": 2, "model": "point", "behaviour": {"follow": {"target": "lead"}}}
+    with paddock.load({"vehicles": [lead, train], "every": {"behaviour": 1, "snapshot": 2}}) as sim:
+        sim.step(4)  # poses of a snapshot, and poses of between two of them
+        act = sim.roster.programs["train"].conduct._act.compiled
+        known = len(act.signatures)
+        sim.remove("lead")
+        sim.step(4)
+        assert len(act.signatures) == known == 1

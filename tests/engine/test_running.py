@@ -14,6 +14,7 @@ import paddock
 from paddock.engine import pacing
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.scenario import load_scenario
 from paddock.world.clock import Clock
 
 Load = Callable[..., Simulation]
@@ -332,3 +333,14 @@ def test_what_goes_wrong_in_the_background_is_raised() -> None:
         sim.watch(lambda snapshot: 1 / 0, every=1)
         with pytest.raises(ZeroDivisionError), sim.running():
             threading.Event().wait(0.1)
+
+
+def test_preparing_later_comes_to_the_same() -> None:
+    scenario = load_scenario({"vehicles": [{"name": "red", "model": "car.kinematic", "speed": 5, "sensors": ["imu"]}]})
+    at_once, later = Simulation(scenario), Simulation(scenario, prepared=False)
+    later.prepare()
+    assert later.state_hash() == at_once.state_hash()
+    later.prepare()  # nothing is left to do
+    for sim in (at_once, later):
+        sim.step(50)
+    assert later.state_hash() == at_once.state_hash()

@@ -145,3 +145,15 @@ def test_a_posted_spawn_happens_at_its_tick(load: Load) -> None:
         (9, "removed", "late"),
         (9, "refused", "web"),
     ]
+
+
+def test_who_was_removed_is_told_by_name(load: Load) -> None:
+    sim = load(CAR, {"name": "scouts", "id": 10, "count": 5, "model": "point", "spawn": {"grid": {"spacing": 3}}})
+    for target in (sim.snapshot()["red"].id, 12, "scouts[0]", "scouts"):
+        sim.remove(target)
+    assert [(event.subject, event.detail) for event in sim.events.since() if event.kind == "removed"] == [
+        ("red", "1 vehicle"),
+        ("scouts[2]", "1 vehicle"),
+        ("scouts[0]", "1 vehicle"),
+        ("scouts", "3 vehicles"),
+    ]

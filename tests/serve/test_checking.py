@@ -9,7 +9,7 @@ from paddock.errors import PaddockError
 from paddock.scenario import Problem, load_scenario, located
 from paddock.serve.checking import process
 from paddock.serve.checking.process import Checker
-from paddock.serve.checking.reading import MOST_TEXT
+from paddock.serve.checking.reading import MOST_TEXT, read
 from paddock.serve.checking.text import problems_of
 from paddock.serve.live.choosing import shown_text
 from paddock.serve.live.trust import installed_names
@@ -50,6 +50,16 @@ def test_several_problems_in_the_order_of_their_lines() -> None:
         (2, 25),
         (4, 24),
     ]
+
+
+def test_what_is_left_out_is_not_checked() -> None:
+    text = "serve: {bind: 0.0.0.0, nonsense: 1}\nrecord: [7]\nvehicles:\n- {model: quod}\n"
+    (problem,) = problems_of(text, KNOWN)
+    assert (problem.line, problem.column) == (4, 11) and "quad" in problem.message
+    assert places("serve: {a: 1, a: 2}\nvehicles: []\n") == [(1, 15)]  # it has to be YAML
+    scenario = read(text.replace("quod", "quad"))
+    assert (scenario.serve, scenario.record, scenario.left_out) == (None, None, ("serve", "record"))
+    assert read("vehicles: []").left_out == ()
 
 
 def test_large_fleets_are_not_built() -> None:

@@ -15,7 +15,7 @@ from paddock.wire.error import WireError
 from paddock.wire.stream.poses import decode_poses, encode_poses, unpacked_orientation
 from paddock.wire.stream.positions import Change, Poses
 
-NO_TURN = 3 << 30 | 512 << 20 | 512 << 10 | 512
+NO_TURN = 3 << 30 | 511 << 20 | 511 << 10 | 511
 QUARTER = 0.25
 """deg: what a packed attitude may be off."""
 
@@ -27,7 +27,7 @@ def packed(quaternion: list[float]) -> int:
     word = largest
     for k, component in enumerate(quaternion):
         if k != largest:
-            word = word << 10 | math.floor((sign * component / 0.70710678 * 0.5 + 0.5) * 1023 + 0.5)
+            word = word << 10 | math.floor((sign * component / 0.70710678 * 0.5 + 0.5) * 1022 + 0.5)
     return word
 
 
@@ -59,16 +59,24 @@ def test_a_pose_is_the_bytes_of_the_table() -> None:
 @pytest.mark.parametrize(
     ("quaternion", "word"),
     [
-        ((1.0, 0.0, 0.0, 0.0), 0 << 30 | 512 << 20 | 512 << 10 | 512),
-        ((0.0, -1.0, 0.0, 0.0), 1 << 30 | 512 << 20 | 512 << 10 | 512),  # the same turn as +1
-        ((0.5, 0.5, 0.6, -0.4), 2 << 30 | 870 << 20 | 870 << 10 | 225),
-        ((0.5, 0.5, -0.6, -0.4), 2 << 30 | 153 << 20 | 153 << 10 | 798),
+        ((1.0, 0.0, 0.0, 0.0), 0 << 30 | 511 << 20 | 511 << 10 | 511),
+        ((0.0, -1.0, 0.0, 0.0), 1 << 30 | 511 << 20 | 511 << 10 | 511),  # the same turn as +1
+        ((0.5, 0.5, 0.6, -0.4), 2 << 30 | 869 << 20 | 869 << 10 | 225),
+        ((0.5, 0.5, -0.6, -0.4), 2 << 30 | 153 << 20 | 153 << 10 | 797),
     ],
 )
 def test_attitudes_by_hand(quaternion: tuple[float, ...], word: int) -> None:
     unit = np.array(quaternion) / np.linalg.norm(quaternion)
     part = Poses(np.array([0]), np.concatenate([np.zeros(3), unit])[:, None])
     assert int(decode_poses(encode_poses([part])[5:])["orientation"][0]) == packed(unit.tolist()) == word
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.3, math.pi / 2, 2.0, -3.0])
+def test_what_is_level_stays_level(yaw: float) -> None:
+    level = np.array([0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)])
+    part = Poses(np.array([0]), np.concatenate([np.zeros(3), level])[:, None])
+    found = unpacked_orientation(decode_poses(encode_poses([part])[5:])["orientation"])
+    assert found[0, :2].tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 1000])

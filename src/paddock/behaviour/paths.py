@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.world.pose import FARTHEST
 
 Floats = NDArray[np.float64]
+MOST_POINTS = 100_000
+"""Of one path."""
 
 
 def path_points(given: Any, where: str = "") -> Floats:
@@ -37,10 +40,15 @@ def _shape(name: str, options: Any, where: str) -> Floats:
             raise unknown_name(f"option of path {name!r}", str(key), values, where)
         if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
             raise InvalidValueError(f"{where}: path {name!r}: {key} must be a finite number, not {value!r}")
+        if abs(value) > FARTHEST:
+            raise InvalidValueError(f"{where}: path {name!r}: {key} must lie within {FARTHEST:g}, not {value:g}")
         values[key] = float(value)
     for key in ("radius", "spacing"):
         if values[key] <= 0:
             raise InvalidValueError(f"{where}: path {name!r}: {key} must be positive, not {values[key]:g}")
+    points = (2.0 * abs(values.get("straight", 0.0)) + 2.0 * np.pi * values["radius"]) / values["spacing"]
+    if points > MOST_POINTS:
+        raise InvalidValueError(f"{where}: path {name!r}: a path has at most {MOST_POINTS:,} points, not {points:,.0f}")
     return build(**values)
 
 
@@ -52,6 +60,10 @@ def _listed(given: Any, place: str) -> Floats:
     points = np.array([[*map(float, point), 0.0][:3] for point in given])
     if not np.isfinite(points).all():
         raise InvalidValueError(f"{place}a path's points must be finite numbers")
+    if not (np.abs(points) <= FARTHEST).all():
+        raise InvalidValueError(f"{place}a path's points lie within {FARTHEST:g} m of the origin")
+    if len(points) > MOST_POINTS:
+        raise InvalidValueError(f"{place}a path has at most {MOST_POINTS:,} points, not {len(points):,}")
     if (np.linalg.norm(np.diff(points, axis=0), axis=1) < 1e-9).any():
         raise InvalidValueError(f"{place}two consecutive points of a path coincide")
     return points

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -49,16 +49,34 @@ class Served:
 def serving(source: Source, served: Served, notices: Notices) -> Iterator[Callable[[], Served]]:
     """Serve a source while the block runs.
 
-    The hub starts while the block goes on. What is yielded waits until it serves, says where, and returns that;
-    PaddockError if it cannot.
+    The hub starts while the block goes on, and where it serves is told as soon as it does. What is yielded waits for
+    that, and returns where; PaddockError if it cannot be.
     """
     with ThreadPoolExecutor(1, "paddock-serving") as pool:
-        opening = pool.submit(_host, source, served, notices)
+        opening = pool.submit(_opened, source, served, notices)
         try:
-            yield lambda: _ready(opening, served)
+            yield lambda: opening.result()[1]
         finally:
             if opening.exception() is None:  # waits for it
                 opening.result()[0].close()
+
+
+def _opened(source: Source, before: Served, notices: Notices) -> tuple[Host, Served]:
+    """Start it and say where. What was told in an earlier run is not told again."""
+    host, served = _host(source, before, notices)
+    if not before.addresses:
+        _tell(host, served)
+    return host, replace(served, open=False)
+
+
+def _tell(host: Host, served: Served) -> None:
+    if served.link:
+        print_link(served.link)
+    for name, address in host.addresses.items():
+        if name != PAGE:
+            print(f"serving {name} {_told(served.options.bind, address)}", file=sys.stderr, flush=True)
+    if served.link and served.open:
+        open_browser(served.link)
 
 
 def _host(source: Source, served: Served, notices: Notices) -> tuple[Host, Served]:
@@ -72,20 +90,6 @@ def _host(source: Source, served: Served, notices: Notices) -> tuple[Host, Serve
         served = served.elsewhere()  # somebody was quicker
         host = Host(source, served.options, notices.tell)
     return host, replace(served, addresses=host.addresses)
-
-
-def _ready(opening: Future[tuple[Host, Served]], before: Served) -> Served:
-    """What is served by now. What was told before, at the start or in an earlier run, is not told again."""
-    host, served = opening.result()
-    if not before.addresses:
-        for name, address in host.addresses.items():
-            if name != PAGE:
-                print(f"serving {name} {_told(served.options.bind, address)}", file=sys.stderr, flush=True)
-    if served.link and served.link != before.link:
-        print_link(served.link)
-    if served.open and served.link:
-        open_browser(served.link)
-    return replace(served, open=False)
 
 
 def _told(bind: str, address: dict[str, Any]) -> str:

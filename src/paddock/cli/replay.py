@@ -14,7 +14,6 @@ from cyclopts import Parameter
 from paddock.cli.hosting import Served, serving
 from paddock.cli.notices import Notices
 from paddock.cli.options import Flag
-from paddock.cli.page import print_link
 from paddock.cli.progress import bar
 from paddock.cli.serving import ServeOptions
 from paddock.errors import InvalidValueError, PaddockError
@@ -120,8 +119,6 @@ def _serving(player: Player, served: Served | None, notices: Notices) -> Iterato
         return
     from paddock.serve.replaying import ReplaySource
 
-    if served.link:
-        print_link(served.link)
     with serving(ReplaySource(player, served.options.lock), served, notices) as ready:
         yield ready
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.hosting import Served, serving
 from paddock.cli.notices import Notices
 from paddock.cli.options import RunOptions
-from paddock.cli.page import print_link
 from paddock.cli.serving import ServeOptions
 from paddock.cli.summary import Tally, summary_lines
 from paddock.errors import PaddockError
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 WARM_UP = 0.25
 """s of simulated time in which stages run for the first time and their kernels are loaded or compiled."""
+PREPARING = "kernels are compiled; the first time this takes a minute"
+"""What clients are told who connect meanwhile."""
 LINE_EVERY = 1.0
 """s of wall time between the lines that stand for the view where there is no terminal."""
 
@@ -68,10 +69,9 @@ class Runs:
         self.wanted = None
         with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
             sim, tally, recorder = _built(scenario, self.options, self.served is not None, self.notices)
-        if self.served is not None and self.served.link and not self.served.addresses:
-            print_link(self.served.link)  # before kernels are compiled, but not where the scenario is wrong
         with sim, recorder or nullcontext(), self._serving(sim) as ready:
             with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
+                sim.prepare()
                 _warm_up(sim, tally, self.options.seconds)
                 self.served = ready()
             with signals(sim.stop) as caught:
@@ -88,15 +88,15 @@ class Runs:
             run(sim, tally, self.options.seconds, lambda: bool(caught) or self.wanted is not None, link)
 
     def next(self) -> Scenario:
-        """What a client wants to be run; where to serve and to record is not a client's to say."""
+        """What a client wants to be run, read without what is not a client's to say."""
         assert self.wanted is not None
-        left_out = [name for name in ("serve", "record") if getattr(self.wanted, name) is not None]
-        if left_out:
-            self.notices.tell(f"{self.wanted.name} was loaded without its section {' and '.join(left_out)}")
+        if left_out := self.wanted.left_out:
+            sections = f"section{'' if len(left_out) == 1 else 's'} {' and '.join(left_out)}"
+            self.notices.tell(f"{self.wanted.name} was loaded without its {sections}")
         if self.options.record is not None:
             self.notices.tell(f"{self.options.record} holds the first run only; {self.wanted.name} is not recorded")
         self.options = replace(self.options, record=None, record_rate=None)
-        return self.wanted.model_copy(update={"serve": None, "record": None})
+        return self.wanted
 
     @contextmanager
     def _serving(self, sim: Simulation) -> Iterator[Callable[[], Served | None]]:
@@ -105,9 +105,15 @@ class Runs:
             return
         from paddock.serve.live import LiveSource
 
-        source = LiveSource(sim, self.served.options.lock, self._want)
+        source = LiveSource(sim, self.served.options.lock, self._want, PREPARING)
         with serving(source, self.served, self.notices) as ready:
-            yield ready
+
+            def begin() -> Served:
+                served = ready()
+                source.prepared()
+                return served
+
+            yield begin
 
     def _want(self, scenario: Scenario) -> None:
         """Called in another thread; the run notices at its next heartbeat, when the client has had its answer."""
@@ -127,12 +133,12 @@ class Runs:
 def _built(
     scenario: Scenario, options: RunOptions, served: bool, notices: Notices
 ) -> tuple[Simulation, Tally, Recorder | None]:
-    """The simulation before its first tick."""
+    """The simulation before its first tick, still without kernels unless it is recorded from the beginning."""
     from paddock.compute.threads import limit_threads
     from paddock.engine.simulation import Simulation
 
     limit_threads(options.threads)
-    sim = Simulation(scenario, options.device)
+    sim = Simulation(scenario, options.device, prepared=False)
     sim.log.most_bytes = 0  # nobody can ask for it afterwards; a recorder hears of every action by itself
     if options.pace is not None or (options.quiet and not served):
         sim.pace = options.pace or 0.0
@@ -159,6 +165,7 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorde
         return None
     from paddock.record.recorder import RATE, Recorder
 
+    sim.prepare()  # it begins with the state of tick 0
     rate = options.record_rate or (own.rate if own else RATE)
     return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", tell=notices.tell)
 

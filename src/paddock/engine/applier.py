@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from paddock.engine.actions import Control, Order, Posted, Remove, Report, SetFrame, Spawn
 from paddock.engine.addressing import plain_target
 from paddock.engine.events import EventLog
@@ -16,7 +14,7 @@ from paddock.engine.frames import place_frame
 from paddock.engine.inspect import sensor_readings
 from paddock.engine.latch import apply_control, check_control, policy_inputs
 from paddock.engine.log import ActionLog
-from paddock.engine.ordering import Understood, give, subject, understood
+from paddock.engine.ordering import Understood, give, understood
 from paddock.engine.program import FleetProgram
 from paddock.engine.roster import Roster
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
@@ -26,11 +24,6 @@ from paddock.world.world import World
 
 LONGEST_TIMEOUT = 1e6
 """s of simulated time."""
-
-
-def named(program: FleetProgram, rows: Ints, target: str | int | Ints) -> str:
-    """Whom a command was for, as an event's subject."""
-    return f"{program.fleet.name} ({len(rows)} vehicles)" if isinstance(target, np.ndarray) else str(target)
 
 
 class Applier:
@@ -108,7 +101,7 @@ class Applier:
             own = EXTERNAL if program.conduct is None else program.conduct.rule.name
             kind, name = ("order_ended", own) if order.choice is None else ("ordered", order.choice.name)
             if len(changed):
-                self.events.report(self.world.clock.tick, kind, subject(program, changed), name)
+                self.events.report(self.world.clock.tick, kind, program.fleet.names_of(changed), name)
 
     def take_up(self, posted: Posted) -> None:
         """Apply what was posted; it was valid then, but the world may have changed since."""
@@ -127,7 +120,7 @@ class Applier:
                 program, rows = self.found(target)
                 lasting = None if timeout is None else max(1, self.world.clock.ticks(timeout))
                 if apply_control(program, rows, check_control(program, rows, inputs, target), tick, lasting):
-                    self.events.report(tick, "recovered", named(program, rows, target), "commands are back")
+                    self.events.report(tick, "recovered", program.fleet.names_of(rows), "commands are back")
             case Spawn(entry):
                 with self.rebuilding:
                     spawned = self.roster.spawn(entry)

@@ -24,7 +24,7 @@ from paddock.vehicles.registry import find_model
 from paddock.world.columns import Floats, checked, column_index, columns_of, filled
 from paddock.world.fleet import Fleet
 from paddock.world.geodesy import Origin
-from paddock.world.pose import Environment
+from paddock.world.pose import FARTHEST, Environment
 from paddock.world.streams import draw_uniforms, stream_ids
 from paddock.world.world import World
 
@@ -36,8 +36,6 @@ Place = Callable[..., str]
 """Path inside an entry -> where the user wrote it."""
 
 
-FARTHEST = 1e7
-"""m from the origin: beyond it metres get lost in rounding."""
 FASTEST = 1e4
 """m/s at the start."""
 

@@ -89,7 +89,7 @@ class Conduct:
         """Have the machine code ready, so that the first decision does not wait for it. Any thread may call this."""
         from numba import typeof
 
-        nobody = np.zeros(1, np.int64), np.zeros((POSE_ROWS, 1))
+        nobody = np.zeros(1, np.int64), _only_read(np.zeros((POSE_ROWS, 1)))
         arguments = (1, 1, *self._arguments(parameters, *nobody, 1.0))
         self._act.compiled.compile(tuple(map(typeof, arguments)))
 
@@ -113,15 +113,22 @@ class Conduct:
         """The target fleet's poses, the row each vehicle looks at, and the target's name if it is gone."""
         n = self.fleet.n
         if self.target is None:
-            return np.zeros((POSE_ROWS, 1)), np.zeros(n, np.int64), None
+            return _only_read(np.zeros((POSE_ROWS, 1))), np.zeros(n, np.int64), None
         try:
             fleet, rows = world.find(self.target)
         except UnknownNameError:
             fleet, rows = self.fleet, np.zeros(0, np.int64)
         if len(rows) == 0:
-            return np.zeros((POSE_ROWS, 1)), np.full(n, NOBODY), self.target
+            return _only_read(np.zeros((POSE_ROWS, 1))), np.full(n, NOBODY), self.target
         places = np.arange(n) if self._places is None else self._places
-        return poses(fleet.name), rows[places % len(rows)], None
+        return _only_read(poses(fleet.name)), rows[places % len(rows)], None
+
+
+def _only_read(poses: Floats) -> Floats:
+    """The same as a read-only view, as poses of a snapshot are: compiled code is another for arrays that are not."""
+    view = poses.view()
+    view.flags.writeable = False
+    return view
 
 
 def give_slots(plan: Plan, memory: Floats) -> None:

@@ -168,14 +168,6 @@ def _forget_timeouts(program: FleetProgram, rows: Ints) -> None:
     program.expires_from = next_timeout(program)
 
 
-def subject(program: FleetProgram, rows: Ints) -> str:
-    """Those rows, as an event's subject."""
-    fleet = program.fleet
-    if len(rows) == 1:
-        return fleet.vehicle_name(int(rows[0]))
-    return fleet.name if len(rows) == fleet.n else f"{fleet.name} ({len(rows)} vehicles)"
-
-
 # saved states --------------------------------------------------------------------------------------------------------
 
 

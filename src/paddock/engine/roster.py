@@ -72,12 +72,13 @@ class Roster:
         """Take out a vehicle or a fleet; other vehicles keep their ids, names and order."""
         fleet, rows = self.world.find(target)
         program = self.programs[fleet.name]
+        whom = fleet.names_of(rows)
         staying = np.setdiff1d(np.arange(fleet.n), rows)
         program.keep(staying)
         if fleet.n == 0:
             del self.world.fleets[fleet.name]
             del self.programs[fleet.name]
-        self._changed("removed", str(target), f"{len(rows)} vehicles")
+        self._changed("removed", whom, f"{len(rows)} vehicle{'' if len(rows) == 1 else 's'}")
 
     def rebuild(self, entries: Mapping[str, str]) -> None:
         """Have exactly the fleets of a saved state (name -> entry as JSON), empty and ready to be restored."""

@@ -50,7 +50,8 @@ LAST_TIME = 1e12
 class Simulation:
     """Owns the truth. One thread ticks it; any thread may `post`, `pause`, `resume` or change the `pace`."""
 
-    def __init__(self, scenario: Scenario, device: str = "cpu") -> None:
+    def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:
+        """Not `prepared`, it is there at once, without any kernel: who wants that calls `prepare` before all else."""
         if device not in MOTIONS:
             raise unknown_name("device", device, MOTIONS)
         self.scenario = scenario
@@ -90,7 +91,8 @@ class Simulation:
         self.pacer.between = self._between
         self.pacer.lend = self.driver.lent
         self.pacer.longest_slice = lambda: self.barrier.sync.every if self.barrier.sources else 1 << 20
-        self._populate()
+        self._sensed = False  # whether sensors have their first readings
+        self._populate(prepared)
 
     # time ------------------------------------------------------------------------------------------------------------
 
@@ -112,6 +114,14 @@ class Simulation:
     @pace.setter
     def pace(self, pace: float) -> None:
         self.pacer.pace = pace
+
+    def prepare(self) -> None:
+        """The sensors' first readings, for which kernels are compiled; nothing if they are there."""
+        with self.driver.driving("prepare()"):
+            if not self._sensed:
+                self.sense.run(self.tick)
+                self._sensed = True
+                self.publisher.forget()
 
     def step(self, ticks: int = 1) -> None:
         """Exactly that many ticks, then return."""
@@ -379,12 +389,14 @@ class Simulation:
 
     # inside ----------------------------------------------------------------------------------------------------------
 
-    def _populate(self) -> None:
-        """All vehicles of the scenario at tick 0, with their sensors' first readings."""
+    def _populate(self, prepared: bool = True) -> None:
+        """All vehicles of the scenario at tick 0, with their sensors' first readings if it is to be `prepared`."""
         self.roster.populate()
         self.publisher.forget()
         self.latch.forget()
-        self.sense.run(self.tick)
+        self._sensed = prepared
+        if prepared:
+            self.sense.run(self.tick)
 
     def _between(self) -> None:
         """What the ticking thread does for other threads between two slices of ticks."""

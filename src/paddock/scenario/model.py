@@ -32,6 +32,7 @@ class Scenario(Section):
     serve: Serve | None = Field(default=None, description="Endpoints for watching and driving from outside.")
     _marks: Marks = PrivateAttr(default_factory=Marks)
     _written: tuple[str, int] | None = PrivateAttr(default=None)  # the text it was read from, and the seed it says
+    _left_out: tuple[str, ...] = PrivateAttr(default=())  # sections of that text that it was read without
 
     @field_validator("vehicles", mode="after")
     @classmethod
@@ -39,6 +40,11 @@ class Scenario(Section):
         check_names(vehicles)
         check_ids(vehicles)
         return with_names(vehicles)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The sections of its text that it was read without."""
+        return self._left_out
 
     def at(self, *path: Step) -> str:
         """Return where a value was written: `race.yaml:7:5`, or `vehicles[0].model` for a scenario made in Python."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,15 @@ def load_scenario(source: Source) -> Scenario:
     raise ScenarioError(f"a scenario is a path, a demo's name, YAML text or a dict, not {type(source).__name__}")
 
 
-def scenario_from_text(text: str, name: str = TEXT_SOURCE) -> Scenario:
-    """Read a scenario from YAML text and nothing else, whatever it looks like; `name` is that of its file in errors."""
-    scenario = _checked(*load_yaml(text, name))
+def scenario_from_text(text: str, name: str = TEXT_SOURCE, without: Collection[str] = ()) -> Scenario:
+    """Read a scenario from YAML text and nothing else, whatever it looks like; `name` is that of its file in errors.
+
+    The sections `without` are left out, whatever they hold.
+    """
+    values, marks = load_yaml(text, name)
+    left_out = tuple(section for section in without if values.pop(section, None) is not None)
+    scenario = _checked(values, marks)
+    scenario._left_out = left_out
     scenario._written = (text, scenario.seed)
     return scenario
 

@@ -18,6 +18,7 @@ def simulation_figures(sim: Simulation) -> dict[str, Any]:
         "rate": sim.world.clock.rate,
         "pace": sim.pace,
         "paused": sim.paused,
+        "running": sim.pacer.running,
         "run": sim.world.run,
         "vehicles": sim.world.vehicles,
         "slips": sim.pacer.slips,

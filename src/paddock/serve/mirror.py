@@ -20,10 +20,14 @@ class Mirror:
         self.frames = TransformTree()
         self._placed: dict[str, FrameTree] = {}
         self.figures: dict[str, Any] = {}  # of the last beat
+        self.preparing = ""  # what the simulation does before its clock can go; empty afterwards
         self.version = 0  # +1 whenever markers or frames change
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
         """Take up what the simulation tells."""
+        if kind == "preparing":
+            self.preparing = str(content["text"])
+            return
         if kind == "markers":
             self._take_markers(content)
         elif kind == "hidden":

@@ -99,6 +99,7 @@ class ReplaySource:
             "rate": self.rate,
             "pace": player.pace,
             "paused": player.paused,
+            "running": not player.paused,
             "run": snapshot.run,
             "vehicles": len(snapshot),
             "slips": player.slips,

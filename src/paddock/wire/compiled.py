@@ -40,11 +40,14 @@ def pack_positions(ids: Any, block: Any, rows: Any, turn: Any, spin: Any, whole:
     return seen
 
 
-STEPS = 511.5 / 0.70710678
-"""Steps of the ten bits that hold a component of a quaternion, per 1; 0.70710678 is the most beside the largest."""
-ROUNDED = 512.0
-"""What makes a value of -511.5 to 511.5 steps one of which the whole part is 0 to 1023, rounded."""
-NO_TURN = np.uint32(3 << 30 | 512 << 20 | 512 << 10 | 512).astype(np.int32)
+STEPS = 511.0 / 0.70710678
+"""Steps of the ten bits that hold a component of a quaternion, per 1; 0.70710678 is the most beside the largest.
+
+511 to either side: 0 is a whole step, so that what is level stays level.
+"""
+ROUNDED = 511.5
+"""What makes a value of -511 to 511 steps one of which the whole part is 0 to 1022, rounded."""
+NO_TURN = np.uint32(3 << 30 | 511 << 20 | 511 << 10 | 511).astype(np.int32)
 """The packed attitude x = y = z = 0, w = 1."""
 
 
@@ -80,8 +83,8 @@ def pack_poses(block: Any, rows: Any, turn: Any, spin: Any, whole: Any, real: An
 
 @njit(nogil=True, error_model="numpy", forceinline=True)
 def _step(value: Any) -> Any:
-    """The whole number of 0 to 1023 for a value of -511.5 to 511.5; some number, too, for one that is none."""
-    return int32(min(max(0.0, value + ROUNDED), 1023.0))  # in this order, NaN becomes 0
+    """The whole number of 0 to 1022 for a value of -511 to 511; some number, too, for one that is none."""
+    return int32(min(max(0.0, value + ROUNDED), 1022.0))  # in this order, NaN becomes 0
 
 
 @njit(nogil=True, error_model="numpy", forceinline=True)

@@ -126,6 +126,12 @@ class Fleet:
         """`red`, or `scouts[17]`."""
         return self.name if self.single else f"{self.name}[{self.members[row]}]"
 
+    def names_of(self, rows: Ints) -> str:
+        """What some of its vehicles are called together: `scouts[17]`, `scouts`, or `scouts (3 vehicles)`."""
+        if len(rows) == 1:
+            return self.vehicle_name(int(rows[0]))
+        return self.name if len(rows) == self.n else f"{self.name} ({len(rows)} vehicles)"
+
     def save(self) -> dict[str, Any]:
         """Everything that [:, :n] holds."""
         _ = self.state

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.world.colors import rgba
+from paddock.world.pose import FARTHEST
 from paddock.world.rotation import unit_quaternion
 
 Vertices = NDArray[np.float32]
@@ -43,8 +44,6 @@ MAX_NAME = 255
 """Bytes of UTF-8 in the name of a namespace or frame."""
 MAX_LABEL = 1_024
 """Bytes of UTF-8."""
-FARTHEST = 1e7
-"""m: largest coordinate, so that float32 and products of it stay finite."""
 LARGEST_SCALE = 1e6
 LONGEST_TTL = 1e9
 """s"""

@@ -6,6 +6,9 @@ from typing import Annotated, NamedTuple
 
 from paddock.world.columns import Column
 
+FARTHEST = 1e7
+"""m from the origin, along any axis: beyond it metres get lost in rounding, and float32 cannot hold products."""
+
 
 class Pose(NamedTuple):
     """Position, attitude and motion of one vehicle; world ENU, body FLU."""

@@ -23,7 +23,7 @@ def served(serve: Callable[..., Any]) -> Any:
 
 
 def test_ping(served: Any) -> None:
-    assert set(served.connect().call("ping")) == {"tick", "time"}
+    assert set(served.connect().call("ping")) == {"tick", "time", "preparing"}
 
 
 def test_unknown_methods_suggest_the_closest(served: Any) -> None:
@@ -42,6 +42,9 @@ def test_unknown_methods_suggest_the_closest(served: Any) -> None:
         ("simulation_step", {"ticks": 1.5}, "simulation_step: 'ticks' must be a whole number"),
         ("spawn_robots", {"robots": [{"x": 1}]}, "spawn_robots: robots[0]: 'robot_type' is missing"),
         ("set_control", {"steer": 0.1}, "say whom it is about: 'vehicle_id'"),
+        ("set_control", {"vehicle": 1, "vehicle_id": 1, "steer": 0.1}, "say whom it is about: 'vehicle_id'"),
+        ("inspect", {"vehicle": -1}, "'vehicle' must be a whole number"),
+        ("inspect", {"vehicle": 1.5}, "'vehicle' must be a text"),
         ("set_control", {"vehicle": "red", "steer": None}, "'steer' must be a number"),
         ("draw_debug_lines", {"lines": [[1, 2]]}, "'lines[0]' must be a list of 6 numbers"),
         ("set_fpv_control", {"vehicle_id": 3}, "give at least one of"),

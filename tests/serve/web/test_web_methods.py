@@ -61,6 +61,7 @@ def test_one_vehicle_in_full(served: Any) -> None:
     imu = {tree["name"]: tree["value"] for tree in found["sensors"]["imu"]}
     assert imu.keys() == served.sim.sensors("red")["imu"].keys()
     assert by_name(found["state"])["x"]["unit"] == "m"
+    assert page.call("inspect", vehicle=found["id"]) == page.call("inspect", vehicle_id=found["id"]) == found
     assert page.call("inspect", vehicle="scouts[2]")["driven_by"] == "hold"
     assert page.refused("inspect", vehicle="scouts")[1].startswith("'scouts' is a fleet of 3")
     assert "did you mean 'red'" in page.refused("inspect", vehicle="rde")[1]
@@ -127,5 +128,9 @@ def test_a_recorded_vehicle_and_its_figures(page: Any, replayed: tuple[Player, H
     page.call("subscribe", kinds=["poses", "figures"])
     while (figures := page.notification("figures"))["tick"] != snapshot.tick:
         pass  # of before the jump
-    assert figures["paused"] is True and figures["stages"] == {} and figures["vehicles"] == 4
+    assert (
+        (figures["paused"], figures["running"]) == (True, False)
+        and figures["stages"] == {}
+        and figures["vehicles"] == 4
+    )
     page.call("let_go")

@@ -2,7 +2,8 @@
 import { effect, signal } from "@preact/signals";
 import { call } from "../net/link";
 import { reasonOf } from "../state/caller";
-import { clock, connection, live, roster, tell } from "../state/store";
+import { isRemoving } from "../state/removed";
+import { clock, connection, deaf, live, roster, tell } from "../state/store";
 import { readPad } from "./gamepad";
 import { KeysHeld } from "./keys";
 import { driverFor } from "./kinds";
@@ -40,7 +41,7 @@ export function currentSeat(): Seat | null {
 export async function drive(id: number): Promise<void> {
   const mine = ++wanted;
   if (seat) await leave(true);
-  if (!live.value) return tell("warning", "Only the live run can be driven: go back to the present first.");
+  if (!live.value) return tell("warning", `Nothing can be driven: ${deaf.value || "there is no run yet"}.`);
   try {
     const vehicle = await askVehicle(id);
     const driver = driverFor(vehicle.kind, vehicle.known);
@@ -148,7 +149,8 @@ function watchRoster(): () => void {
   return effect(() => {
     const present = roster.value;
     if (!seat || present.number < 0 || present.rowOfId(seat.vehicle.id) !== undefined) return;
-    tell("warning", `${seat.vehicle.name} is no longer there`); // in the words of the selection: told once
+    // in the words of the selection: told once
+    if (!isRemoving(seat.vehicle.id)) tell("warning", `${seat.vehicle.name} is no longer there`);
     void leave(false);
   });
 }

@@ -1,6 +1,8 @@
 // The hands of the page: pointer, keyboard and gamepad on the world view. Everything begins with startControls.
+import { effect } from "@preact/signals";
 import type { Stage } from "../scene/stage";
 import { expose } from "../state/debug";
+import { deaf, tool } from "../state/store";
 import { drive, driving, release, startDriving } from "./driving";
 import { startFailsafe } from "./failsafe";
 import { startKeyboard } from "./keyboard";
@@ -13,7 +15,8 @@ export { download, exportPng, filming, startFilm, stopFilm } from "./capture";
 export { drive, driving, release } from "./driving";
 export { DrivingHud } from "./hud";
 export { robotsAt } from "./robots";
-export { removeSelected } from "./tools/remove";
+export { giveOrder } from "./orders";
+export { removeIds } from "./tools/remove";
 
 const NORTH = Math.PI / 2;
 
@@ -26,10 +29,18 @@ export function startControls(stage: Stage | null): () => void {
     startDriving(() => (stage ? cameraHeading(stage) : NORTH)),
     startFailsafe(),
     announcePads(),
+    layDownTool(),
   ];
   if (stage && route) stops.push(startPointer(stage, route), () => route.stop());
   expose({ drive, release, driving });
   return () => {
     for (const stop of stops) stop();
   };
+}
+
+/** What takes no orders leaves nothing to do for the tools that give them. */
+function layDownTool(): () => void {
+  return effect(() => {
+    if (deaf.value !== "" && !["select", "box"].includes(tool.peek())) tool.value = "select";
+  });
 }

@@ -1,11 +1,12 @@
 // Giving orders, and seeing afterwards what is ordered now.
 import { type Behaviour, call } from "../net/link";
 import { reasonOf } from "../state/caller";
-import { live, orders, routes, tell } from "../state/store";
+import { orderSent } from "../state/ordering";
+import { deaf, live, orders, routes, tell } from "../state/store";
 
 /** Whether the run that is shown can be told anything; says so if not. */
 export function canCommand(): boolean {
-  if (!live.value) tell("warning", "Only the live run takes orders: go back to the present first.");
+  if (deaf.value !== "") tell("warning", `Nothing can be ordered: ${deaf.value}.`);
   return live.value;
 }
 
@@ -16,6 +17,7 @@ export async function giveOrder(ids: readonly number[], behaviour: Behaviour): P
 
 /** Several orders at once; what is ordered is asked for once, at the end. */
 export async function giveOrders(all: readonly (readonly [readonly number[], Behaviour])[]): Promise<boolean> {
+  const sent = all.map(([ids, behaviour]) => orderSent(ids, behaviour));
   try {
     await Promise.all(all.map(([vehicles, behaviour]) => call("give_order", { vehicles, behaviour })));
     return true;
@@ -24,6 +26,7 @@ export async function giveOrders(all: readonly (readonly [readonly number[], Beh
     return false;
   } finally {
     await refresh().catch(() => undefined); // only a picture of what is so anyway
+    for (const answered of sent) answered();
   }
 }
 

@@ -13,7 +13,7 @@ import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, indentUnit } from "@codemirror/language";
 import { lintGutter, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import {
   EditorView,
   highlightActiveLine,
@@ -31,6 +31,7 @@ import { docAt, type Doc, type Knowledge, suggest, type Suggestion } from "./sug
 export interface Code {
   readonly view: EditorView;
   setText(text: string): void;
+  setReadOnly(on: boolean): void;
   showProblems(problems: readonly ProblemTree[]): void;
   jumpTo(problem: ProblemTree): void;
 }
@@ -42,12 +43,16 @@ interface Wishes {
   onRun(): void;
 }
 
+const LOCKED = [EditorState.readOnly.of(true), EditorView.contentAttributes.of({ "aria-readonly": "true" })];
+
 export function makeCode(parent: HTMLElement, wishes: Wishes): Code {
-  const state = EditorState.create({ doc: wishes.text, extensions: extensions(wishes) });
+  const lock = new Compartment();
+  const state = EditorState.create({ doc: wishes.text, extensions: [lock.of([]), ...extensions(wishes)] });
   const view = new EditorView({ parent, state });
   return {
     view,
     setText: (text) => setText(view, text),
+    setReadOnly: (on) => view.dispatch({ effects: lock.reconfigure(on ? LOCKED : []) }),
     showProblems: (problems) => showProblems(view, problems),
     jumpTo: (problem) => jumpTo(view, problem),
   };

@@ -6,7 +6,7 @@ import { tell } from "../state/store";
 import { reasonOf } from "../state/caller";
 import { verdict } from "./checking";
 import { type Code, makeCode } from "./code";
-import { arrivals, begin, change, draft, run } from "./document";
+import { arrivals, begin, change, draft, run, waiting } from "./document";
 import { askKnowledge } from "./knowledge";
 import { Problems } from "./problems-list";
 import type { Knowledge } from "./suggest";
@@ -48,7 +48,7 @@ function Editor({ onClose }: { onClose(): void }) {
   return (
     <dialog class="editor" ref={dialog} aria-label="Scenario editor" onCancel={onCancel} onClose={onClose}>
       <Toolbar onRun={runIt} onClose={onClose} />
-      <div class="editor-code" ref={place} />
+      <div class={waiting.value === "" ? "editor-code" : "editor-code waiting"} ref={place} />
       <Problems onJump={(problem) => code.current?.jumpTo(problem)} />
     </dialog>
   );
@@ -67,7 +67,12 @@ function startCode(parent: HTMLElement, onClose: () => void): { code: Code; stop
     onRun: () => void run().then((runs) => runs && onClose()),
   });
   code.view.focus();
-  const stops = [effect(() => arrived(code)), effect(() => judged(code)), () => code.view.destroy()];
+  const stops = [
+    effect(() => arrived(code)),
+    effect(() => judged(code)),
+    effect(() => code.setReadOnly(waiting.value !== "")),
+    () => code.view.destroy(),
+  ];
   return { code, stop: () => stops.forEach((stop) => stop()) };
 }
 

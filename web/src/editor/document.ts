@@ -2,6 +2,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { call } from "../net/link";
 import { reasonOf } from "../state/caller";
+import type { ScenarioText } from "../state/methods";
 import { connection, metadata, tell } from "../state/store";
 import { checkNow, checkSoon, verdict } from "./checking";
 import { copyText } from "./files";
@@ -16,10 +17,20 @@ export const draft = signal<Draft>(EMPTY);
 export const arrivals = signal(0);
 export const edited = computed(() => draft.value.text !== draft.value.original);
 
+/** What the editor waits for, during which the text cannot be changed; "": nothing. */
+export const waiting = signal("");
+let wish = 0; // number of the last text that was asked for: an older one that comes later does not count
+
+/** Why nothing can be run here now, whatever is written; "": it can. */
+export const obstacle = computed(() => {
+  if (waiting.value !== "") return waiting.value;
+  if (connection.value.state !== "open") return "There is no server to run it.";
+  return metadata.value?.can_load === false ? "This server shows one run only: it cannot start another scenario." : "";
+});
+
 /** Why it cannot be run now; "": it can. */
 export const hindrance = computed(() => {
-  if (connection.value.state !== "open") return "There is no server to run it.";
-  if (metadata.value?.can_load === false) return "This server shows one run only: it cannot start another scenario.";
+  if (obstacle.value !== "") return obstacle.value;
   const found = verdict.value;
   if (found.state === "checked" && found.problems.length > 0) return "There are problems to solve first.";
   return "";
@@ -27,9 +38,11 @@ export const hindrance = computed(() => {
 
 /** Another text takes the place of this one. */
 export function take(name: string, text: string): void {
+  wish += 1;
   batch(() => {
     draft.value = { name, text, original: text };
     arrivals.value += 1;
+    waiting.value = "";
   });
   forgetDraft();
   checkSoon(text);
@@ -53,17 +66,34 @@ export async function begin(initial?: { name: string; text: string }): Promise<v
   const kept = keptDraft();
   if (kept && draft.value === EMPTY) draft.value = kept;
   if (initial) return mayReplace() ? take(initial.name, initial.text) : resume();
-  if (kept) return resume();
-  try {
-    const { name, text } = await call("get_running_scenario", {});
-    take(name, text);
-  } catch (error) {
-    tell("warning", `The running scenario cannot be shown: ${reasonOf(error)}`);
+  if (kept || edited.value) return resume();
+  await fetched("Loading what runs …", () => call("get_running_scenario", {}), (reason) => {
+    tell("warning", `The running scenario cannot be shown: ${reason}`);
     take("scenario", "name: scenario\nvehicles:\n  - name: red\n    model: car.bicycle\n");
+  });
+}
+
+/** Take a text that the server is asked for. Nothing can be typed meanwhile: it would be thrown away. */
+async function fetched(
+  what: string,
+  ask: () => Promise<ScenarioText>,
+  failed: (reason: string) => void,
+): Promise<void> {
+  const mine = ++wish;
+  waiting.value = what;
+  try {
+    const { name, text } = await ask();
+    if (mine === wish) take(name, text);
+  } catch (error) {
+    if (mine === wish) failed(reasonOf(error));
+  } finally {
+    if (mine === wish) waiting.value = "";
   }
 }
 
 function resume(): void {
+  wish += 1;
+  waiting.value = "";
   arrivals.value += 1;
   checkSoon(draft.value.text);
 }
@@ -74,33 +104,42 @@ export function reset(): void {
 
 export async function openDemo(name: string): Promise<void> {
   if (!mayReplace()) return;
-  try {
-    const { text } = await call("get_scenario", { name });
-    take(name, text);
-  } catch (error) {
-    tell("error", `${name} cannot be opened: ${reasonOf(error)}`);
-  }
+  const ask = async () => ({ ...(await call("get_scenario", { name })), name });
+  await fetched(`Loading ${name} …`, ask, (reason) => tell("error", `${name} cannot be opened: ${reason}`));
 }
 
-/** Run what is written; whether it runs now. */
+/** Run what is seen, which cannot be changed until it runs; whether it runs now. */
 export async function run(): Promise<boolean> {
+  if (obstacle.value !== "") {
+    tell("warning", `Not run: ${obstacle.value}`);
+    return false;
+  }
   const { name, text } = draft.value;
-  const found = await checkNow(text);
-  if (hindrance.value !== "") {
-    tell("warning", `Not run: ${hindrance.value}`);
-    return false;
-  }
-  if (found.state === "unknown") {
-    tell("error", `Not run: it could not be checked (${found.reason}).`);
-    return false;
-  }
-  const reason = await startScenario(name, { text });
+  const reason = await held("Starting …", () => checkedAndStarted(name, text));
   if (reason !== null) tell("error", `Not run: ${reason}`);
   else if (draft.value.text === text) {
     draft.value = { ...draft.value, original: text };
     forgetDraft();
   }
   return reason === null;
+}
+
+/** Nothing can be typed while something is being done with the text. */
+async function held<T>(what: string, work: () => Promise<T>): Promise<T> {
+  waiting.value = what;
+  try {
+    return await work();
+  } finally {
+    waiting.value = "";
+  }
+}
+
+/** Why it was not started; null: it runs. */
+async function checkedAndStarted(name: string, text: string): Promise<string | null> {
+  const found = await checkNow(text);
+  if (found.state === "unknown") return `it could not be checked (${found.reason})`;
+  if (found.state === "checked" && found.problems.length > 0) return "there are problems to solve first";
+  return startScenario(name, { text });
 }
 
 export async function share(): Promise<void> {

@@ -2,7 +2,7 @@
 import { effect, signal } from "@preact/signals";
 import { call } from "../net/link";
 import { reasonOf } from "../state/caller";
-import { connection, metadata } from "../state/store";
+import { connection, metadata, preparing } from "../state/store";
 
 /** The name of the scenario that is being started; null: none. */
 export const loading = signal<string | null>(null);
@@ -32,7 +32,9 @@ function nextRun(): { promise: Promise<void>; stop(): void } {
   let lost = false;
   let stop = (): void => undefined;
   const promise = new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("the new run does not answer; it may still come")), PATIENCE);
+    const timer = setInterval(() => {
+      if (preparing.peek() === "") reject(new Error("the new run does not answer; it may still come"));
+    }, PATIENCE);
     const unwatch = effect(() => {
       const { state } = connection.value;
       const now = metadata.value;
@@ -40,7 +42,7 @@ function nextRun(): { promise: Promise<void>; stop(): void } {
       if (state === "open" && now !== null && now !== before && (lost || now.name !== before?.name)) resolve();
     });
     stop = () => {
-      clearTimeout(timer);
+      clearInterval(timer);
       unwatch();
     };
   });

@@ -2,7 +2,7 @@
 import type { ProblemTree } from "../net/schema";
 import { notices } from "../state/store";
 import { verdict } from "./checking";
-import { hindrance } from "./document";
+import { obstacle, waiting } from "./document";
 
 export function Problems({ onJump }: { onJump: (problem: ProblemTree) => void }) {
   const found = verdict.value;
@@ -36,15 +36,16 @@ export function Problems({ onJump }: { onJump: (problem: ProblemTree) => void })
 
 /** Notices lie below an open dialog: the newest is told here as well. */
 function Newest() {
-  const said = notices.value.at(-1);
+  const said = obstacle.value === "" ? notices.value.at(-1) : undefined; // why nothing runs comes first
   return <span class={`grow ellipsis ${said?.kind === "info" ? "faint" : "amber"}`}>{said?.text}</span>;
 }
 
 function Summary() {
   const found = verdict.value;
+  if (obstacle.value !== "") return <span class={waiting.value === "" ? "amber" : "faint"}>{obstacle.value}</span>;
   if (found.state === "checking") return <span class="faint">Checking …</span>;
   if (found.state === "unknown") return <span class="amber">Not checked: {found.reason}</span>;
   const count = found.problems.length;
   if (count > 0) return <span class="red">{count === 1 ? "1 problem" : `${count} problems`}</span>;
-  return hindrance.value ? <span class="amber">{hindrance.value}</span> : <span class="green">No problems</span>;
+  return <span class="green">No problems</span>;
 }

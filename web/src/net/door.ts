@@ -9,10 +9,17 @@ interface Waiting {
 export class Door {
   private waiting: Waiting[] = [];
 
+  /** `patient`: whether it may take as long as it likes. */
+  constructor(private readonly patient: () => boolean = () => false) {}
+
   /** Resolves when it opens; rejects when it will not. */
   wait(method: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`${method}: the server does not answer`)), PATIENCE);
+      const giveUp = (): void => {
+        if (this.patient()) timer = setTimeout(giveUp, PATIENCE);
+        else reject(new Error(`${method}: the server does not answer`));
+      };
+      let timer = setTimeout(giveUp, PATIENCE);
       const then = (end: () => void) => {
         clearTimeout(timer);
         end();

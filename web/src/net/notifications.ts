@@ -9,10 +9,14 @@ import type { FiguresTree, RosterTree } from "./schema";
 
 type Take = (params: Record<string, unknown>) => void;
 
-/** The own answers to notifications, by method; `closing` hears why the server is about to end the connection. */
+/** The own answers to notifications, by method.
+ *
+ * `closing` hears why the server is about to end the connection, `preparing` what it has to do before it can answer.
+ */
 export function ownNotifications(
   questions: Questions,
   closing: (reason: string) => void,
+  preparing: (what: string) => void,
 ): Readonly<Record<string, Take>> {
   return {
     roster: (params) => {
@@ -34,6 +38,7 @@ export function ownNotifications(
       questions.plansSoon();
     },
     frames: (params) => setTransforms((params["frames"] ?? []) as TransformTree[]),
+    preparing: (params) => preparing(String(params["text"] ?? "")),
     closed: (params) => closing(String(params["reason"] ?? "")),
     refused: tellRefused,
     command_refused: tellRefused,

@@ -39,14 +39,14 @@ export class Rpc {
   constructor(
     private readonly send: (text: string) => void,
     private readonly notified: Notified,
+    private readonly patient: () => boolean = () => false, // whether answers may take as long as they like
   ) {}
 
   call(method: string, params: unknown): Promise<unknown> {
     const id = ++this.last;
     return new Promise((resolve, reject) => {
       const patience = PATIENCE_OF[method] ?? PATIENCE;
-      const timer = setTimeout(() => this.giveUp(id, patience), patience);
-      this.pending.set(id, { method, resolve, reject, timer });
+      this.pending.set(id, { method, resolve, reject, timer: this.timer(id, patience) });
       this.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     });
   }
@@ -93,7 +93,16 @@ export class Rpc {
     return pending;
   }
 
+  private timer(id: number, patience: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => this.giveUp(id, patience), patience);
+  }
+
   private giveUp(id: number, patience: number): void {
+    const waiting = this.pending.get(id);
+    if (waiting !== undefined && this.patient()) {
+      waiting.timer = this.timer(id, patience);
+      return;
+    }
     const pending = this.taken(id);
     pending?.reject(new Error(`${pending.method}: the server has not answered for ${patience / 1000} s`));
   }

@@ -216,7 +216,7 @@ export interface SubscriberTree {
   skipped: number;
 }
 
-/** Numbers about the run, twice a second. */
+/** Numbers about the run, twice a second; `running`: it goes on by itself unless it is paused. */
 export interface FiguresTree {
   tick: number;
   time: number;
@@ -224,6 +224,7 @@ export interface FiguresTree {
   rate: number;
   pace: number;
   paused: boolean;
+  running: boolean;
   run: number;
   vehicles: number;
   slips: number;
@@ -306,6 +307,13 @@ export interface Subscribed {
 export interface Moment {
   tick: number;
   time: number;
+}
+
+/** The answer to `ping`; `preparing` is empty once the simulation can go. */
+export interface Pong {
+  tick: number;
+  time: number;
+  preparing: string;
 }
 
 /** Vehicles that have come. */
@@ -429,6 +437,11 @@ export interface RestartTree {
   tick: number;
 }
 
+/** What the simulation does before it can begin, and calls wait for; empty when it is done. */
+export interface PreparingTree {
+  text: string;
+}
+
 /** Why the server ends the connection. */
 export interface ClosedTree {
   reason: string;
@@ -447,6 +460,7 @@ export interface Notifications {
   figures: FiguresTree;
   restart: RestartTree;
   frames: FramesTree;
+  preparing: PreparingTree;
   closed: ClosedTree;
   refused: RefusedTree;
   command_refused: RefusedTree;
@@ -455,7 +469,7 @@ export interface Notifications {
 /** Every method: what it takes, and what it answers. */
 export interface Methods {
   /** Arm or disarm a drone. */
-  arm_drone: { params: { vehicle_id?: number; vehicle?: string; armed: boolean }; result: Moment };
+  arm_drone: { params: { vehicle_id?: number; vehicle?: string | number; armed: boolean }; result: Moment };
   /** Show the token; any other request may carry it as well, in a field `token`. */
   authenticate: { params: { token: string }; result: Nothing };
   /** What is wrong with a scenario, with line and column; nothing of it is run. */
@@ -508,14 +522,14 @@ export interface Methods {
   /** The JSON schema of scenarios, for editors. */
   get_schema: { params: Nothing; result: Readonly<Record<string, unknown>> };
   /** Pose and all other public columns of one vehicle. */
-  get_state: { params: { vehicle_id?: number; vehicle?: string; frame?: FrameName }; result: StateTree };
+  get_state: { params: { vehicle_id?: number; vehicle?: string | number; frame?: FrameName }; result: StateTree };
   /** Tell vehicles to do something else than their entry says. */
   give_order: {
     params: { vehicles: readonly (string | number)[]; behaviour: string | Readonly<Record<string, unknown>> | null };
     result: Moment;
   };
   /** Every state, command, parameter and sensor column of a vehicle, with units; of a recording, what it has. */
-  inspect: { params: { vehicle_id?: number; vehicle?: string }; result: InspectedTree };
+  inspect: { params: { vehicle_id?: number; vehicle?: string | number }; result: InspectedTree };
   /** Give the clock back, which a step has taken; time goes on. Nothing happens to whoever has not got it. */
   let_go: { params: Nothing; result: Moment };
   /** The models of which vehicles can be brought in, with their presets (the default first) and inputs. */
@@ -526,12 +540,12 @@ export interface Methods {
   load_scenario: { params: { text?: string | null; name?: string | null }; result: Nothing };
   /** Hold the run. */
   pause: { params: Nothing; result: Moment };
-  /** Whether the hub is there, and what it knows of the simulation's clock. */
-  ping: { params: Nothing; result: Moment };
+  /** Whether the hub is there, what it knows of the simulation's clock, and what is still being prepared. */
+  ping: { params: Nothing; result: Pong };
   /** Show markers (ENU, m) in place of those of the same namespace and id: all, or none if one is refused. */
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
   /** Take a vehicle out, or a fleet by its name. */
-  remove_vehicle: { params: { vehicle_id?: number; vehicle?: string }; result: Moment };
+  remove_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
   /** From tick 0 again. */
   reset: { params: { seed?: number | null }; result: Moment };
   /** Go on. */
@@ -544,7 +558,7 @@ export interface Methods {
   set_control: {
     params: {
       vehicle_id?: number;
-      vehicle?: string;
+      vehicle?: string | number;
       timeout?: number | null;
       [input: string]: number | string | readonly number[] | null | undefined;
     };
@@ -554,7 +568,7 @@ export interface Methods {
   set_fpv_control: {
     params: {
       vehicle_id?: number;
-      vehicle?: string;
+      vehicle?: string | number;
       throttle?: number | null;
       roll?: number | null;
       pitch?: number | null;

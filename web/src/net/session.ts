@@ -36,14 +36,20 @@ export class Session {
   private readonly rpc = new Rpc(
     (text) => this.post({ kind: "send", data: text }),
     (method, params) => this.notified(method, params),
+    () => this.preparing !== "",
   );
   private readonly questions = new Questions((method, params) => this.ask(method, params));
   private readonly subscription = new Subscription((method, params) => this.ask(method, params), () => this.pacing);
   private readonly pacing = new Pacing((rate) => void this.subscription.askRate(rate));
-  private readonly own = ownNotifications(this.questions, (reason) => (this.closing = reason));
+  private readonly own = ownNotifications(
+    this.questions,
+    (reason) => (this.closing = reason),
+    (what) => this.prepares(what),
+  );
   private readonly hearers = new Map<string, Set<(params: unknown) => void>>();
-  private readonly door = new Door();
+  private readonly door = new Door(() => this.preparing !== "");
   private closing = ""; // why the server is about to close
+  private preparing = ""; // what the server has to do before it can answer
   private asked = true; // for the next frame
   private attempts = 0; // at opening
   private looks = 0;
@@ -184,6 +190,17 @@ export class Session {
 
   // the connection ----------------------------------------------------------------------------------------------------
 
+  /** The server is there, but what it simulates is not ready yet: answers come when it is. */
+  private prepares(what: string): void {
+    this.preparing = what;
+    const { state } = connection.peek();
+    if (state === "connecting" || state === "open") this.stand(state);
+  }
+
+  private stand(state: "connecting" | "open"): void {
+    connection.value = this.preparing === "" ? { state } : { state, note: this.preparing };
+  }
+
   private async opened(): Promise<void> {
     const attempt = ++this.attempts;
     try {
@@ -197,7 +214,7 @@ export class Session {
       markers.clear(); // all there are come with the subscription
       markers.changed();
       await this.subscription.subscribe();
-      connection.value = { state: "open" };
+      this.stand("open");
       this.door.open();
       this.questions.everything();
     } catch (error) {
@@ -231,6 +248,7 @@ export class Session {
 
   private end(reason: string): void {
     this.attempts += 1;
+    this.preparing = "";
     this.rpc.lost(reason);
     this.questions.lost();
     clockLost();

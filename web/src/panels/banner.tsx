@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { reconnectNow, useToken as showToken } from "../net/link";
-import { type Connection, connection } from "../state/store";
+import { type Connection, connection, preparing } from "../state/store";
 import { Icon } from "./icons";
 import { Button } from "./parts";
 
@@ -10,7 +10,17 @@ export function Banner() {
   const now = connection.value;
   if (now.state === "lost") return <Lost lost={now} />;
   if (now.state === "refused") return <Refused reason={now.reason} />;
+  if (preparing.value !== "") return <Preparing what={preparing.value} />;
   return null;
+}
+
+function Preparing({ what }: { what: string }) {
+  return (
+    <div class="banner" role="status">
+      <Icon name="info" />
+      <span>Preparing the simulation: {what.replace(/[.\s]+$/, "")}.</span>
+    </div>
+  );
 }
 
 function Lost({ lost }: { lost: Extract<Connection, { state: "lost" }> }) {

@@ -8,7 +8,7 @@ import { formatUnit, formatValue } from "./format";
 import { Button } from "./parts";
 import { memory, moments } from "./plotfeed";
 import { keyOf, removeSeries, type Series } from "./plotlist";
-import { shownRange } from "./plotwindow";
+import { latest, shownRange } from "./plotwindow";
 
 const EVERY = 33; // ms between two drawings
 
@@ -61,19 +61,20 @@ function drawIn(host: HTMLElement, series: readonly Series[], tell: (values: (nu
   const plot = new uPlot(options, memory.between(0, 0, keys), host);
   const watcher = new ResizeObserver(() => plot.setSize({ width: host.clientWidth, height: host.clientHeight }));
   watcher.observe(host);
+  const read = () => {
+    const at = cursor.value ?? indexNow(plot.data[0] ?? [], latest());
+    tell(keys.map((_, k) => plot.data[k + 1]?.[at] ?? null));
+  };
   const draw = () => {
     const [start, end] = shownRange();
     plot.batch(() => {
       plot.setData(memory.between(start, end, keys), false);
       plot.setScale("x", { min: start, max: end });
     });
+    read(); // of what is drawn now
   };
   const stopDrawing = atMostEvery(EVERY, draw);
-  const stopReading = effect(() => {
-    moments.value; // also when the cursor rests
-    const at = cursor.value ?? (plot.data[0]?.length ?? 0) - 1;
-    tell(keys.map((_, k) => plot.data[k + 1]?.[at] ?? null));
-  });
+  const stopReading = effect(read); // also when only the cursor moves
   return () => {
     stopDrawing();
     stopReading();
@@ -82,13 +83,20 @@ function drawIn(host: HTMLElement, series: readonly Series[], tell: (values: (nu
   };
 }
 
+/** The last moment that is not after a time; the first, if all are. */
+function indexNow(times: ArrayLike<number>, time: number): number {
+  let at = times.length - 1;
+  while (at > 0 && (times[at] as number) > time) at -= 1;
+  return at;
+}
+
 /** Draw when what is read has changed, with the screen, not too often. */
 function atMostEvery(least: number, draw: () => void): () => void {
   let last = 0;
   let waiting = 0;
   const stop = effect(() => {
     moments.value;
-    shownRange(); // its signals count too
+    void [shownRange(), latest()]; // their signals count too
     if (waiting !== 0) return;
     const soon = (now: number) => {
       if (now - last < least - 4) {

@@ -1,14 +1,15 @@
 // How a chart looks: colours from the theme, quiet axes, thin lines.
 import type uPlot from "uplot";
-import { fleetColour, hexOf } from "../state/palette";
-import type { Theme } from "../state/store";
+import { paletteColour, hexOf } from "../state/palette";
+import { source, type Theme } from "../state/store";
 import type { Series } from "./plotlist";
-import { resetZoom, zoomTo } from "./plotwindow";
+import { latest, resetZoom, zoomTo } from "./plotwindow";
+import { isOpened } from "./timelinemodel";
 
 const DEEPER = 0.68; // on a light ground
 
 export function lineColour(number: number, theme: Theme): string {
-  const { hex, rgb } = fleetColour(number);
+  const { hex, rgb } = paletteColour(number);
   return theme === "dark" ? hex : hexOf(rgb.map((part) => part * DEEPER));
 }
 
@@ -41,6 +42,7 @@ export function chartOptions(
     hooks: {
       setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)],
       setSelect: [takeSelection],
+      draw: [(plot) => drawNow(plot, style.getPropertyValue("--accent").trim())],
     },
   };
 }
@@ -57,6 +59,16 @@ function axisLook(style: CSSStyleDeclaration, rem: number): Partial<uPlot.Axis> 
     grid: { stroke: line, width: 1 },
     ticks: { stroke: line, width: 1, size: 4 },
   };
+}
+
+/** Where a recording stands, among what it knows of before and after. */
+function drawNow(plot: uPlot, colour: string): void {
+  if (!isOpened(source.peek())) return;
+  const { ctx, bbox } = plot;
+  const x = Math.round(plot.valToPos(latest(), "x", true));
+  if (x < bbox.left || x > bbox.left + bbox.width) return;
+  ctx.fillStyle = colour;
+  ctx.fillRect(x, bbox.top, Math.max(1, Math.round(devicePixelRatio)), bbox.height);
 }
 
 function takeSelection(plot: uPlot): void {

@@ -6,7 +6,7 @@ import { CommandInputs } from "./commands";
 import { formatUnit, formatValue } from "./format";
 import { Icon } from "./icons";
 import { Button, Search } from "./parts";
-import { addSeries, plotted, removeSeries } from "./plotlist";
+import { addSeries, isPlotted, removeSeries } from "./plotlist";
 import { isExternal } from "./vehicle";
 
 interface Part {
@@ -105,8 +105,11 @@ interface RowProps {
 function ValueRow({ section, value, id, column }: RowProps) {
   const text = useSignal(value);
   text.value = value;
-  const shown = useComputed(() => wordOf(text.value, currentValue(section, text.value)));
-  const title = value.meaning === "" ? value.name : `${value.name}: ${value.meaning}`;
+  const usual = section === "parameters" ? 0 : usualSize(value); // parameters are as small as they were made
+  const now = useComputed(() => currentValue(section, text.value));
+  const shown = useComputed(() => wordOf(text.value, now.value, usual));
+  const about = value.meaning === "" ? value.name : `${value.name}: ${value.meaning}`;
+  const title = useComputed(() => `${about}\n${now.value ?? "not a number"} ${formatUnit(value.unit)}`.trim());
   return (
     <div class="value-row" title={title}>
       <span class="name ellipsis">{value.name}</span>
@@ -118,13 +121,19 @@ function ValueRow({ section, value, id, column }: RowProps) {
 }
 
 export function PlotButton({ id, column, unit }: { id: number; column: string; unit: string }) {
-  const on = plotted.value.some((series) => series.id === id && series.column === column);
+  const on = isPlotted(id, column);
   const toggle = () => (on ? removeSeries(id, column) : addSeries(id, column, unit));
   return <Button look="bare small" icon="plot" label={`Plot ${column}`} pressed={on} onClick={toggle} />;
 }
 
 /** A choice by its name, any other value as a number. */
-function wordOf({ choices }: ValueTree, value: number | null): string {
+function wordOf({ choices }: ValueTree, value: number | null, usual: number): string {
   const choice = value === null ? undefined : choices[value];
-  return choice ?? formatValue(value);
+  return choice ?? formatValue(value, usual);
+}
+
+/** How large a value may become, or 1 of its unit where nobody knows. */
+function usualSize({ low, high }: ValueTree): number {
+  const size = Math.max(Math.abs(low ?? 0), Math.abs(high ?? 0));
+  return size > 0 && Number.isFinite(size) ? size : 1;
 }

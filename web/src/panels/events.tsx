@@ -5,7 +5,7 @@ import type { EventTree } from "../net/schema";
 import { clock, roster, select, source, tell } from "../state/store";
 import { colourOf } from "./timelinecolours";
 import { extentOf, seek } from "./timelinemodel";
-import { formatTime } from "./format";
+import { formatCount, formatTime } from "./format";
 import { Empty, Search } from "./parts";
 import { VirtualList } from "./virtual";
 
@@ -35,7 +35,7 @@ export function EventsPanel() {
         </select>
         <Search small label="Find in the events" value={query.value} onChange={(value) => (query.value = value)} />
         <span class="faint number">
-          {shown.length} of {all.length}
+          {formatCount(shown.length)} of {formatCount(all.length)}
         </span>
       </div>
       {shown.length === 0 ? (

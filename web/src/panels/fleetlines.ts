@@ -16,6 +16,8 @@ export interface TreeLines {
   /** The line of a row; that of its fleet while the fleet is closed; -1: it has none. */
   lineOf(row: number): number;
   lineOfFleet(name: string): number;
+  /** The first that matches: a fleet, or one of its members where only that does. */
+  first: TreeLine | undefined;
   found: number; // vehicles that match
 }
 
@@ -39,8 +41,14 @@ export function treeLines(roster: Roster, open: ReadonlySet<string>, query: stri
     found,
     at: (line) => lineAt(blocks, line),
     lineOf: (row) => lineOf(blocks, row),
+    first: firstOf(blocks[0]),
     lineOfFleet: (name) => blocks.find(({ fleet }) => fleet.name === name)?.first ?? -1,
   };
+}
+
+function firstOf(block: Block | undefined): TreeLine | undefined {
+  if (block === undefined) return undefined;
+  return { fleet: block.fleet, row: block.rows?.[0] ?? null };
 }
 
 function blockOf(roster: Roster, fleet: Fleet, first: number, open: boolean, wanted: string): Block | null {

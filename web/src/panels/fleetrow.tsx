@@ -1,11 +1,14 @@
 // One line of the fleet tree: a fleet, or one of its members.
+import { removeIds } from "../control";
 import { fleetColour } from "../state/palette";
 import type { Fleet } from "../state/roster";
 import { live, roster } from "../state/store";
-import { idsOf, lookAt, pickIds, removeFleet, removeVehicles } from "./actions";
+import { idsOf, lookAt, pickIds } from "./actions";
 import { formatCount } from "./format";
 import { Icon, KindIcon } from "./icons";
 import { Button } from "./parts";
+
+const SURELY = { always: true }; // the next line slides under the pointer: a second click must not remove that as well
 
 interface Chosen {
   id: string; // of the element
@@ -45,14 +48,14 @@ export function FleetLine({ fleet, id, active, top, chosen, focused, expanded, o
         onClick={(event) => pickIds(ids(), adds(event))}
         onDblClick={() => lookAtRow(fleet.first)}
       >
-        <span class="tinted" style={{ "--tint": fleetColour(fleet.index).hex }}>
+        <span class="tinted" style={{ "--tint": fleetColour(fleet.name).hex }}>
           <KindIcon kind={fleet.kind} />
         </span>
         <span class="ellipsis">{fleet.name}</span>
         <span class="model ellipsis">{fleet.model}</span>
       </button>
       {!fleet.single && <span class={`count number ${live.value ? "hides" : ""}`}>{formatCount(fleet.count)}</span>}
-      {live.value && <RemoveButton name={fleet.name} onRemove={() => void removeFleet(fleet)} />}
+      {live.value && <RemoveButton name={fleet.name} onRemove={() => void removeIds(ids(), SURELY)} />}
     </div>
   );
 }
@@ -97,7 +100,7 @@ export function MemberLine({ row, id: element, active, top, chosen, focused }: C
         <span class="ellipsis">{name}</span>
       </button>
       <span class={`count number ${live.value ? "hides" : ""}`}>{id}</span>
-      {live.value && <RemoveButton name={name} onRemove={() => void removeVehicles([id])} />}
+      {live.value && <RemoveButton name={name} onRemove={() => void removeIds([id], SURELY)} />}
     </div>
   );
 }

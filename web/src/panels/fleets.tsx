@@ -35,7 +35,12 @@ export function FleetPanel() {
   return (
     <>
       <div class="panel-head">
-        <Search label="Find fleets and vehicles" value={query.value} onChange={(value) => (query.value = value)} />
+        <Search
+          label="Find fleets and vehicles (Enter: select the first; again: look at it)"
+          value={query.value}
+          onChange={(value) => (query.value = value)}
+          onEnter={tree.onFound}
+        />
         <Button look="bare" icon="fold" label="Fold the fleets panel" onClick={() => fold("left")} />
       </div>
       {lines.count > 0 ? (

@@ -3,7 +3,7 @@ import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import type { Roster } from "../state/roster";
 import { focus, roster, selection } from "../state/store";
-import { idsOf, pickIds } from "./actions";
+import { idsOf, lookAt, pickIds } from "./actions";
 import { type TreeLine, type TreeLines, treeLines } from "./fleetlines";
 
 export interface Tree {
@@ -14,6 +14,8 @@ export interface Tree {
   isOpen(fleet: string): boolean;
   toggle(fleet: string): void;
   onKey(event: KeyboardEvent): void;
+  /** Choose the first that was found; when it is chosen already, look at it. */
+  onFound(): void;
 }
 
 export function useTree(): Tree {
@@ -43,7 +45,10 @@ export function useTree(): Tree {
     else if ("choose" in move) pickIds(idsAt(present, move.choose), event.shiftKey);
     else goTo(move.line);
   };
-  return { lines, query, active, reveal, isOpen, toggle, onKey };
+  const onFound = () => {
+    if (query.value.trim() !== "" && lines.first) chooseOrLook(idsAt(present, lines.first));
+  };
+  return { lines, query, active, reveal, isOpen, toggle, onKey, onFound };
 }
 
 /** What a key means at a line. */
@@ -63,6 +68,13 @@ export function moveFor(key: string, at: number, lines: TreeLines, isOpen: (flee
   if (key !== "ArrowLeft") return null;
   if (row !== null) return { line: lines.lineOfFleet(fleet.name) };
   return opened ? { toggle: fleet.name } : null;
+}
+
+function chooseOrLook(ids: readonly number[]): void {
+  const [first] = ids;
+  const chosen = selection.value.size === ids.length && ids.every((id) => selection.value.has(id));
+  if (chosen && first !== undefined) lookAt(first);
+  else pickIds(ids, false);
 }
 
 function idsAt(present: Roster, { fleet, row }: TreeLine): number[] {

@@ -1,11 +1,14 @@
 // Numbers and times as people read them.
+export { formatCount, vehiclesOf } from "../state/format";
 
-/** A value with so many digits that it can be read at a glance and does not jitter in width. */
-export function formatValue(value: number | null | undefined): string {
+const NOTHING = 1e-9; // of what is usual: less is what rounding leaves
+
+/** A value with so many digits that it can be read at a glance and does not jitter in width; `usual`: its size. */
+export function formatValue(value: number | null | undefined, usual = 0): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  if (size === 0) return "0";
+  if (size === 0 || size < NOTHING * usual) return "0";
   if (size >= 1e7 || size < 1e-4) return minus(value.toExponential(2));
   if (Number.isInteger(value)) return minus(String(value));
   return minus(value.toFixed(size >= 1000 ? 1 : size >= 100 ? 2 : size >= 1 ? 3 : 4));
@@ -20,11 +23,6 @@ export function formatTime(seconds: number): string {
   const minutes = Math.floor(millis / 60_000) % 60;
   const rest = ((millis % 60_000) / 1000).toFixed(3).padStart(6, "0");
   return hours > 0 ? `${sign}${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${sign}${minutes}:${rest}`;
-}
-
-/** 12345678: `12 345 678`, with narrow gaps. */
-export function formatCount(count: number): string {
-  return Number.isFinite(count) ? String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, "\u202f") : "–";
 }
 
 /** s as ms or µs. */

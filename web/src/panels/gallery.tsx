@@ -10,6 +10,7 @@ import type { ScenarioCardTree } from "../net/schema";
 import { reasonOf } from "../state/caller";
 import { connection, metadata, notices, tell } from "../state/store";
 import { recordingDoor } from "./doors";
+import { vehiclesOf } from "./format";
 import { Button, Empty } from "./parts";
 import { chooseRecording } from "./recordings";
 
@@ -94,9 +95,7 @@ function Card({ name, description, vehicles, picture }: ScenarioCardTree) {
       <div class="body">
         <h3>
           {name}
-          <span class="faint">
-            {vehicles.toLocaleString("en")} {vehicles === 1 ? "vehicle" : "vehicles"}
-          </span>
+          <span class="faint">{vehiclesOf(vehicles)}</span>
         </h3>
         <p>{description}</p>
         <div class="row">
@@ -136,7 +135,7 @@ function hindrance(): string {
 
 function Foot() {
   const starting = loading.value;
-  const said = [hindrance(), notices.value.at(-1)?.text ?? ""].join(" ").trim(); // notices lie below an open dialog
+  const said = hindrance() || (notices.value.at(-1)?.text ?? ""); // notices lie below an open dialog
   return (
     <footer class="gallery-foot">
       <span class="grow faint" role="status">

@@ -1,4 +1,5 @@
 // What is drawn: layers of the view, markers by namespace, and other runs as ghosts.
+import { skippedMarkers } from "../state/skipped";
 import { ghosts, layers, type Layers, live, source } from "../state/store";
 import { attempt } from "./actions";
 import { formatCount } from "./format";
@@ -53,6 +54,11 @@ function Namespaces() {
           />
         ))}
       </div>
+      {skippedMarkers.value > 0 && (
+        <p class="amber">
+          {formatCount(skippedMarkers.value)} {skippedMarkers.value === 1 ? "marker" : "markers"} skipped: not finite
+        </p>
+      )}
       {spaces.length > 0 && live.value && <p class="faint">Hiding a namespace hides it for everyone.</p>}
     </>
   );

@@ -1,5 +1,6 @@
 // The log: notices and refusals that have come and gone.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { formatCount } from "./format";
 import { Icon } from "./icons";
 import { logbook } from "./logbook";
 import { Button, Empty } from "./parts";
@@ -23,7 +24,7 @@ export function LogPanel() {
         ))}
       </ol>
       <div class="panel-foot">
-        <span class="grow">{entries.length} entries</span>
+        <span class="grow">{formatCount(entries.length)} entries</span>
         <Button look="small bare" label="Clear the log" text="Clear" onClick={() => (logbook.value = [])} />
       </div>
     </>

@@ -14,7 +14,12 @@ export function Minimap() {
   if (ready === null) return null;
   return (
     <div class="floating minimap">
-      <canvas ref={canvas} role="img" aria-label="Minimap: click to move the camera" />
+      <canvas
+        ref={canvas}
+        role="button"
+        tabIndex={0}
+        aria-label="Minimap: click to move the camera, Enter to see everything"
+      />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // The pace slider: equal ways on it are equal factors, from a tenth to a hundred times real time.
 export const SLOWEST = 0.1;
 export const FASTEST = 100;
+export const VALID = `${SLOWEST} to ${FASTEST}, or max (0) for as fast as possible`;
 export const STEPS = 300; // a hundred steps for each factor of ten
 const DECADES = Math.log10(FASTEST / SLOWEST);
 
@@ -24,7 +25,7 @@ export function parsePace(text: string): number | null {
   const word = typed.replace(/[x×]$/, "").replace(",", ".");
   if (word === "" || !/^\d*\.?\d+$|^\d+\.$/.test(word)) return null;
   const pace = Number(word);
-  return pace <= 10_000 ? pace : null;
+  return pace === 0 || (pace >= SLOWEST && pace <= FASTEST) ? pace : null;
 }
 
 export function formatPace(pace: number): string {

@@ -94,21 +94,22 @@ interface PopoverProps {
 /** Something small that floats below its anchor until Escape or a click elsewhere. */
 export function Popover({ label, end, onClose, children }: PopoverProps) {
   const box = useRef<HTMLDivElement>(null);
+  const before = useRef<Element | null>(null);
   useEffect(() => {
-    const before = document.activeElement;
+    before.current = document.activeElement;
     box.current?.querySelector<HTMLElement>("input, select, button")?.focus();
     const outside = (event: PointerEvent) => {
       if (!box.current?.parentElement?.contains(event.target as Node)) onClose();
     };
     document.addEventListener("pointerdown", outside, true);
-    return () => {
-      document.removeEventListener("pointerdown", outside, true);
-      if (before instanceof HTMLElement) before.focus();
-    };
+    return () => document.removeEventListener("pointerdown", outside, true);
   }, []);
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation();
-    if (event.key === "Escape") onClose();
+    if (event.key !== "Escape") return;
+    onClose();
+    // back to its button; after it was used the view has the keys, else Space or Enter would press the button again
+    if (before.current instanceof HTMLElement) before.current.focus();
   };
   return (
     <div class={`popover ${end ? "end" : ""}`} role="dialog" aria-label={label} ref={box} onKeyDown={onKeyDown}>
@@ -122,9 +123,10 @@ interface SearchProps {
   value: string;
   small?: boolean;
   onChange(value: string): void;
+  onEnter?(): void;
 }
 
-export function Search({ label, value, small, onChange }: SearchProps) {
+export function Search({ label, value, small, onChange, onEnter }: SearchProps) {
   return (
     <div class="search">
       <Icon name="search" />
@@ -137,6 +139,9 @@ export function Search({ label, value, small, onChange }: SearchProps) {
         value={value}
         spellcheck={false}
         onInput={(event) => onChange(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") onEnter?.();
+        }}
       />
     </div>
   );

@@ -14,6 +14,7 @@ import { type PastPart, pastParts } from "./pastcolumns";
 import { unitOf } from "./plotlist";
 
 const LOOK_EVERY = 100; // ms
+const USUAL = 1; // size of a value, in its unit: nobody tells it of the past
 
 export function PastVehicle({ id }: { id: number }) {
   const parts = useSignal<readonly PastPart[]>([]);
@@ -25,14 +26,15 @@ export function PastVehicle({ id }: { id: number }) {
     <div class="panel-body">
       <div class="vehicle">
         <div class="title">
-          <span class="tinted" style={{ "--tint": fleetColour(fleet?.index ?? 0).hex, fontSize: "1.5rem" }}>
+          <span class="tinted" style={{ "--tint": fleetColour(fleet?.name ?? "").hex, fontSize: "1.5rem" }}>
             <KindIcon kind={fleet?.kind ?? "agent"} />
           </span>
           <h2 class="grow ellipsis">{roster.value.nameAt(row)}</h2>
           <span class="chip number">id {id}</span>
         </div>
         <p class="faint">
-          {fleet?.kind}, {fleet?.model}. This is the past: it can be looked at, not commanded.
+          {fleet?.kind}, {fleet?.model}. {isRecording() ? "This is a recording" : "This is the past"}: it can be looked at,
+          not commanded.
         </p>
         <div class="buttons">
           <Button
@@ -56,6 +58,10 @@ export function PastVehicle({ id }: { id: number }) {
   );
 }
 
+function isRecording(): boolean {
+  return source.value?.kind === "recording";
+}
+
 function Part({ id, part, query }: { id: number; part: PastPart; query: string }) {
   const wanted = query.trim().toLowerCase();
   const values = part.values.filter(({ column }) => column.toLowerCase().includes(wanted));
@@ -68,9 +74,9 @@ function Part({ id, part, query }: { id: number; part: PastPart; query: string }
         <span class="count number">{values.length}</span>
       </summary>
       {values.map(({ column, name, value }) => (
-        <div key={column} class="value-row" title={column}>
+        <div key={column} class="value-row" title={`${column}\n${value} ${formatUnit(unitOf(id, column))}`.trim()}>
           <span class="name ellipsis">{name}</span>
-          <span class="value">{formatValue(value)}</span>
+          <span class="value">{formatValue(value, USUAL)}</span>
           <span class="unit ellipsis">{formatUnit(unitOf(id, column))}</span>
           <PlotButton id={id} column={column} unit={unitOf(id, column)} />
         </div>

@@ -1,7 +1,7 @@
 // How the simulation, its watchers and this page keep up.
 import type { FiguresTree } from "../net/schema";
-import { fleetColour } from "../state/palette";
-import { clock, figures, pulse } from "../state/store";
+import { paletteColour } from "../state/palette";
+import { clock, figures, idle, pulse } from "../state/store";
 import { budgetOf, sparkPoints } from "./budget";
 import { formatCount, formatFactor, formatSpan, wordsOf } from "./format";
 import { factors, previous } from "./history";
@@ -36,7 +36,7 @@ function TickBudget({ now }: { now: FiguresTree }) {
           <span
             key={name}
             class="tint-fill"
-            style={{ "--tint": fleetColour(at).hex, width: `${(100 * seconds) / whole}%` }}
+            style={{ "--tint": paletteColour(at).hex, width: `${(100 * seconds) / whole}%` }}
             title={`${wordsOf(name)}: ${formatSpan(seconds)}`}
           />
         ))}
@@ -45,7 +45,7 @@ function TickBudget({ now }: { now: FiguresTree }) {
       <ul class="stages">
         {shares.map(({ name, seconds }, at) => (
           <li key={name}>
-            <span class="swatch tint-fill" style={{ "--tint": fleetColour(at).hex }} />
+            <span class="swatch tint-fill" style={{ "--tint": paletteColour(at).hex }} />
             <span class="ellipsis">{wordsOf(name)}</span>
             <span class="number">{formatSpan(seconds)}</span>
           </li>
@@ -62,7 +62,7 @@ function RealTime({ now }: { now: FiguresTree }) {
   const { pace, factor, paused } = clock.value;
   const most = 1.15 * Math.max(pace, ...factors.value, 0.01);
   const wanted = HIGH - (pace / most) * HIGH;
-  const words = paused ? "held" : formatFactor(factor);
+  const words = idle.value ? "idle" : paused ? "held" : formatFactor(factor);
   return (
     <section>
       <h3>

@@ -1,13 +1,17 @@
 // Keeps the memory of the plots filled from the frames that arrive.
 import { computed, effect, signal } from "@preact/signals";
 import type { WantedColumns } from "../net/schema";
+import type { RecordingSource } from "../replay/source";
+import { reasonOf } from "../state/caller";
 import { onColumns, want } from "../state/columns";
 import type { ColumnBlock, Frame } from "../state/frame";
 import type { FrameSource } from "../state/source";
-import { roster, source } from "../state/store";
+import { roster, source, tell } from "../state/store";
 import { DERIVED } from "./inspected";
-import { keyOf, plotted, type Series } from "./plotlist";
+import { keyOf, plotted, type Series, shownSeries } from "./plotlist";
 import { PlotMemory } from "./plotmemory";
+import { resetZoom } from "./plotzoom";
+import { isOpened } from "./timelinemodel";
 
 export const memory = new PlotMemory();
 /** Grows with every moment that has been added. */
@@ -19,18 +23,16 @@ let fed = false;
 export function feedPlots(): void {
   if (fed) return;
   fed = true;
-  let shown: FrameSource | null = null;
+  watchSource();
   effect(() => {
-    const other = source.value;
-    // times of a recording and of the run are not on one axis; the buffer is the run's own
-    if (shown !== null && [shown, other].some((one) => one?.kind === "recording")) memory.clear();
-    shown = other;
+    const shown = source.value;
+    if (isOpened(shown)) fillFrom(shown, shownSeries.value);
+    else memory.keep(shownSeries.value.map(keyOf));
   });
-  effect(() => memory.keep(plotted.value.map(keyOf)));
-  const list = computed(() => JSON.stringify(wantedOf(plotted.value.filter(isThere)))); // rosters change often
+  const list = computed(() => JSON.stringify(wantedOf(shownSeries.value.filter(isThere)))); // rosters change often
   effect(() => {
     const wanted = JSON.parse(list.value) as WantedColumns[];
-    if (wanted.length === 0) return undefined;
+    if (wanted.length === 0 || isOpened(source.value)) return undefined;
     const wish = want("plots", wanted);
     const stop = onColumns(wish, (frame, blocks) => remember(frame, blocks, wanted));
     return () => {
@@ -38,6 +40,41 @@ export function feedPlots(): void {
       wish.release();
     };
   });
+}
+
+/** Times of a recording and of the run are not on one axis (the buffer is the run's own): each begins anew. */
+function watchSource(): void {
+  let shown: FrameSource | null = null;
+  effect(() => {
+    const before = shown;
+    shown = source.value;
+    if (before === null || before === shown) return;
+    if (![before, shown].some((one) => one?.kind === "recording")) return;
+    memory.clear();
+    resetZoom();
+    if (isOpened(before)) plotted.value = plotted.peek().filter(({ recorded }) => !recorded); // it is closed
+  });
+}
+
+let reading = 0;
+
+/** A recording is there as a whole: all of a column is read at once, over the time of the recording. */
+function fillFrom(shown: RecordingSource, series: readonly Series[]): void {
+  const mine = ++reading;
+  const parts = wantedOf(series).map(({ of, columns }) => {
+    const name = series.find(({ id }) => id === of)?.name ?? "";
+    return shown.recording.series(name, columns).then((all) => {
+      return columns.map((column, k) => [keyOf({ id: Number(of), column }), all[k]] as const);
+    });
+  });
+  const fill = (found: (readonly [string, Float64Array | undefined])[]) => {
+    if (mine !== reading || source.peek() !== shown) return;
+    memory.fill(shown.recording.times, new Map(found.map(([key, values]) => [key, values ?? new Float64Array()])));
+    moments.value += 1;
+  };
+  Promise.all(parts)
+    .then((found) => fill(found.flat()))
+    .catch((error: unknown) => tell("error", `Nothing can be plotted: ${reasonOf(error)}`));
 }
 
 /** Whether what is shown has that column: what was plotted of a recording may be unknown to the run. */

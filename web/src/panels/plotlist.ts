@@ -1,7 +1,8 @@
 // Which columns of which vehicles are plotted. The plots themselves are loaded when they are first shown.
-import { signal } from "@preact/signals";
-import { metadata, roster, tell } from "../state/store";
+import { computed, signal } from "@preact/signals";
+import { metadata, roster, source, tell } from "../state/store";
 import { showBottom } from "./layout";
+import { isOpened } from "./timelinemodel";
 
 export interface Series {
   id: number; // vehicle
@@ -9,10 +10,16 @@ export interface Series {
   column: string;
   unit: string;
   colour: number; // number in the palette
+  recorded: boolean; // of a recording that the page has opened: it goes with that
 }
 
 export const MOST_SERIES = 32;
 export const plotted = signal<readonly Series[]>([]);
+/** Those of what is shown. */
+export const shownSeries = computed(() => {
+  const recorded = isOpened(source.value);
+  return plotted.value.filter((series) => series.recorded === recorded);
+});
 
 /** Of what every vehicle has, also one of a recording whose model nobody describes here. */
 const COMMON_UNITS: Readonly<Record<string, string>> = {
@@ -30,14 +37,19 @@ function unitsOf(unit: string, ...columns: string[]): Record<string, string> {
 export function addSeries(id: number, column: string, unit = unitOf(id, column)): void {
   showBottom("plots");
   const others = plotted.value;
-  if (others.some((series) => series.id === id && series.column === column)) return;
+  if (isPlotted(id, column)) return;
   if (others.length >= MOST_SERIES) return tell("warning", `No more than ${MOST_SERIES} lines can be plotted`);
   const name = roster.value.nameAt(roster.value.rowOfId(id) ?? -1) || `id ${id}`;
-  plotted.value = [...others, { id, name, column, unit, colour: freeColour(others) }];
+  plotted.value = [...others, { id, name, column, unit, colour: freeColour(others), recorded: isOpened(source.value) }];
+}
+
+export function isPlotted(id: number, column: string): boolean {
+  return shownSeries.value.some((series) => series.id === id && series.column === column);
 }
 
 export function removeSeries(id: number, column: string): void {
-  plotted.value = plotted.value.filter((series) => series.id !== id || series.column !== column);
+  const away = shownSeries.value.find((series) => series.id === id && series.column === column);
+  plotted.value = plotted.value.filter((series) => series !== away);
 }
 
 /** What a column is measured in, as the server tells. */

@@ -5,6 +5,7 @@ export class PlotMemory {
   private readonly values = new Map<string, Float64Array>();
   private length = 0;
   private run = Number.NaN;
+  private filled = false; // with a recording
 
   constructor(private readonly capacity = 1 << 14) {
     this.times = new Float64Array(capacity);
@@ -12,6 +13,7 @@ export class PlotMemory {
 
   /** Keep the columns with these keys only; new ones begin without a past. */
   keep(keys: readonly string[]): void {
+    if (this.filled) this.clear();
     const wanted = new Set(keys);
     for (const key of this.values.keys()) if (!wanted.has(key)) this.values.delete(key);
     for (const key of keys) {
@@ -30,8 +32,18 @@ export class PlotMemory {
     this.length += 1;
   }
 
+  /** All there is to know of a recording: values for the times, by key. */
+  fill(times: Float64Array, known: ReadonlyMap<string, Float64Array>): void {
+    this.filled = true;
+    this.length = times.length;
+    this.times = times;
+    this.values.clear();
+    for (const [key, values] of known) this.values.set(key, values);
+  }
+
   clear(): void {
     this.length = 0;
+    if (this.filled) this.beginAnew();
     for (const values of this.values.values()) values.fill(Number.NaN);
   }
 
@@ -72,6 +84,13 @@ export class PlotMemory {
       else high = middle;
     }
     return low;
+  }
+
+  /** After a recording, whose arrays are its own. */
+  private beginAnew(): void {
+    this.filled = false;
+    this.times = new Float64Array(this.capacity);
+    for (const key of this.values.keys()) this.values.set(key, new Float64Array(this.capacity));
   }
 
   private forgetHalf(): void {

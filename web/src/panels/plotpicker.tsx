@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import type { Roster } from "../state/roster";
 import { focus, roster, tell } from "../state/store";
+import { Icon } from "./icons";
 import { liveColumns } from "./inspected";
-import { Button } from "./parts";
 import { addSeries } from "./plotlist";
 
 const MOST_SUGGESTED = 60;
@@ -51,7 +51,10 @@ export function PlotPicker() {
         onInput={(event) => (column.value = event.currentTarget.value)}
       />
       <Suggestions id="plot-columns" words={columns} />
-      <Button look="small" icon="plus" label="Add to the plots" text="Plot" onClick={submit} />
+      <button type="submit" class="button small" title="Add to the plots (Enter)">
+        <Icon name="plus" />
+        <span class="text">Plot</span>
+      </button>
     </form>
   );
 }

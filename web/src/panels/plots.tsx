@@ -6,12 +6,12 @@ import { Button, Empty } from "./parts";
 import { PlotPicker } from "./plotpicker";
 import { csvOf } from "./plotcsv";
 import { feedPlots, memory } from "./plotfeed";
-import { groupByUnit, keyOf, plotted } from "./plotlist";
-import { held, resetZoom, shownRange, WINDOWS, windowLength, zoom } from "./plotwindow";
+import { groupByUnit, keyOf, plotted, shownSeries } from "./plotlist";
+import { held, latest, resetZoom, shownRange, WINDOWS, windowLength, zoom } from "./plotwindow";
 
 export function PlotsPanel() {
   useEffect(feedPlots, []);
-  const groups = groupByUnit(plotted.value);
+  const groups = groupByUnit(shownSeries.value);
   return (
     <div class="plots">
       <PlotBar />
@@ -31,7 +31,7 @@ export function PlotsPanel() {
 }
 
 function PlotBar() {
-  const some = plotted.value.length > 0;
+  const some = shownSeries.value.length > 0;
   return (
     <div class="bar">
       <PlotPicker />
@@ -45,10 +45,10 @@ function PlotBar() {
             icon={held.value === null ? "pause" : "play"}
             label={held.value === null ? "Hold the plots" : "Let the plots go on"}
             pressed={held.value !== null}
-            onClick={() => (held.value = held.value === null ? memory.last : null)}
+            onClick={() => (held.value = held.value === null ? latest() : null)}
           />
           <Button look="small" icon="download" label="Download what is shown as CSV" onClick={downloadCsv} />
-          <Button look="small bare" icon="trash" label="Remove all plots" onClick={() => (plotted.value = [])} />
+          <Button look="small bare" icon="trash" label="Remove all plots" onClick={removeAll} />
         </>
       )}
     </div>
@@ -74,6 +74,11 @@ function WindowSelect() {
 
 function downloadCsv(): void {
   const [start, end] = shownRange();
-  const text = csvOf(plotted.value, memory.between(start, end, plotted.value.map(keyOf)));
+  const text = csvOf(shownSeries.value, memory.between(start, end, shownSeries.value.map(keyOf)));
   download(new Blob([text], { type: "text/csv" }), "plots.csv");
+}
+
+function removeAll(): void {
+  const away = new Set(shownSeries.value);
+  plotted.value = plotted.value.filter((series) => !away.has(series));
 }

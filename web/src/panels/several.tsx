@@ -1,10 +1,10 @@
 // Several vehicles at once: how many of what, common figures, and what can be done with all of them.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
+import { giveOrder, removeIds } from "../control";
 import { fleetColour } from "../state/palette";
 import type { Fleet } from "../state/roster";
 import { live, roster, select, selection, source, tool } from "../state/store";
-import { order, removeVehicles } from "./actions";
 import { formatCount } from "./format";
 import { Button } from "./parts";
 import { stage } from "./stage";
@@ -30,7 +30,7 @@ export function Several() {
       <ul class="form">
         {counts.map(([fleet, count]) => (
           <li key={fleet.name} class="row">
-            <span class="swatch tint-fill" style={{ "--tint": fleetColour(fleet.index).hex }} />
+            <span class="swatch tint-fill" style={{ "--tint": fleetColour(fleet.name).hex }} />
             <span class="grow ellipsis">{fleet.name}</span>
             <span class="faint">{fleet.kind}</span>
             <span class="number">{formatCount(count)}</span>
@@ -69,21 +69,21 @@ function BulkButtons() {
             icon="back"
             label="Back to their own behaviour"
             text="End orders"
-            onClick={() => void order(ids(), null)}
+            onClick={() => void giveOrder(ids(), null)}
           />
           <Button
             look="small"
             icon="inspect"
             label="Let them take commands"
             text="Take commands"
-            onClick={() => void order(ids(), "external")}
+            onClick={() => void giveOrder(ids(), "external")}
           />
           <Button
             look="small danger"
             icon="trash"
             label="Remove them"
             text="Remove"
-            onClick={() => void removeVehicles(ids())}
+            onClick={() => void removeIds(ids())}
           />
         </>
       )}

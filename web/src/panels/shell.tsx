@@ -12,13 +12,13 @@ import { showBottom, showRight, sizes } from "./layout";
 import { lazy } from "./lazy";
 import { LogPanel } from "./log";
 import { Button, type Tab, Tabs } from "./parts";
-import { SpawnPanel } from "./spawn";
 import { Splitter } from "./splitter";
 import { TimelineStrip } from "./timeline";
 import { TopBar } from "./topbar";
 import { Viewport } from "./viewport";
 
 const PlotsPanel = lazy("Plots", () => import("./plots").then((module) => module.PlotsPanel));
+const SpawnPanel = lazy("Spawn", () => import("./spawn").then((module) => module.SpawnPanel));
 const PerformancePanel = lazy("Performance", () => import("./performance").then((module) => module.PerformancePanel));
 const HelpSheet = lazy("Shortcuts", () => import("./help").then((module) => module.HelpSheet));
 

@@ -1,10 +1,11 @@
 // All keyboard shortcuts in one table: the handler and the sheet read it.
 import { exportPng } from "../control";
-import { camera, clock, focus, roster, select, source, theme } from "../state/store";
-import { lookAt, playOrPause, setCamera, setShownPace, shownPace, step } from "./actions";
+import { camera, focus, roster, select, source, theme } from "../state/store";
+import { lookAt, setCamera } from "./actions";
 import { fold, helpOpen, showBottom, showRight } from "./layout";
 import { setLayer } from "./layerspanel";
 import { paceAt, placeOf } from "./pace";
+import { playOrPause, setShownPace, shownPace, shownRate, stepShown } from "./shown";
 import { stage } from "./stage";
 import { backToLive, jumpToEvent, stepSample } from "./timelinemodel";
 import { chooseTool } from "./toolbar";
@@ -20,9 +21,9 @@ export interface Shortcut {
 
 export const SHORTCUTS: readonly Shortcut[] = [
   { group: "Time", key: " ", shown: "Space", meaning: "run or pause", act: playOrPause },
-  { group: "Time", key: ".", shown: ".", meaning: "one tick, or one sample on", act: () => void step(1) },
-  { group: "Time", key: ":", shown: "Shift .", meaning: "a tenth of a second", act: () => void step(tenth()) },
-  { group: "Time", key: ">", shown: "", meaning: "", act: () => void step(tenth()) },
+  { group: "Time", key: ".", shown: ".", meaning: "one tick, or one sample on", act: () => stepShown(1) },
+  { group: "Time", key: ":", shown: "Shift .", meaning: "a tenth of a second", act: () => stepShown(tenth()) },
+  { group: "Time", key: ">", shown: "", meaning: "", act: () => stepShown(tenth()) },
   { group: "Time", key: ",", shown: ",", meaning: "one sample back", act: () => stepSample(-1) },
   { group: "Time", key: "PageUp", shown: "PgUp PgDn", meaning: "previous, next event", act: () => jumpToEvent(-1) },
   { group: "Time", key: "PageDown", shown: "", meaning: "", act: () => jumpToEvent(1) },
@@ -86,7 +87,7 @@ function otherTheme(): void {
 }
 
 function tenth(): number {
-  return Math.max(1, Math.round(clock.value.rate / 10));
+  return Math.max(1, Math.round(shownRate() / 10));
 }
 
 function changePace(places: number): void {

@@ -4,8 +4,9 @@ import { useEffect } from "preact/hooks";
 import { robotsAt } from "../control";
 import type { ModelTree } from "../net/schema";
 import { spawning, type Spawning } from "../state/spawning";
-import { connection, live, select, tell, tool } from "../state/store";
+import { connection, deaf, select, tell, tool } from "../state/store";
 import { attempt } from "./actions";
+import { vehiclesOf } from "./format";
 import { modelList } from "./models";
 import { Button, Empty } from "./parts";
 
@@ -15,7 +16,7 @@ export function SpawnPanel() {
   useEffect(() => {
     if (open) void modelList().then((list) => (models.value = list));
   }, [open]);
-  if (!live.value) return <Empty icon="spawn" title="Nothing can be spawned in the past" />;
+  if (deaf.value !== "") return <Empty icon="spawn" title={`Nothing can be spawned: ${deaf.value}`} />;
   const waiting = open ? "Asking for the models" : "Waiting for the server";
   if (models.value === null) return <Empty icon="spawn" title={waiting} />;
   if (models.value.length === 0) return <Empty icon="spawn" title="The server has no models to offer" />;
@@ -179,7 +180,7 @@ function PlaceByNumbers() {
     if (spawned === null) return;
     select(spawned.ids);
     const [first, ...others] = spawned.names;
-    tell("info", others.length === 0 ? `${first} is here` : `${spawned.names.length} vehicles are here`, 3);
+    tell("info", others.length === 0 ? `${first} is here` : `${vehiclesOf(spawned.names.length)} are here`, 3);
   };
   return (
     <>

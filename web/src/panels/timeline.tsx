@@ -25,7 +25,8 @@ export function TimelineStrip() {
   );
 }
 
-/** Play, step and jump; the live run is run and paused by the top bar, here one can only look back. */
+/** Play, step and jump. The live run is run by the top bar: here one can only look back, but the room for the rest is
+ * kept, so that the track does not shrink under the pointer. */
 function Playing({ mode }: { mode: Mode }) {
   const timeline = source.value?.timeline ?? null;
   const playing = timeline?.playing.value ?? false;
@@ -35,27 +36,36 @@ function Playing({ mode }: { mode: Mode }) {
         <Button look="bare small" icon="steps" label="Previous event (Page up)" onClick={() => jumpToEvent(-1)} />
         <Button look="bare small" icon="step" label="One sample back (,)" onClick={() => stepSample(-1)} />
       </span>
-      {mode !== "live" && timeline !== null && (
+      <span class={timeline === null ? "timeline-past reserved" : "timeline-past"}>
         <Button
           look="small"
           icon={playing ? "pause" : "play"}
           label={playing ? "Pause" : "Play"}
-          onClick={() => (playing ? timeline.pause() : timeline.play())}
+          disabled={timeline === null}
+          onClick={() => (playing ? timeline?.pause() : timeline?.play())}
         />
-      )}
-      {mode !== "live" && (
-        <>
-          <Button look="bare small" icon="step" label="One sample on (.)" onClick={() => stepSample(1)} />
-          <Button look="bare small" icon="steps" label="Next event (Page down)" onClick={() => jumpToEvent(1)} />
-          <Speed mode={mode} />
-        </>
-      )}
+        <Button
+          look="bare small"
+          icon="step"
+          label="One sample on (.)"
+          disabled={timeline === null}
+          onClick={() => stepSample(1)}
+        />
+        <Button
+          look="bare small"
+          icon="steps"
+          label="Next event (Page down)"
+          disabled={timeline === null}
+          onClick={() => jumpToEvent(1)}
+        />
+        <Speed mode={mode} />
+      </span>
     </div>
   );
 }
 
 function Speed({ mode }: { mode: Mode }) {
-  const timeline = source.value?.timeline;
+  const timeline = source.value?.timeline ?? null;
   const speed = timeline?.speed.value ?? 1;
   const offered = mode === "served" ? SPEEDS : [...BACKWARDS, ...SPEEDS];
   const all = offered.includes(speed) ? offered : [...offered, speed].sort((a, b) => a - b);
@@ -65,6 +75,7 @@ function Speed({ mode }: { mode: Mode }) {
       aria-label="Speed"
       title="Speed"
       value={String(speed)}
+      disabled={timeline === null}
       onChange={({ currentTarget }) => timeline?.setSpeed(Number(currentTarget.value))}
     >
       {all.map((one) => (
@@ -97,15 +108,20 @@ function Ends({ mode }: { mode: Mode }) {
   const label = source.value?.label ?? "";
   return (
     <div class="timeline-ends">
-      {mode === "live" ? <span class="timeline-badge">live</span> : null}
       {mode === "served" || mode === "opened" ? (
         <span class="ellipsis timeline-name" title={label}>
           {label}
         </span>
       ) : null}
-      {mode === "buffer" || mode === "opened" ? (
-        <Button look="small" icon="back" text="Live" label="Back to live" onClick={() => void backToLive()} />
-      ) : null}
+      {mode !== "served" && (
+        <span class="timeline-live">
+          {mode === "live" ? (
+            <span class="timeline-badge">live</span>
+          ) : (
+            <Button look="small" icon="back" text="Live" label="Back to live" onClick={() => void backToLive()} />
+          )}
+        </span>
+      )}
       <Button look="bare small" icon="ghost" label="Compare with a recording" onClick={chooseGhost} />
     </div>
   );

@@ -1,5 +1,6 @@
 // Ghosts on the strip: which recordings lie over what is shown, how far they are, and how they are shifted in time.
 import type { GhostSource } from "../replay/ghost";
+import { reasonOf } from "../state/caller";
 import type { FrameSource } from "../state/source";
 import { focus, ghosts, tell } from "../state/store";
 import { Button } from "./parts";
@@ -20,7 +21,7 @@ async function openGhost(file: File): Promise<void> {
   try {
     await (await import("../replay/open")).openRecording(file, "ghost");
   } catch (error) {
-    tell("error", `${file.name} cannot be opened: ${error instanceof Error ? error.message : String(error)}`);
+    tell("error", `${file.name} cannot be opened: ${reasonOf(error)}`);
   }
 }
 
@@ -46,6 +47,7 @@ function GhostRow({ ghost }: { ghost: GhostSource }) {
     <div class="timeline-ghost" role="group" aria-label={`Ghost ${ghost.label}`}>
       <span class="ellipsis" title={ghost.label}>
         {ghost.label}
+        {ghost.standing.value !== "" && <span class="faint"> ({ghost.standing.value})</span>}
       </span>
       <label>
         <span class="faint">shifted by</span>
@@ -71,6 +73,7 @@ function shift(ghost: GhostSource, seconds: number): void {
 
 function GapWords({ ghost }: { ghost: GhostSource }) {
   const gap = ghost.gap.value;
+  if (ghost.standing.value !== "") return null; // it stands: how far it is says nothing
   const nothing = focus.value === null ? "select a vehicle to compare" : "not in this ghost";
   if (gap === null) return <span class="faint">{nothing}</span>;
   const seconds = gap.seconds;

@@ -54,12 +54,16 @@ export function stepSample(way: 1 | -1): void {
   if (around !== null) seek(around[way > 0 ? 1 : 0].time);
 }
 
+const FAR = 0.05; // s: more than what is between the samples of a recording
+
 /** Some s on in the past that is shown, but at least to the next sample. */
 export function stepBy(seconds: number): void {
   const before = source.peek()?.timeline?.position.peek() ?? history.end.peek();
-  stepSample(1);
+  const served = modeOf(source.peek()) === "served"; // it stands elsewhere only when the server has answered
+  if (served && seconds > FAR) source.peek()?.timeline?.pause();
+  else stepSample(1);
   const reached = source.peek()?.timeline?.position.peek() ?? before;
-  if (modeOf(source.peek()) !== "served" && before + seconds > reached + 1e-6) seek(before + seconds);
+  if ((!served || seconds > FAR) && before + seconds > reached + 1e-6) seek(before + seconds);
 }
 
 /** Jump to the next event, or the one before. */

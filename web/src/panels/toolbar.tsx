@@ -1,7 +1,8 @@
 // The tool bar over the world: cameras, tools, colours, pictures.
 import { exportPng, filming, startFilm, stopFilm } from "../control";
 import { canColour } from "../state/colouring";
-import { camera, type CameraMode, colouring, type ColouringKind, live, roster, tool, type Tool } from "../state/store";
+import { camera, type CameraMode, colouring, type ColouringKind } from "../state/store";
+import { deaf, live, roster, tell, tool, type Tool } from "../state/store";
 import { setCamera } from "./actions";
 import type { IconName } from "./icons";
 import { showRight } from "./layout";
@@ -56,9 +57,9 @@ export function ToolBar() {
             look="bare"
             icon={icon}
             label={label}
-            title={`${label} (${key})`}
+            title={needsLive(name) && deaf.value !== "" ? `${label}: ${deaf.value}` : `${label} (${key})`}
             pressed={tool.value === name}
-            disabled={!live.value && name !== "select" && name !== "box"}
+            disabled={needsLive(name) && !live.value}
             onClick={() => chooseTool(name)}
           />
         ))}
@@ -71,8 +72,13 @@ export function ToolBar() {
   );
 }
 
+function needsLive(name: Tool): boolean {
+  return name !== "select" && name !== "box";
+}
+
 /** The spawn tool needs its panel to say what is spawned. */
 export function chooseTool(name: Tool): void {
+  if (needsLive(name) && deaf.value !== "") return tell("warning", `Nothing can be ordered: ${deaf.value}.`);
   tool.value = name;
   if (name === "spawn") showRight("spawn");
 }

@@ -1,11 +1,12 @@
 // The bar at the top: who we are, what runs, how time passes, and how the connection is.
-import { connection, metadata, pulse, source, theme } from "../state/store";
+import { connection, metadata, preparing, pulse, source, theme } from "../state/store";
 import { ClockReadout } from "./clock";
 import { editorDoor, galleryDoor, recordingDoor } from "./doors";
 import { Logo } from "./icons";
 import { helpOpen } from "./layout";
 import { chooseRecording } from "./recordings";
 import { Button } from "./parts";
+import { isOpened } from "./timelinemodel";
 import { Transport } from "./transport";
 
 export function TopBar() {
@@ -25,27 +26,28 @@ export function TopBar() {
 }
 
 function Scenario() {
-  const { name, description } = metadata.value ?? { name: "", description: "" };
-  const shown = source.value && source.value.kind !== "live" ? source.value.label : name;
+  const shown = source.value;
+  const opened = isOpened(shown) ? shown.about : null;
+  const { name, description } = opened ?? metadata.value ?? { name: "", description: "" };
   return (
     <div class="scenario" title={description}>
-      <h1 class="ellipsis">{shown || "No scenario yet"}</h1>
+      <h1 class="ellipsis">{name || "No scenario yet"}</h1>
       {description !== "" && <p class="ellipsis">{description}</p>}
     </div>
   );
 }
 
 function State() {
-  const now = connection.value;
+  const { state } = connection.value;
   const recording = source.value?.kind === "recording" || metadata.value?.recording != null;
+  const { look, text, title } = chipOf(state);
   return (
     <div class="state">
-      {now.state === "open" && pulse.value.slowed && <SlowChip />}
-      {recording && now.state === "open" && <span class="chip">recording</span>}
-      <span class={`chip ${CHIPS[now.state].look}`} title={CHIPS[now.state].title} role="status">
+      {recording && state === "open" && <span class="chip">recording</span>}
+      <span class={`chip connection ${look}`} title={title} role="status">
         <span class="dot" />
-        <span class={now.state === "open" ? "text" : ""}>{CHIPS[now.state].text}</span>
-        <span class="visually-hidden">{CHIPS[now.state].title}</span>
+        <span class={state === "open" ? "text" : ""}>{text}</span>
+        <span class="visually-hidden">{title}</span>
       </span>
     </div>
   );
@@ -58,14 +60,15 @@ const CHIPS = {
   refused: { look: "bad", text: "refused", title: "The server wants a token" },
 } as const;
 
-function SlowChip() {
-  const title = `This page cannot keep up: it asks for ${pulse.value.granted.toFixed(0)} moments a second now`;
-  return (
-    <span class="chip warn" title={title}>
-      <span class="dot" />
-      slowed to {pulse.value.granted.toFixed(0)} Hz
-    </span>
-  );
+function chipOf(state: keyof typeof CHIPS) {
+  if (state === "open" && pulse.value.slowed) return slowChip();
+  return preparing.value === "" ? CHIPS[state] : { look: "warn", text: "preparing", title: preparing.value };
+}
+
+/** In the place of the usual one: nothing else in the bar may move for it. */
+function slowChip() {
+  const rate = pulse.value.granted.toFixed(0);
+  return { look: "warn", text: "slowed", title: `This page cannot keep up: it asks for ${rate} moments a second now` };
 }
 
 function Actions() {

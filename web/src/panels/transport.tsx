@@ -1,37 +1,46 @@
 // How time passes: run, hold, step, begin anew, and how fast.
 import { useSignal } from "@preact/signals";
-import { clock, connection, live, metadata } from "../state/store";
-import { isPaused, playOrPause, reset, setPace, step } from "./actions";
-import { formatPace, paceAt, parsePace, placeOf, STEPS } from "./pace";
+import { connection, deaf, idle, metadata, source, tell } from "../state/store";
+import { formatPace, paceAt, parsePace, placeOf, STEPS, VALID } from "./pace";
 import { Button, Popover } from "./parts";
+import { canRace, IDLE, isPaused, playOrPause, resetShown } from "./shown";
+import { setShownPace, shownPace, shownRate, stepShown } from "./shown";
+import { isOpened } from "./timelinemodel";
 
 export function Transport() {
-  const paused = isPaused();
-  const open = connection.value.state === "open";
-  const usable = open || !live.value;
+  // what the page plays by itself needs no server
+  const usable = connection.value.state === "open" || source.value?.kind === "buffer" || isOpened(source.value);
   return (
     <div class="transport" role="group" aria-label="Time">
       <div class="group">
-        <Button
-          label={paused ? "Run" : "Pause"}
-          title={paused ? "Run (Space)" : "Pause (Space)"}
-          icon={paused ? "play" : "pause"}
-          look={`play ${paused ? "paused" : "running"}`}
-          disabled={!usable}
-          onClick={playOrPause}
-        />
+        <PlayButton disabled={!usable} />
         <Button
           label="Step one tick"
           title="Step one tick (.)"
           icon="step"
-          disabled={!open}
-          onClick={() => void step(1)}
+          disabled={!usable}
+          onClick={() => stepShown(1)}
         />
-        <StepMany disabled={!open} />
-        <ResetButton disabled={!open} />
+        <StepMany disabled={!usable} />
+        <ResetButton disabled={!usable || deaf.value !== ""} />
       </div>
-      <Pace disabled={!open} />
+      <Pace disabled={!usable} />
     </div>
+  );
+}
+
+function PlayButton({ disabled }: { disabled: boolean }) {
+  const paused = isPaused() || idle.value;
+  const word = paused ? "Run" : "Pause";
+  return (
+    <Button
+      label={word}
+      title={idle.value ? IDLE : `${word} (Space)`}
+      icon={paused ? "play" : "pause"}
+      look={`play ${idle.value ? "idle" : paused ? "paused" : "running"}`}
+      disabled={disabled || idle.value}
+      onClick={playOrPause}
+    />
   );
 }
 
@@ -40,9 +49,9 @@ function StepMany({ disabled }: { disabled: boolean }) {
   const ticks = useSignal(100);
   const go = (event: Event) => {
     event.preventDefault();
-    void step(ticks.value);
+    stepShown(ticks.value);
   };
-  const rate = clock.value.rate;
+  const rate = shownRate();
   return (
     <span class="popover-anchor">
       <Button
@@ -83,13 +92,13 @@ function ResetButton({ disabled }: { disabled: boolean }) {
   const go = (event: Event) => {
     event.preventDefault();
     shown.value = false;
-    void reset(seed.value === "" ? undefined : Number(seed.value));
+    resetShown(seed.value === "" ? null : Number(seed.value));
   };
   return (
     <span class="popover-anchor">
       <Button
         label="Reset"
-        title="Begin anew"
+        title={deaf.value === "" ? "Begin anew" : `Begin anew: not now, ${deaf.value}`}
         icon="reset"
         disabled={disabled}
         expanded={shown.value}
@@ -122,19 +131,19 @@ function ResetButton({ disabled }: { disabled: boolean }) {
 }
 
 function Pace({ disabled }: { disabled: boolean }) {
-  const { pace } = clock.value;
+  const pace = shownPace();
   return (
     <div class="pace" role="group" aria-label="Pace">
       <input
         type="range"
         min={0}
         max={STEPS}
-        value={pace === 0 ? STEPS : placeOf(pace)}
+        value={pace === 0 ? STEPS : placeOf(Math.abs(pace))}
         aria-label="Pace, logarithmic"
         aria-valuetext={pace === 0 ? "as fast as possible" : `${formatPace(pace)} real time`}
         title="Pace: simulated seconds per second"
         disabled={disabled}
-        onInput={(event) => setPace(paceAt(event.currentTarget.valueAsNumber))}
+        onInput={(event) => setShownPace(paceAt(event.currentTarget.valueAsNumber))}
       />
       <PaceField pace={pace} disabled={disabled} />
       <Button
@@ -142,8 +151,8 @@ function Pace({ disabled }: { disabled: boolean }) {
         icon="fast"
         look="bare"
         pressed={pace === 0}
-        disabled={disabled}
-        onClick={() => setPace(pace === 0 ? 1 : 0)}
+        disabled={disabled || !canRace()}
+        onClick={() => setShownPace(pace === 0 ? 1 : 0)}
       />
     </div>
   );
@@ -152,15 +161,18 @@ function Pace({ disabled }: { disabled: boolean }) {
 function PaceField({ pace, disabled }: { pace: number; disabled: boolean }) {
   const typing = useSignal<string | null>(null); // the clock draws this anew all the time: what is being typed stays
   const apply = () => {
-    const typed = typing.value === null ? null : parsePace(typing.value);
+    const words = typing.value;
     typing.value = null;
-    if (typed !== null && typed !== pace) setPace(typed);
+    if (words === null) return;
+    const typed = parsePace(words);
+    if (typed === null || (typed === 0 && !canRace())) tell("warning", `“${words}” is no pace: ${VALID}.`);
+    else if (typed !== pace) setShownPace(typed);
   };
   return (
     <input
       class="field number"
       aria-label="Pace, typed"
-      title="Type a pace, as in 2.5, or max"
+      title={`Type a pace: ${VALID}`}
       value={typing.value ?? formatPace(pace)}
       disabled={disabled}
       onFocus={(event) => event.currentTarget.select()}
@@ -168,6 +180,7 @@ function PaceField({ pace, disabled }: { pace: number; disabled: boolean }) {
       onBlur={apply}
       onKeyDown={(event) => {
         if (event.key === "Enter") apply();
+        if (event.key === "Escape") typing.value = null;
       }}
     />
   );

@@ -1,9 +1,10 @@
 // The head of the inspector: who it is, what drives it, and what can be done with it.
-import { drive, driving, release } from "../control";
+import { drive, driving, giveOrder, release, removeIds } from "../control";
 import type { InspectedTree } from "../net/schema";
+import { orderedNow } from "../state/ordering";
 import { fleetColour } from "../state/palette";
 import { camera, orders, roster, select, tool } from "../state/store";
-import { attempt, lookAt, order, removeVehicles, setCamera } from "./actions";
+import { attempt, lookAt, setCamera } from "./actions";
 import { KindIcon } from "./icons";
 import { Button } from "./parts";
 
@@ -12,7 +13,7 @@ export function VehicleHead({ tree }: { tree: InspectedTree }) {
   return (
     <div class="vehicle">
       <div class="title">
-        <span class="tinted" style={{ "--tint": fleetColour(fleet?.index ?? 0).hex, fontSize: "1.5rem" }}>
+        <span class="tinted" style={{ "--tint": fleetColour(fleet?.name ?? "").hex, fontSize: "1.5rem" }}>
           <KindIcon kind={tree.kind} />
         </span>
         <h2 class="grow ellipsis">{tree.name}</h2>
@@ -21,14 +22,14 @@ export function VehicleHead({ tree }: { tree: InspectedTree }) {
           look="small bare danger"
           icon="trash"
           label={`Remove ${tree.name}`}
-          onClick={() => void removeVehicles([tree.id])}
+          onClick={() => void removeIds([tree.id])}
         />
       </div>
       <dl>
         <Fact name="Kind" value={tree.kind} />
         <Fact name="Model" value={tree.preset === null ? tree.model : `${tree.model}, ${tree.preset}`} />
         <Fact name="Driven by" value={driverOf(tree)} />
-        <Fact name="Order" value={orderOf(tree.id)} />
+        <OrderFact id={tree.id} />
       </dl>
       <Buttons tree={tree} />
     </div>
@@ -45,6 +46,12 @@ function Fact({ name, value }: { name: string; value: string }) {
       </dd>
     </>
   );
+}
+
+/** What it follows; while an order is on its way, that. */
+function OrderFact({ id }: { id: number }) {
+  const sent = orderedNow(id);
+  return <Fact name="Order" value={sent === "" ? orderOf(id) : `ordered ${sent} …`} />;
 }
 
 export function isExternal(tree: InspectedTree): boolean {
@@ -102,7 +109,7 @@ function Buttons({ tree }: { tree: InspectedTree }) {
           icon="back"
           label="Back to its own behaviour"
           text="End order"
-          onClick={() => void order([id], null)}
+          onClick={() => void giveOrder([id], null)}
         />
       )}
     </div>

@@ -1,6 +1,6 @@
 // The middle of the page: the world, and what floats over it.
 import { DrivingHud } from "../control";
-import { camera, connection, layers, roster, source } from "../state/store";
+import { camera, connection, layers, preparing, roster, source } from "../state/store";
 import { galleryDoor } from "./doors";
 import { showRight } from "./layout";
 import { Legend } from "./legend";
@@ -16,7 +16,10 @@ import { ToolBar } from "./toolbar";
 export function Viewport({ host }: { host: HTMLElement }) {
   return (
     <section class="viewport" aria-label="World view">
-      <div class={camera.value === "fpv" ? "stage fpv" : "stage"} ref={(slot) => void (slot && host.parentElement !== slot && slot.append(host))} />
+      <div
+        class={camera.value === "fpv" ? "stage fpv" : "stage"}
+        ref={(slot) => void (slot && host.parentElement !== slot && slot.append(host))}
+      />
       <Boundary name="The tool bar">
         <ToolBar />
         <Legend />
@@ -60,8 +63,8 @@ function Connecting() {
   return (
     <div class="view-note" role="status">
       <div>
-        <h2>Connecting</h2>
-        <p>Looking for the simulation behind this page.</p>
+        <h2>{preparing.value === "" ? "Connecting" : "Preparing the simulation"}</h2>
+        <p>{preparing.value || "Looking for the simulation behind this page."}</p>
       </div>
     </div>
   );

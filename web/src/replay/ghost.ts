@@ -1,6 +1,6 @@
 // A second run over the one that is shown: a recording that follows simulated time wherever the main source is.
 import { type Signal, signal } from "@preact/signals";
-import type { FrameSource, Sample, Timeline } from "../state/source";
+import type { FrameSource, Sample, Standing, Timeline } from "../state/source";
 import { ghosts, source } from "../state/store";
 import { Comparison, timeOf } from "./compare";
 import type { Gap } from "./gap";
@@ -8,6 +8,7 @@ import type { Recording } from "./recording";
 import { RecordingSource } from "./source";
 
 const COMPARE_EVERY = 100; // ms
+const SLACK = 0.05; // s: the last samples of two runs are seldom of the same moment
 
 export class GhostSource implements FrameSource {
   readonly kind = "recording";
@@ -16,6 +17,8 @@ export class GhostSource implements FrameSource {
   readonly offset: Signal<number> = signal(0);
   /** From the followed vehicle to the one of the same name here; null where there are not both. */
   readonly gap: Signal<Gap | null> = signal(null);
+  /** Whether the time that is shown is before or after what it has recorded: it stands at that end then. */
+  readonly standing: Signal<Standing> = signal("");
   readonly inner: RecordingSource;
   private readonly comparison: Comparison;
   private readonly learning = new Set<number>(); // samples that are being read for that
@@ -50,7 +53,9 @@ export class GhostSource implements FrameSource {
     const shown = main && shownBy(main, now);
     if (main === null || shown === null) return this.inner.at(0);
     const time = timeOf(shown) + this.offset.peek();
-    const position = this.position(time, sectionOf(main));
+    const section = sectionOf(main);
+    const position = this.position(time, section);
+    this.standing.value = this.standingAt(time, section);
     const sample = this.inner.at(position, speedOf(main));
     this.await(this.inner.recording.sampleAt(position));
     this.compare(() => sample && this.comparison.gap(main, shown, sample, position));
@@ -83,13 +88,24 @@ export class GhostSource implements FrameSource {
 
   /** Where in this recording a simulated time is, in a section or the last there is. */
   position(time: number, section: number): number {
+    const { begin, last, simulated } = this.span(section);
+    return Math.min(Math.max(begin + time - simulated, begin), last);
+  }
+
+  private standingAt(time: number, section: number): Standing {
+    const { begin, last, simulated } = this.span(section);
+    if (time < simulated - SLACK) return "not begun";
+    return time > simulated + last - begin + SLACK ? "ended" : "";
+  }
+
+  /** From where to where a section is, in s of the recording, and the simulated time of its first sample. */
+  private span(section: number): { begin: number; last: number; simulated: number } {
     const { recording } = this.inner;
     const inside = Math.min(section, recording.starts.length - 1);
     const [first, end] = recording.samplesOf(inside);
     const begin = recording.times[first] ?? 0;
-    const last = recording.times[end - 1] ?? begin;
     const simulated = this.inner.simulated(begin) ?? this.learn(first);
-    return Math.min(Math.max(begin + time - simulated, begin), last);
+    return { begin, last: recording.times[end - 1] ?? begin, simulated };
   }
 
   close(): void {

@@ -2,7 +2,7 @@
 import type { Roster } from "../state/roster";
 import type { State } from "./messages";
 
-const MASK = 1023;
+const STEPS = 1022; // an even number: 0 is one of them
 const SCALE = 1 / 0.70710678;
 const COLUMNS = ["x", "y", "z", "qx", "qy", "qz", "qw"] as const;
 const UPRIGHT = packOrientation(0, 0, 0, 1);
@@ -26,7 +26,7 @@ function packThree(largest: number, a: number, b: number, c: number, unit: numbe
 }
 
 function tenBits(part: number): number {
-  return Math.min(Math.max(Math.floor((part * SCALE * 0.5 + 0.5) * MASK + 0.5), 0), MASK);
+  return Math.min(Math.max(Math.floor((part * SCALE * 0.5 + 0.5) * STEPS + 0.5), 0), STEPS);
 }
 
 /** Poses of a state in roster order; an error if its blocks are not of that roster. */

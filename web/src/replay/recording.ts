@@ -17,6 +17,8 @@ export class Recording {
   /** When the run began, and began anew. */
   readonly starts: readonly number[];
   readonly rate: number; // ticks per simulated s
+  readonly name: string; // of the scenario; "": not told
+  readonly description: string;
   readonly complete: boolean; // false: whoever wrote it was killed, or its disk was full
   private readonly origin: bigint;
   private readonly firstSamples: number[] = []; // by chunk; one more at the end
@@ -51,6 +53,8 @@ export class Recording {
     this.times = Float64Array.from(this.all("state"), (at) => this.position(at));
     if (this.times.length === 0) throw new NotARecording("holds no samples");
     this.rate = Number(places.metadata?.get("rate")) || 1;
+    this.name = places.metadata?.get("name") ?? "";
+    this.description = places.metadata?.get("description") ?? "";
     this.complete = places.complete;
     this.count();
   }

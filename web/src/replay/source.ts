@@ -50,6 +50,11 @@ export class RecordingSource implements FrameSource {
     return this.survey.events;
   }
 
+  /** What it shows, as it says itself. */
+  get about(): { name: string; description: string } {
+    return { name: this.recording.name || this.label, description: this.recording.description };
+  }
+
   /** Positions at which the run began anew. */
   get restarts(): readonly number[] {
     return this.recording.starts.slice(1);

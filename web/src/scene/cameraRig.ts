@@ -5,10 +5,11 @@ import type { Quaternion } from "../state/frame";
 import { rotated } from "../state/frames";
 import type { Pose } from "../state/interpolate";
 import type { CameraMode } from "../state/store";
+import { fit, type Point, type Sight } from "./fit";
 import type { KindTraits } from "./kinds";
 import { headingOf } from "./poseBlend";
+import type { Size } from "./projection";
 
-export type Point = [number, number, number];
 
 /** The vehicle that the camera follows. */
 export interface Followed {
@@ -21,6 +22,9 @@ const LOWEST = 0.02; // rad above the horizon: the camera stays over the ground
 const HIGHEST = 1.55;
 const NEAREST = 1;
 const FARTHEST = 60_000;
+const CLOSEST = 9; // m, when one vehicle is everything
+const TOOLS_PX = 60; // the tool bar lies over the upper edge
+const EDGE_PX = 24;
 const FOLLOW = 0.16; // s within which the chase camera turns after its vehicle
 
 export class CameraRig {
@@ -37,9 +41,9 @@ export class CameraRig {
   private mode: CameraMode = "orbit";
 
   /** Place the camera; without somebody to follow, chase and first person are orbit. */
-  update(mode: CameraMode, followed: Followed | null, aspect: number, seconds: number): void {
+  update(mode: CameraMode, followed: Followed | null, { width, height }: Size, seconds: number): void {
     this.mode = followed === null && (mode === "chase" || mode === "fpv") ? "orbit" : mode;
-    this.camera.aspect = aspect;
+    this.camera.aspect = width / height;
     this.camera.fov = FOV[this.mode];
     if (this.mode !== "chase") [this.behind, this.off] = [Number.NaN, 0];
     if (this.mode === "top") this.placeTop();
@@ -99,11 +103,23 @@ export class CameraRig {
     this.target = [x + share * (tx - x), y + share * (ty - y), z + share * (tz - z)];
   }
 
-  /** See a ball. */
-  frame(middle: Point, radius: number): void {
-    this.target = [...middle];
-    const half = (FOV.orbit * Math.PI) / 360;
-    this.distance = clamp((0.85 * radius) / Math.sin(half * Math.min(1, this.camera.aspect)), 9, FARTHEST);
+  /** See all of some points (x, y, z of each) on a canvas of a size, clear of what lies over its edges. */
+  frame(points: ArrayLike<number>, radius: number, { width, height }: Size): boolean {
+    const top = this.mode === "top";
+    const upwards = Math.tan((FOV[top ? "top" : "orbit"] * Math.PI) / 360);
+    const free = { top: share(TOOLS_PX, height), bottom: share(EDGE_PX, height), side: share(EDGE_PX, width) };
+    const sight = top ? DOWN : sightFrom(this.azimuth, this.elevation);
+    const found = fit(points, radius, sight, { upwards, across: (upwards * width) / height, free });
+    if (found === null) return false;
+    this.target = found.target;
+    const seen = (found.distance * upwards) / Math.tan((FOV.orbit * Math.PI) / 360); // a map is looked at from farther
+    this.distance = clamp(seen, CLOSEST, FARTHEST);
+    return true;
+  }
+
+  /** How the camera is turned and where it looks, to tell whether that was changed. */
+  get placed(): string {
+    return [...this.target, this.distance, this.azimuth, this.elevation].join(" ");
   }
 
   private placeOrbit(): void {
@@ -151,6 +167,19 @@ export class CameraRig {
     this.camera.near = clamp(0.01 * distance, 0.03, 50);
     this.camera.far = Math.max(3_000, 40 * distance);
   }
+}
+
+const DOWN: Sight = { right: [1, 0, 0], up: [0, 1, 0], ahead: [0, 0, -1] };
+
+/** What a camera sees that is at two angles from its target. */
+function sightFrom(azimuth: number, elevation: number): Sight {
+  const [ca, sa, ce, se] = [Math.cos(azimuth), Math.sin(azimuth), Math.cos(elevation), Math.sin(elevation)];
+  return { right: [-sa, ca, 0], up: [-se * ca, -se * sa, ce], ahead: [-ce * ca, -ce * sa, -se] };
+}
+
+/** Of a length in px, but never so much that nothing is left. */
+function share(px: number, whole: number): number {
+  return Math.min(px / Math.max(whole, 1), 0.25);
 }
 
 function around([x, y, z]: Point, distance: number, azimuth: number, elevation: number): Point {

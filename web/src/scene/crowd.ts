@@ -3,7 +3,7 @@ import { Group, type IUniform, type Texture } from "three";
 import { timeOf } from "../state/interpolate";
 import type { Roster } from "../state/roster";
 import type { Sample } from "../state/source";
-import type { ColouringKind } from "../state/store";
+import { type ColouringKind, orders } from "../state/store";
 import { CrowdMesh } from "./crowdMeshes";
 import { CrowdPoints } from "./crowdPoints";
 import { HeadingLines } from "./headings";
@@ -11,6 +11,7 @@ import { traitsOf } from "./kinds";
 import { type Budget, chooseLevels, DETAILED, POINT, SIMPLE } from "./lod";
 import { WheelAngles } from "./motion";
 import { PoseBlend } from "./poseBlend";
+import { moved, moves } from "./rowMoves";
 import { PoseTextures, TintTexture } from "./rowTextures";
 import { SHAPES } from "./shapes";
 import { detailedAgent } from "./shapes/agent";
@@ -25,12 +26,14 @@ export interface CrowdLook {
   emphasised: ReadonlySet<number>; // rows
   budget: Budget;
   hidden?: number | undefined; // row that is not drawn: the camera is aboard
+  faded?: boolean; // a ghost that stands because its time is over
 }
 
 const FEW = 300; // vehicles: each is a shape, however far away
 const FEW_PX = 15; // and at least so large
 const NEAR_TRAILS = 40; // of a crowd: more would cost more than the crowd itself
 const GLYPH_PX = 4; // from which on a point shows where it heads
+const FADED = 0.4; // of a ghost's strength
 const BLADE_SPEED = 31; // rad per simulated s: fast, but not a multiple of the frame rate
 
 /** px of a point at least: less the more there are, or nothing can be told apart. */
@@ -66,6 +69,7 @@ export class Crowd {
       glyphs: { value: 4 },
       floorPx: { value: 0 },
       blades: { value: 0 },
+      strength: { value: 1 },
       skyLight: { value: [0.8, 0.85, 0.9] },
       groundLight: { value: [0.4, 0.4, 0.42] },
     };
@@ -74,19 +78,40 @@ export class Crowd {
     this.group.add(this.points.group, this.headings.object);
   }
 
-  update(sample: Sample, roster: Roster, view: ViewState, look: CrowdLook): void {
+  /** Whose rows these are and where they are; both at once, so that nobody is looked for in somebody else's row. */
+  take(sample: Sample, roster: Roster): void {
     this.blend.update(sample);
     this.adopt(roster, sample);
+  }
+
+  rowOf(id: number | null): number | undefined {
+    return id === null ? undefined : this.roster?.rowOfId(id);
+  }
+
+  /** Where a vehicle is; null when it is not there. */
+  place(id: number | null): [number, number, number] | null {
+    const row = this.rowOf(id);
+    return row === undefined ? null : this.blend.position(row);
+  }
+
+  /** Colour (4 bytes a row, the fourth is no colour) as it is drawn. */
+  get colours(): Uint8Array {
+    return this.tints.bytes;
+  }
+
+  /** Draw what was taken. */
+  update(sample: Sample, roster: Roster, view: ViewState, look: CrowdLook): void {
     const [from, to] = this.poses.show(sample.from, sample.to);
     this.set("fromPoses", from);
     this.set("toPoses", to);
     this.set("mixing", sample.mix);
+    this.set("strength", look.faded ? FADED : 1);
     this.light(view, this.blend.count);
     const fresh = this.tint(sample, roster, view, look);
     if (look.hidden !== undefined) this.levels[look.hidden] = POINT;
     this.fillMeshes(sample, roster, look);
     this.points.show(this.blend.count, this.blend.positions, this.tints.bytes, fresh, this.largest >= GLYPH_PX ||
-      leastPoint(this.blend.count) >= GLYPH_PX);
+      leastPoint(this.blend.count) * view.unit >= GLYPH_PX);
     this.headings.show(look.headings && !this.ghost ? this.blend.count : 0);
   }
 
@@ -120,20 +145,21 @@ export class Crowd {
 
   private adopt(roster: Roster, { from }: Sample): void {
     if (this.roster === roster && this.levels.length === this.blend.count) return;
+    const rows = moves(this.roster, roster);
+    this.levels = moved(this.levels, new Uint8Array(this.blend.count), rows);
+    this.wheels.move(this.blend.count, rows);
     this.roster = roster;
-    this.levels = new Uint8Array(this.blend.count);
     this.tints.resize(from.count);
     this.set("tints", this.tints.texture);
-    this.wheels.resize(this.blend.count);
     this.tinted = [];
     if (!this.ghost) this.steering.follow(roster);
   }
 
-  private light({ focal, ratio, skin }: ViewState, count: number): void {
+  private light({ focal, ratio, unit, skin }: ViewState, count: number): void {
     this.set("focal", focal * ratio);
-    this.set("least", leastPoint(count) * ratio);
+    this.set("least", leastPoint(count) * ratio * unit);
     this.set("glyphs", GLYPH_PX * ratio);
-    this.set("floorPx", count <= FEW ? FEW_PX * ratio : 0);
+    this.set("floorPx", count <= FEW ? FEW_PX * ratio * unit : 0);
     const day = skin.theme === "light";
     this.set("skyLight", day ? [0.92, 0.94, 0.96] : [0.8, 0.86, 0.92]);
     this.set("groundLight", day ? [0.52, 0.5, 0.47] : [0.34, 0.36, 0.4]);
@@ -142,12 +168,13 @@ export class Crowd {
   /** Colours when they may be others, and which rows are points. */
   private tint(sample: Sample, roster: Roster, view: ViewState, look: CrowdLook): boolean {
     const { bytes } = this.tints;
-    const basis = [roster, look.colouring, view.skin.theme, look.colouring === "fleet" ? null : sample.to];
+    const basis = [roster, look.colouring, view.skin.theme, look.colouring === "fleet" ? null : sample.to,
+      look.colouring === "state" ? orders.peek() : null];
     let fresh = basis.some((one, k) => one !== this.tinted[k]);
     if (fresh) tintRows(bytes, roster, sample.to, look.colouring, view.skin.theme);
     this.tinted = basis;
     const fleets = roster.fleets.map(({ first, count, kind }) => ({ first, count, size: traitsOf(kind).size }));
-    const floor = this.blend.count <= FEW ? FEW_PX : 0;
+    const floor = this.blend.count <= FEW ? FEW_PX * view.unit : 0;
     this.largest = chooseLevels(this.blend.positions, fleets, view.matrix, view.focal, look.budget, this.levels, floor);
     for (const { first, count, size } of fleets) {
       const code = Math.max(1, Math.min(255, Math.round(10 * size)));

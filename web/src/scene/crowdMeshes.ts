@@ -83,6 +83,7 @@ uniform mat4 viewMatrix;
 uniform vec3 skyLight;
 uniform vec3 groundLight;
 uniform float ghost;
+uniform float strength;
 out vec4 shown;
 
 void main() {
@@ -95,7 +96,7 @@ void main() {
   vec3 mirror = reflect(view, seen);
   float gloss = pow(max(dot(mirror, mat3(viewMatrix) * vec3(0.36, -0.48, 0.8)), 0.0), 24.0);
   vec3 lit = colour.rgb * light + 0.16 * gloss + 0.10 * skyLight * grazing * grazing * grazing;
-  shown = vec4(lit, mix(1.0, 0.28 + 0.6 * grazing * grazing, ghost));
+  shown = vec4(lit, mix(1.0, strength * (0.28 + 0.6 * grazing * grazing), ghost));
 }`;
 
 const BLUR = /* glsl */ `precision mediump float;
@@ -103,12 +104,13 @@ in vec4 colour;
 in float rim;
 uniform float radius;
 uniform float ghost;
+uniform float strength;
 out vec4 shown;
 
 void main() {
   float r = rim / radius;
   float edge = smoothstep(0.86, 0.97, r);
-  shown = vec4(colour.rgb, (0.16 + 0.34 * edge) * (1.0 - 0.5 * ghost));
+  shown = vec4(colour.rgb, (0.16 + 0.34 * edge) * mix(1.0, 0.5 * strength, ghost));
 }`;
 
 export interface MeshOptions {

@@ -38,13 +38,15 @@ void main() {
 const SQUARE = /* glsl */ `precision mediump float;
 flat in vec3 colour;
 uniform float opacity;
+uniform float strength;
 out vec4 shown;
-void main() { shown = vec4(colour, opacity); }`;
+void main() { shown = vec4(colour, opacity * strength); }`;
 
 const GLYPH = /* glsl */ `precision mediump float;
 flat in vec3 colour;
 flat in vec2 ahead;
 uniform float opacity;
+uniform float strength;
 out vec4 shown;
 
 void main() {
@@ -58,7 +60,7 @@ void main() {
     float across = abs(d.x * p.y - d.y * p.x);
     if (across > 0.44 * (0.95 - along) || along < -0.9 + 0.9 * max(0.0, 0.4 - across)) discard;
   }
-  shown = vec4(colour, opacity);
+  shown = vec4(colour, opacity * strength);
 }`;
 
 export class CrowdPoints {

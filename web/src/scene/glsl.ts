@@ -15,7 +15,7 @@ uniform mat4 projectionMatrix;
 ivec2 cellOf(int row) { return ivec2(row & ${ROW_WIDTH - 1}, row >> 10); }
 
 vec4 turnOf(uint word) {
-  vec3 o = (vec3(uvec3(word >> 20u, word >> 10u, word) & 1023u) / 1023.0 * 2.0 - 1.0) * 0.70710678;
+  vec3 o = (vec3(uvec3(word >> 20u, word >> 10u, word) & 1023u) / 511.0 - 1.0) * 0.70710678;
   float l = sqrt(max(0.0, 1.0 - dot(o, o)));
   uint largest = word >> 30u;
   if (largest == 0u) return vec4(l, o);

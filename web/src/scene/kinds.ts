@@ -18,9 +18,6 @@ const KINDS: Record<string, KindTraits> = {
 };
 const OTHER = KINDS["agent"] as KindTraits;
 
-/** Kinds that have a shape of their own. */
-export const SHAPED = Object.keys(KINDS);
-
 export function traitsOf(kind: string): KindTraits {
   return KINDS[kind] ?? OTHER;
 }

@@ -1,11 +1,13 @@
-// A small map of everything: each vehicle a dot, the camera's view as an outline; a click moves the camera there.
-import { fleetColour } from "../state/palette";
+// A small map of everything: each vehicle a dot, the camera's view as an outline; a click moves the camera there, Enter
+// lets it see everything.
 import * as store from "../state/store";
 import { type Current, current } from "./current";
 import { fromMap, type MapFrame, mapFrame, toMap } from "./minimapMath";
-import { cssOf, readSkin } from "./skin";
+import { bytes } from "./rings";
+import { cssOf } from "./skin";
 
 const EVERY = 150; // ms between two drawings
+const RINGS = 60; // selected vehicles that get a ring; of more, each is a larger dot
 const FAR = 4; // map widths: where the view's outline ends when it reaches the horizon
 
 export interface Minimap {
@@ -19,6 +21,7 @@ export function createMinimap(canvas: HTMLCanvasElement): Minimap {
   const { signal } = over;
   canvas.addEventListener("pointerdown", (event) => map.goTo(event), { signal });
   canvas.addEventListener("pointermove", (event) => event.buttons & 1 && map.goTo(event), { signal });
+  canvas.addEventListener("keydown", (event) => onKey(event), { signal });
   const timer = setInterval(() => map.redraw(), EVERY);
   map.redraw();
   return {
@@ -28,6 +31,19 @@ export function createMinimap(canvas: HTMLCanvasElement): Minimap {
       over.abort();
     },
   };
+}
+
+function onKey(event: KeyboardEvent): void {
+  if (event.key !== "Enter" && event.key !== " ") return;
+  event.preventDefault();
+  event.stopPropagation(); // a space elsewhere stops time
+  leaveVehicle();
+  current.peek()?.stage.frameAll();
+}
+
+/** A camera aboard cannot be sent anywhere. */
+function leaveVehicle(): void {
+  if (store.camera.peek() === "chase" || store.camera.peek() === "fpv") store.camera.value = "orbit";
 }
 
 class Map2d {
@@ -43,7 +59,7 @@ class Map2d {
     const side = this.fit();
     const { blend } = now.world.crowd;
     this.frame = mapFrame(blend.positions, blend.count, this.frame);
-    const image = this.blank(pen, side);
+    const image = this.blank(pen, side, now);
     if (this.frame) this.dots(image, side, now);
     pen.putImageData(image, 0, 0);
     if (this.frame) this.view(pen, side, this.frame, now);
@@ -53,7 +69,7 @@ class Map2d {
     const box = this.canvas.getBoundingClientRect();
     if (!this.frame || box.width === 0) return;
     const [x, y] = fromMap(this.frame, box.width, event.clientX - box.left, event.clientY - box.top);
-    if (store.camera.peek() === "chase" || store.camera.peek() === "fpv") store.camera.value = "orbit";
+    leaveVehicle();
     current.peek()?.stage.lookAtPoint(x, y, 0);
   }
 
@@ -64,27 +80,29 @@ class Map2d {
     return side;
   }
 
-  private blank(pen: CanvasRenderingContext2D, side: number): ImageData {
+  private blank(pen: CanvasRenderingContext2D, side: number, { world }: Current): ImageData {
     if (this.image?.width !== side) this.image = pen.createImageData(side, side);
-    const { r, g, b } = readSkin(this.canvas, store.theme.peek()).ground;
-    const word = (255 << 24) | (Math.round(255 * b) << 16) | (Math.round(255 * g) << 8) | Math.round(255 * r);
-    new Uint32Array(this.image.data.buffer).fill(word);
+    new Uint32Array(this.image.data.buffer).fill(wordOf(bytes(world.view.skin.ground)));
     return this.image;
   }
 
+  /** Everybody in the colour that the view has for them; many that are selected stand out. */
   private dots(image: ImageData, side: number, { world }: Current): void {
     const { positions, count } = world.crowd.blend;
+    const { colours } = world.crowd;
     const words = new Uint32Array(image.data.buffer);
     const reach = Math.round((count > 2000 ? 1 : count > 300 ? 2 : 4) * (globalThis.devicePixelRatio || 1));
-    for (const fleet of world.crowd.roster?.fleets ?? []) {
-      const [r = 0, g = 0, b = 0] = fleetColour(fleet.index).rgb.map((one) => Math.round(255 * one));
-      const colour = (255 << 24) | (b << 16) | (g << 8) | r;
-      for (let row = fleet.first; row < Math.min(fleet.first + fleet.count, count); row++) {
-        const [x, y] = toMap(this.frame as MapFrame, side, positions[3 * row] as number,
-          positions[3 * row + 1] as number);
-        square(words, side, Math.round(x - reach / 2), Math.round(y - reach / 2), reach, colour);
-      }
-    }
+    const { x, y, half } = this.frame as MapFrame;
+    const scale = side / (2 * half);
+    const dot = (row: number, size: number, colour: number): void => {
+      const across = side / 2 + ((positions[3 * row] as number) - x) * scale;
+      const down = side / 2 - ((positions[3 * row + 1] as number) - y) * scale;
+      square(words, side, Math.round(across - size / 2), Math.round(down - size / 2), size, colour);
+    };
+    for (let row = 0; row < count; row++) dot(row, reach, wordOf(colours, 4 * row));
+    const selected = store.selection.peek();
+    const ink = wordOf(bytes(world.view.skin.text));
+    if (selected.size > RINGS) for (const id of selected) dot(world.rowOf(id) ?? -1, reach + 1, ink);
   }
 
   /** What the camera sees of the ground, and the selected vehicles. */
@@ -106,8 +124,9 @@ class Map2d {
     pen.fillStyle = cssOf(accent, 0.08);
     pen.fill();
     pen.stroke();
-    for (const id of [...store.selection.peek()].slice(0, 50)) ring(pen, world.place(id), frame, side,
-      cssOf(world.view.skin.text));
+    const selected = store.selection.peek();
+    const ink = cssOf(world.view.skin.text);
+    if (selected.size <= RINGS) for (const id of selected) ring(pen, world.place(id), frame, side, ink);
   }
 }
 
@@ -118,6 +137,12 @@ function beyond(world: Current["world"], x: number, y: number, far: number): [nu
     0.5).unproject(camera).sub(camera.position);
   const flat = Math.hypot(ray.x, ray.y) || 1;
   return [camera.position.x + (far * ray.x) / flat, camera.position.y + (far * ray.y) / flat];
+}
+
+/** Red, green, blue (0 to 255) of a list as a pixel. */
+function wordOf(colours: ArrayLike<number>, at = 0): number {
+  const [r, g, b] = [colours[at] as number, colours[at + 1] as number, colours[at + 2] as number];
+  return (255 << 24) | (b << 16) | (g << 8) | r;
 }
 
 function square(words: Uint32Array, side: number, x: number, y: number, reach: number, colour: number): void {

@@ -4,6 +4,7 @@ import type { Sample } from "../state/source";
 import { floatsOf } from "../state/words";
 import type { KindTraits } from "./kinds";
 import { headingOf } from "./poseBlend";
+import { moved } from "./rowMoves";
 import { type Quaternion, unpackOrientation, WORDS } from "../state/frame";
 
 const MOST = 0.6; // rad
@@ -36,10 +37,10 @@ export class WheelAngles {
   private spins = new Float32Array(0);
   private steers = new Float32Array(0);
 
-  resize(count: number): void {
-    if (this.spins.length === count) return;
-    this.spins = new Float32Array(count);
-    this.steers = new Float32Array(count);
+  /** So many rows now; those who stay (rows before and after) keep their angles. */
+  move(count: number, rows: readonly (readonly [number, number])[]): void {
+    this.spins = moved(this.spins, new Float32Array(count), rows);
+    this.steers = moved(this.steers, new Float32Array(count), rows);
   }
 
   /** Move on by some simulated seconds; `told` is the steering angle from the server, NaN when it is not known. */

@@ -2,6 +2,7 @@
 // it is armed.
 import type { Quaternion } from "../state/frame";
 import { rotated } from "../state/frames";
+import { drawStatus, STATUS_BOTTOM } from "./osdStatus";
 import { headingOf } from "./poseBlend";
 
 export interface Instruments {
@@ -50,7 +51,7 @@ export function drawOsd(pen: CanvasRenderingContext2D, width: number, height: nu
   tape(pen, width, data);
   ladder(pen, width / 2 - Math.min(width * 0.3, 330), height / 2, "SPD", "m/s", data.speed, 5, -1);
   ladder(pen, width / 2 + Math.min(width * 0.3, 330), height / 2, "ALT", "m", data.altitude, 5, 1);
-  corners(pen, width, height, data);
+  drawStatus(pen, width, data);
   pen.restore();
 }
 
@@ -65,7 +66,7 @@ function horizon(pen: CanvasRenderingContext2D, width: number, height: number, d
   pen.textBaseline = "middle";
   for (let degrees = -60; degrees <= 60; degrees += 10) {
     const away = data.focal * Math.tan(clampAngle(pitch + data.tilt - degrees * DEGREE));
-    if (Math.abs(away) > 0.32 * height) continue;
+    if (Math.abs(away) > Math.min(0.32 * height, height / 2 - STATUS_BOTTOM)) continue;
     rung(pen, away, degrees);
   }
   pen.restore();
@@ -154,42 +155,6 @@ function ladder(
   pen.globalAlpha = 0.75;
   pen.fillText(`${label} ${unit}`, x + side * 8, y + 17);
   pen.globalAlpha = 1;
-}
-
-function corners(pen: CanvasRenderingContext2D, width: number, height: number, data: Instruments): void {
-  const bottom = height - 30;
-  const reach = Math.min(width * 0.3, 330);
-  pen.textBaseline = "alphabetic";
-  battery(pen, width / 2 - reach - 60, bottom, data);
-  pen.textAlign = "right";
-  pen.font = `600 14px ${NUMBERS}`;
-  const right = width / 2 + reach + 60;
-  if (data.mode) pen.fillText(data.mode.toUpperCase(), right, bottom - 18);
-  const climb = `${data.climb >= 0 ? "▲" : "▼"} ${Math.abs(data.climb).toFixed(1)} m/s`;
-  if (Number.isFinite(data.climb)) pen.fillText(climb, right, bottom);
-  pen.textAlign = "center";
-  pen.font = `600 13px ${NUMBERS}`;
-  const armed = !Number.isFinite(data.armed) ? "" : data.armed > 0.5 ? "ARMED" : "DISARMED";
-  pen.fillStyle = armed === "DISARMED" ? data.warn : data.lit;
-  pen.fillText([data.name, armed].filter(Boolean).join("  ·  "), width / 2, bottom);
-  pen.fillStyle = data.lit;
-}
-
-function battery(pen: CanvasRenderingContext2D, x: number, y: number, data: Instruments): void {
-  if (!Number.isFinite(data.charge) && !Number.isFinite(data.voltage)) return;
-  const charge = Math.max(0, Math.min(1, data.charge));
-  const colour = charge < 0.15 ? data.bad : charge < 0.3 ? data.warn : data.lit;
-  pen.strokeStyle = pen.fillStyle = colour;
-  pen.lineWidth = 1.5;
-  pen.strokeRect(x, y - 12, 36, 13);
-  pen.fillRect(x + 37.5, y - 8, 2.5, 5);
-  if (Number.isFinite(charge)) pen.fillRect(x + 2.5, y - 9.5, 31 * charge, 8);
-  pen.font = `600 14px ${NUMBERS}`;
-  pen.textAlign = "left";
-  const percent = Number.isFinite(charge) ? `${Math.round(100 * charge)} %` : "";
-  const volts = Number.isFinite(data.voltage) ? `${data.voltage.toFixed(1)} V` : "";
-  pen.fillText([percent, volts].filter(Boolean).join("  "), x + 48, y);
-  pen.strokeStyle = pen.fillStyle = data.lit;
 }
 
 function line(pen: CanvasRenderingContext2D, x0: number, y0: number, x1: number, y1: number): void {

@@ -20,7 +20,10 @@ export function showOsd(overlay: Overlay, view: ViewState, crowd: Crowd, precise
   const gauge = (name: Parameters<Precise["gauge"]>[1]): number => precise.gauge(sample.to, name);
   const pose = precise.pose(sample, row);
   const told = gauge("speed");
-  drawOsd(pen, view.size.width, view.size.height, {
+  const { unit } = overlay;
+  pen.save();
+  pen.scale(unit, unit);
+  drawOsd(pen, view.size.width / unit, view.size.height / unit, {
     name: crowd.roster?.nameAt(row) ?? "",
     speed: Number.isFinite(told) ? told : Math.abs(drivenAs(sample, row, traits).speed),
     altitude: pose.position[2],
@@ -32,11 +35,12 @@ export function showOsd(overlay: Overlay, view: ViewState, crowd: Crowd, precise
     throttle: gauge("command.throttle"),
     attitude: pose.quaternion,
     tilt: traits.tilt,
-    focal: view.focal,
+    focal: view.focal / unit,
     lit: view.skin.theme === "dark" ? "#e8f4ea" : "#ffffff",
     warn: "#ffb03b",
     bad: cssOf(view.skin.red),
   });
+  pen.restore();
 }
 
 /** The word for a mode's number, as the server describes the column. */

@@ -10,6 +10,7 @@ const NUMBERS = "ui-monospace, SFMono-Regular, Menlo, monospace";
 export class Overlay {
   readonly canvas = document.createElement("canvas");
   readonly context: CanvasRenderingContext2D | null;
+  unit = 1; // px that 1 px of a small screen is: letters grow with the page's
   private used = false;
   private plates: [number, number, number][] = []; // left, top, width of those that are there
 
@@ -27,6 +28,7 @@ export class Overlay {
     if (this.canvas.width !== w || this.canvas.height !== h) {
       this.canvas.width = w;
       this.canvas.height = h;
+      this.unit = unitOf(getComputedStyle(document.documentElement).fontSize);
     } else if (this.used) this.context?.clearRect(0, 0, width, height);
     this.context?.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.used = false;
@@ -49,15 +51,16 @@ export class Overlay {
   plate(text: string, x: number, y: number, skin: Skin, strong: boolean): void {
     const pen = this.pen();
     if (!pen) return;
-    pen.font = `${strong ? 600 : 500} ${strong ? 12 : 11}px ${FONT}`;
-    const wide = pen.measureText(text).width + 12;
-    const [left, top] = [Math.round(x - wide / 2), Math.round(y - 20)];
-    const taken = this.plates.some(([x0, y0, w]) => left < x0 + w && x0 < left + wide && Math.abs(y0 - top) < 18);
+    const high = Math.round(18 * this.unit);
+    pen.font = `${strong ? 600 : 500} ${(strong ? 12 : 11) * this.unit}px ${FONT}`;
+    const wide = pen.measureText(text).width + 12 * this.unit;
+    const [left, top] = [Math.round(x - wide / 2), Math.round(y - high - 2)];
+    const taken = this.plates.some(([x0, y0, w]) => left < x0 + w && x0 < left + wide && Math.abs(y0 - top) < high);
     if (taken && !strong) return;
     this.plates.push([left, top, wide]);
     pen.fillStyle = cssOf(skin.panel, strong ? 0.92 : 0.7);
     pen.beginPath();
-    pen.roundRect(left, top, wide, 18, 4);
+    pen.roundRect(left, top, wide, high, 4);
     pen.fill();
     if (strong) {
       pen.strokeStyle = cssOf(skin.line);
@@ -67,21 +70,22 @@ export class Overlay {
     pen.fillStyle = cssOf(strong ? skin.text : skin.faint);
     pen.textAlign = "center";
     pen.textBaseline = "middle";
-    pen.fillText(text, x, top + 9.5);
+    pen.fillText(text, x, top + high / 2 + 0.5);
   }
 
   /** Words of a marker, as high as they are in the world but readable. */
   words(text: string, x: number, y: number, px: number, colour: string, halo: string): void {
     const pen = this.pen();
     if (!pen) return;
-    pen.font = `600 ${Math.max(10, Math.min(72, px))}px ${FONT}`;
+    const letters = Math.max(10, Math.min(72, px / this.unit)) * this.unit;
+    pen.font = `600 ${letters}px ${FONT}`;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     pen.lineJoin = "round";
     pen.lineWidth = 3;
     pen.strokeStyle = halo;
     text.split("\n").forEach((line, k) => {
-      const at = y + 1.2 * k * Math.max(10, Math.min(72, px));
+      const at = y + 1.2 * k * letters;
       pen.strokeText(line, x, at);
       pen.fillStyle = colour;
       pen.fillText(line, x, at);
@@ -92,18 +96,26 @@ export class Overlay {
     const pen = this.pen();
     if (!pen) return;
     pen.beginPath();
-    pen.arc(x, y, 7, 0, 2 * Math.PI);
+    pen.arc(x, y, 7 * this.unit, 0, 2 * Math.PI);
     pen.fillStyle = cssOf(skin.panel, 0.9);
     pen.fill();
     pen.lineWidth = 2;
     pen.strokeStyle = colour;
     pen.stroke();
-    pen.font = `600 9px ${NUMBERS}`;
+    pen.font = `600 ${9 * this.unit}px ${NUMBERS}`;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     pen.fillStyle = cssOf(skin.text);
     pen.fillText(label, x, y + 0.5);
   }
+}
+
+const SMALL = 13; // px of the page's letters on a small screen
+
+/** How much larger than on a small screen things are, by the page's own size of letters ("14.5px"). */
+export function unitOf(fontSize: string): number {
+  const px = Number.parseFloat(fontSize);
+  return Number.isFinite(px) ? Math.max(1, px / SMALL) : 1;
 }
 
 /** 0, then farther away to both sides: near ones are written first. */
@@ -113,7 +125,8 @@ const OUTWARDS = Array.from({ length: 19 }, (_, k) => (k % 2 ? -1 : 1) * Math.ce
 export function gridLabels(overlay: Overlay, view: ViewState, cell: number, target: readonly number[]): void {
   const pen = overlay.pen();
   if (!pen) return;
-  pen.font = `10px ${NUMBERS}`;
+  const { unit } = overlay;
+  pen.font = `${10 * unit}px ${NUMBERS}`;
   pen.textAlign = "left";
   pen.textBaseline = "top";
   pen.fillStyle = cssOf(view.skin.faint, 0.85);
@@ -123,7 +136,7 @@ export function gridLabels(overlay: Overlay, view: ViewState, cell: number, targ
     if (!toScreen(view.matrix, x, y, 0, view.size, screen)) return;
     const [sx = 0, sy = 0] = screen;
     if (sx < 0 || sy < 0 || sx > view.size.width || sy > view.size.height) return;
-    if (written.some(([wx, wy]) => Math.abs(wx - sx) < 44 && Math.abs(wy - sy) < 13)) return;
+    if (written.some(([wx, wy]) => Math.abs(wx - sx) < 44 * unit && Math.abs(wy - sy) < 13 * unit)) return;
     written.push([sx, sy]);
     pen.fillText(text, sx + 4, sy + 3);
   };

@@ -4,6 +4,12 @@ import { poseAt } from "../state/interpolate";
 import type { Sample } from "../state/source";
 import { floatsOf } from "../state/words";
 
+/** A sample whose frames have the same rows: what lies between two rosters is the later one. */
+export function coherent(sample: Sample): Sample {
+  const { from, to } = sample;
+  return from.roster === to.roster && from.count === to.count ? sample : { from: to, to, mix: 1 };
+}
+
 export class PoseBlend {
   positions = new Float32Array(0);
   count = 0;

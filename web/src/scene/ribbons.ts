@@ -133,10 +133,10 @@ export class Ribbons {
   }
 
   /** Before each drawing. */
-  view({ size, ratio, focal }: ViewState): void {
+  view({ size, ratio, unit, focal }: ViewState): void {
     const { uniforms } = this.object.material;
     (uniforms["canvas"] as { value: number[] }).value = [size.width * ratio, size.height * ratio];
-    (uniforms["ratio"] as { value: number }).value = ratio;
+    (uniforms["ratio"] as { value: number }).value = ratio * unit;
     (uniforms["focal"] as { value: number }).value = focal * ratio;
   }
 

@@ -70,7 +70,7 @@ export class Rings {
   private ring({ position, size, kind }: Ringed, view: ViewState): void {
     const [x = 0, y = 0, z = 0] = position;
     const far = Math.hypot(x - view.eye[0], y - view.eye[1], z - view.eye[2]);
-    const radius = Math.max(0.68 * size, (LEAST_PX * far) / view.focal);
+    const radius = Math.max(0.68 * size, (LEAST_PX * view.unit * far) / view.focal);
     const colour = bytes(kind === "hovered" ? view.skin.text : view.skin.accent, kind === "hovered" ? 150 : 235);
     const width = kind === "focus" ? 2.4 : 1.6;
     const at = (k: number): number[] => {
@@ -94,7 +94,7 @@ export class Rings {
     geometry.setDrawRange(0, ringed.length);
     const { r, g, b } = view.skin.accent;
     (material.uniforms["colour"] as { value: number[] }).value = [r, g, b];
-    (material.uniforms["side"] as { value: number }).value = (ringed.length > 2000 ? 8 : 14) * view.ratio;
+    (material.uniforms["side"] as { value: number }).value = (ringed.length > 2000 ? 8 : 14) * view.ratio * view.unit;
   }
 }
 

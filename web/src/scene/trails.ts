@@ -15,11 +15,11 @@ export class Trails {
     this.ribbons.clear();
     for (const [id, ring] of this.store.rings) {
       const here = where(id);
+      if (here === null) continue; // gone: its trail goes with it
       const [r, g, b] = colourOf(id);
       for (let k = 0; k < ring.length; k++) {
         ring.at(k, this.a);
         const end = k + 1 < ring.length ? ring.at(k + 1, this.b) : here;
-        if (end === null) continue;
         this.ribbons.add(this.a, end, 1.8, [r, g, b, fade(k, ring.length)], [r, g, b, fade(k + 1, ring.length)]);
       }
     }

@@ -10,6 +10,7 @@ export interface ViewState {
   focal: number; // CSS px that one metre at one metre's distance takes
   ratio: number; // canvas px per CSS px
   size: Size;
+  unit: number; // CSS px that 1 px of a small screen is: lines and dots grow with the page's letters
   skin: Skin;
   now: number; // performance.now()
 }

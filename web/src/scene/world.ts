@@ -1,5 +1,5 @@
 // Everything that is drawn, put together: takes a moment of the source and the person's choices, and draws one picture.
-import { Color, Scene, SRGBColorSpace, Vector3, type WebGLRenderer } from "three";
+import { Color, Scene, SRGBColorSpace, type WebGLRenderer } from "three";
 import { timeOf } from "../state/interpolate";
 import { fleetColour } from "../state/palette";
 import type { FrameSource, Sample } from "../state/source";
@@ -8,19 +8,24 @@ import { Axes } from "./axes";
 import { CameraRig, type Followed } from "./cameraRig";
 import { Crowd } from "./crowd";
 import { Dome } from "./dome";
+import { Framing } from "./framing";
 import { Ground, gridFor, gridHeight } from "./ground";
 import { traitsOf } from "./kinds";
 import { drawLabels } from "./labels";
 import { MarkerLayer } from "./markers/layer";
 import { gridLabels, Overlay } from "./overlay";
 import { showOsd } from "./osdData";
+import { coherent } from "./poseBlend";
 import { Precise } from "./precise";
+import type { Size } from "./projection";
 import type { Rgba } from "./ribbons";
 import { type Ringed, Rings } from "./rings";
 import { RouteLayer } from "./routes";
 import { readSkin, type Skin } from "./skin";
 import { Trails } from "./trails";
 import type { ViewState } from "./viewState";
+
+const NOBODY: ReadonlySet<number> = new Set();
 
 export class World {
   readonly rig = new CameraRig();
@@ -39,7 +44,7 @@ export class World {
   private readonly axes = new Axes();
   private readonly precise = new Precise();
   private readonly ghosts = new Map<FrameSource, Crowd>();
-  private framed: FrameSource | null = null; // the source whose first frame the camera was set to
+  private readonly framing = new Framing(this.rig, this.crowd);
   private trailsChosen = 0; // performance.now()
   private routed: unknown[] = [];
   private skin: Skin;
@@ -49,7 +54,7 @@ export class World {
     private readonly host: HTMLElement,
   ) {
     this.skin = readSkin(host, store.theme.peek());
-    this.view = this.viewState(1, 0);
+    this.view = this.viewState(this.size(), 1, 0);
     const objects = [this.dome.object, this.ground.group, this.crowd.group, this.trails.ribbons.object,
       this.routes.ribbons.object];
     this.scene.add(...objects, this.markers.group, this.rings.ribbons.object, this.rings.points,
@@ -66,12 +71,14 @@ export class World {
     this.routed = [];
   }
 
-  draw(sample: Sample | null, now: number, seconds: number, scale: number): void {
+  draw(given: Sample | null, now: number, seconds: number, scale: number): void {
     const source = store.source.peek();
-    if (sample && source) this.beginWith(source, sample);
+    const sample = given && coherent(given);
+    const size = this.size();
+    if (sample && source) this.beginWith(source, sample, size, now);
     const followed = sample ? this.followed(sample) : null;
-    this.rig.update(store.camera.peek(), followed, this.aspect(), seconds);
-    this.view = this.viewState(scale, now);
+    this.rig.update(store.camera.peek(), followed, size, seconds);
+    this.view = this.viewState(size, scale, now);
     this.dome.view(this.view);
     this.ground.view(this.view, store.layers.peek().grid);
     this.overlay.begin(this.view.size);
@@ -83,31 +90,17 @@ export class World {
   }
 
   rowOf(id: number | null): number | undefined {
-    return id === null ? undefined : this.crowd.roster?.rowOfId(id);
+    return this.crowd.rowOf(id);
   }
 
   place(id: number | null): [number, number, number] | null {
-    const row = this.rowOf(id);
-    return row === undefined ? null : this.crowd.blend.position(row);
+    return this.crowd.place(id);
   }
 
   /** The camera sees everything; false when there is nothing. */
   frameAll(): boolean {
-    const low = new Vector3().setScalar(Number.POSITIVE_INFINITY);
-    const high = low.clone().negate();
-    const point = new Vector3();
-    const { positions, count } = this.crowd.blend;
-    for (let row = 0; row < count; row++) {
-      point.fromArray(positions, 3 * row);
-      if (!Number.isFinite(point.x + point.y + point.z)) continue;
-      low.min(point);
-      high.max(point);
-    }
-    if (!(low.x <= high.x)) return false;
-    const middle = low.clone().add(high).multiplyScalar(0.5);
     this.following = null;
-    this.rig.frame([middle.x, middle.y, middle.z], Math.max(0.5 * high.distanceTo(low), 3));
-    return true;
+    return this.framing.everything(this.size(), performance.now());
   }
 
   dispose(): void {
@@ -119,12 +112,11 @@ export class World {
     this.renderer.dispose();
   }
 
-  private beginWith(source: FrameSource, sample: Sample): void {
-    this.crowd.blend.update(sample);
-    if (this.framed === source || sample.to.count === 0) return;
-    const first = this.framed === null;
-    this.framed = source;
-    if (first) this.frameAll(); // another source of the same world is looked at from where one is
+  private beginWith(source: FrameSource, sample: Sample, size: Size, now: number): void {
+    const roster = source.roster.peek();
+    this.crowd.take(sample, roster);
+    if (this.rowOf(this.following) === undefined) this.following = null; // who is gone is not followed
+    if (this.framing.welcome(source, roster, sample, size, now)) this.following = null;
   }
 
   private drawSource(source: FrameSource, sample: Sample): void {
@@ -141,7 +133,7 @@ export class World {
     this.crowd.update(sample, roster, this.view, look);
     this.drawTrails(sample, layers.trails);
     this.rings.update(this.view, this.ringed());
-    this.drawRoutes(layers.routes);
+    this.drawRoutes(layers.routes && source.kind !== "recording"); // they are of the present
     this.markers.group.visible = layers.markers;
     if (layers.markers) this.markers.update(source.markers, sample, roster, this.view);
     this.axes.update(this.view, sample, roster, layers.axes ? this.rowOf(store.focus.peek()) : null);
@@ -173,17 +165,19 @@ export class World {
       this.ghosts.set(source, crowd);
       this.scene.add(crowd.group);
     }
-    const look = { colouring: "fleet", headings: false, emphasised: new Set<number>(), budget: { detailed: 60,
-      simple: 300 } } as const;
-    if (sample) crowd.update(sample, source.roster.peek(), this.view, look);
-    else crowd.clear();
+    if (!sample) return crowd.clear();
+    const look = { colouring: "fleet", headings: false, emphasised: NOBODY, budget: { detailed: 60, simple: 300 },
+      faded: source.standing?.peek() !== undefined && source.standing.peek() !== "" } as const;
+    const one = coherent(sample);
+    crowd.take(one, source.roster.peek());
+    crowd.update(one, source.roster.peek(), this.view, look);
   }
 
   private followed(sample: Sample): Followed | null {
     const mode = store.camera.peek();
     const id = mode === "chase" || mode === "fpv" ? store.focus.peek() : null;
-    const row = this.crowd.roster ? this.rowOf(id) : store.source.peek()?.roster.peek().rowOfId(id ?? -1);
-    const fleet = row === undefined ? undefined : store.source.peek()?.roster.peek().fleetAt(row);
+    const row = this.rowOf(id);
+    const fleet = row === undefined ? undefined : this.crowd.roster?.fleetAt(row);
     this.precise.follow(id, fleet);
     const orbited = this.place(this.following);
     if (orbited && mode !== "chase" && mode !== "fpv") this.rig.target = orbited;
@@ -205,7 +199,7 @@ export class World {
 
   private colourOf(id: number): Rgba {
     const fleet = this.crowd.roster?.fleetAt(this.rowOf(id) ?? -1);
-    const [r, g, b] = fleetColour(fleet?.index ?? 0).rgb;
+    const [r, g, b] = fleetColour(fleet?.name ?? "").rgb;
     return [255 * r, 255 * g, 255 * b, 255];
   }
 
@@ -236,15 +230,15 @@ export class World {
     this.routes.ribbons.view(this.view);
   }
 
-  private aspect(): number {
-    return Math.max(this.host.clientWidth, 1) / Math.max(this.host.clientHeight, 1);
+  private size(): Size {
+    return { width: Math.max(this.host.clientWidth, 1), height: Math.max(this.host.clientHeight, 1) };
   }
 
-  private viewState(scale: number, now: number): ViewState {
+  private viewState(size: Size, scale: number, now: number): ViewState {
     const { camera } = this.rig;
-    const size = { width: Math.max(this.host.clientWidth, 1), height: Math.max(this.host.clientHeight, 1) };
     const focal = size.height / 2 / Math.tan((camera.fov * Math.PI) / 360);
     const matrix = camera.projectionMatrix.clone().multiply(camera.matrixWorldInverse).elements;
-    return { camera, matrix, eye: camera.position.toArray(), focal, ratio: scale, size, skin: this.skin, now };
+    return { camera, matrix, eye: camera.position.toArray(), focal, ratio: scale, size, unit: this.overlay.unit,
+      skin: this.skin, now };
   }
 }

@@ -1,4 +1,5 @@
 // How time passes in the run, from what the server tells, and the commands that change it.
+import { signal } from "@preact/signals";
 import type { FiguresTree, MetadataTree, Moment } from "../net/schema";
 import { ask, reasonOf } from "./caller";
 import type { Frame } from "./frame";
@@ -9,7 +10,8 @@ const STALE = 3000; // ms within which figures from before a command may still c
 const SETTLED = 1500; // ms after a jump until figures tell where it stands again
 const SHOWN_EVERY = 100; // ms: numbers that change faster are not read
 
-let held = false; // this page has the clock, because it steps
+/** Whether this page has the clock, because it has stepped. */
+export const holding = signal(false);
 let told = false; // what the server says about pausing
 let jumpedAt = Number.NEGATIVE_INFINITY;
 let shownAt = Number.NEGATIVE_INFINITY;
@@ -25,7 +27,7 @@ function change(part: Partial<Clock>): void {
 
 export function clockFromMetadata({ rate, pace, paused, run, owner }: MetadataTree): void {
   told = paused;
-  change({ rate, pace, run, paused: told || held, owner: owner ?? "" });
+  change({ rate, pace, run, paused: told || holding.peek(), owner: owner ?? "" });
 }
 
 export function clockFromFigures({ tick, time, wall, run, rate, pace, paused, owner }: FiguresTree): void {
@@ -33,7 +35,7 @@ export function clockFromFigures({ tick, time, wall, run, rate, pace, paused, ow
   if (settled) measure(time, wall, run);
   if (run === floor.run && tick < floor.tick && performance.now() < floor.until) return;
   told = paused;
-  const stands = paused || held;
+  const stands = paused || holding.peek();
   const place = settled ? { tick, time } : {};
   change({ ...place, run, rate, pace, owner: owner ?? "", paused: stands, factor: stands ? 0 : factor() });
 }
@@ -43,10 +45,10 @@ export function clockFromFrame({ tick, time, wall, run }: Frame, now: number): v
   clearTimeout(late);
   const show = () => {
     shownAt = performance.now();
-    change({ tick, time, run, factor: told || held ? 0 : factor() });
+    change({ tick, time, run, factor: told || holding.peek() ? 0 : factor() });
   };
   // the last frame before a pause must be shown too, hence the later one
-  if (now - shownAt >= SHOWN_EVERY || told || held) show();
+  if (now - shownAt >= SHOWN_EVERY || told || holding.peek()) show();
   else late = setTimeout(show, SHOWN_EVERY);
 }
 
@@ -64,7 +66,7 @@ export function clockJumped(): void {
 
 /** The connection is gone, and with it the hold on the clock. */
 export function clockLost(): void {
-  held = false;
+  holding.value = false;
   jumpedAt = Number.NEGATIVE_INFINITY;
   seen = [];
 }
@@ -90,10 +92,25 @@ function factor(): number {
 /** Go on, and let go of the clock if this page has it. */
 export function play(): Promise<void> {
   return tried(async () => {
-    if (held) await ask("let_go", {});
-    held = false;
+    await letGo();
     stands(false, await ask("resume", {}), 1); // figures of the same tick are from before
   });
+}
+
+/** Give the clock back to everyone; time goes on. */
+export function giveBack(): Promise<void> {
+  return tried(async () => {
+    const moment = await letGo();
+    if (moment) stands(false, moment, 1);
+  });
+}
+
+async function letGo(): Promise<Moment | null> {
+  if (!holding.peek()) return null;
+  const moment = await ask("let_go", {});
+  holding.value = false;
+  change({ owner: "" });
+  return moment;
 }
 
 export function pause(): Promise<void> {
@@ -102,11 +119,11 @@ export function pause(): Promise<void> {
   });
 }
 
-/** Exactly so many ticks; the page holds the clock from now on. */
+/** Exactly so many ticks; the page holds the clock from now on. If it is refused, nothing has changed for anyone. */
 export function step(ticks = 1): Promise<void> {
   return tried(async () => {
     const moment = await ask("simulation_step", { ticks });
-    held = true;
+    holding.value = true;
     stands(told, moment);
   });
 }
@@ -115,14 +132,21 @@ export function step(ticks = 1): Promise<void> {
 export function reset(seed: number | null = null): Promise<void> {
   return tried(async () => {
     await ask("reset", seed === null ? {} : { seed });
+    tell("info", seed === null ? "The run began anew" : `The run began anew with seed ${seed}`, 3);
   });
 }
 
 /** Simulated s per s; 0: as fast as possible. */
 export function setPace(pace: number): Promise<void> {
   return tried(async () => {
-    await ask("set_pace", { pace });
-    change({ pace });
+    const before = clock.peek().pace;
+    change({ pace }); // a slider that is moved must not jump back until the answer is there
+    try {
+      await ask("set_pace", { pace });
+    } catch (error) {
+      if (clock.peek().pace === pace) change({ pace: before });
+      throw error;
+    }
     seen = [];
   });
 }
@@ -136,7 +160,7 @@ function stands(paused: boolean, moment: Partial<Moment> | null, later = 0): voi
   const jumped = performance.now() - jumpedAt < SETTLED; // the answer may be from before
   const { tick = lastTick, time = lastTime } = (!jumped && moment) || {};
   floor = { run, tick: tick + later, until: performance.now() + STALE };
-  const still = told || held;
+  const still = told || holding.peek();
   change(still ? { paused: true, factor: 0, tick, time } : { paused: false });
 }
 

@@ -1,10 +1,11 @@
 // Colouring by a number: which column it needs, the number of each row when it arrives, and the range of the scale.
 import { computed, effect, signal } from "@preact/signals";
 import { wholeColumn, type Want, want } from "./columns";
+import { CONDUCTS, conducts } from "./conduct";
 import { type Frame, WORDS } from "./frame";
 import type { Roster } from "./roster";
 import type { ColouringKind } from "./store";
-import { colouring, roster } from "./store";
+import { colouring, metadata, orders, roster, source } from "./store";
 import { floatsOf } from "./words";
 
 export interface Scale {
@@ -13,6 +14,7 @@ export interface Scale {
   unit: string;
   low: number;
   high: number;
+  words?: readonly string[]; // what 0, 1, 2 and so on mean, where they are no amounts
 }
 
 export interface Scalars extends Scale {
@@ -33,7 +35,7 @@ const WAYS: Readonly<Record<Exclude<ColouringKind, "fleet">, Way>> = {
   battery: { label: "battery", unit: "", columns: ["charge"], everywhere: false, fixed: [0, 1] },
   altitude: { label: "altitude", unit: "m", columns: [], everywhere: true, fixed: null },
   signal: { label: "signal", unit: "", columns: ["signal"], everywhere: false, fixed: [0, 1] },
-  state: { label: "state", unit: "", columns: ["driven", "command.armed", "command.mode"], everywhere: false, fixed: null },
+  state: { label: "state", unit: "", columns: ["command.armed"], everywhere: false, fixed: [0, CONDUCTS.length - 1] },
 };
 
 /** The column that a kind needs of all vehicles; null when it needs none, or nobody has it. */
@@ -46,6 +48,7 @@ export function columnFor(kind: ColouringKind, who: Roster): string | null {
 
 /** Whether a kind shows anything for these vehicles; a menu leaves the others out. */
 export function canColour(kind: ColouringKind, who: Roster): boolean {
+  if (kind === "state") return source.value?.kind !== "recording"; // orders are of the present
   return kind === "fleet" || kind === "altitude" || columnFor(kind, who) !== null;
 }
 
@@ -53,29 +56,35 @@ export function canColour(kind: ColouringKind, who: Roster): boolean {
 export const scalars = signal<Scalars | null>(null);
 
 const column = computed(() => columnFor(colouring.value, roster.value));
-const cache = new WeakMap<Frame, Scalars>();
+const cache = new WeakMap<Frame, { scalars: Scalars; orders: unknown }>();
 let range: [ColouringKind, number, number] = ["fleet", 0, 1];
 
 /** The numbers of a frame for the chosen kind: of the present, or of the buffer; null when they did not come along. */
 export function scalarsOf(frame: Frame, kind: ColouringKind = colouring.peek()): Scalars | null {
   if (kind === "fleet") return null;
   const known = cache.get(frame);
-  if (known?.kind === kind) return known;
+  if (known?.scalars.kind === kind && (kind !== "state" || known.orders === orders.peek())) return known.scalars;
   const values = valuesOf(frame, kind);
   if (values === null) return null;
   const [low, high] = WAYS[kind].fixed ?? widened(kind, values);
   const { label, unit } = WAYS[kind];
-  const found = { kind, label, unit, low, high, frame, values };
-  cache.set(frame, found);
+  const found = { kind, label, unit, low, high, frame, values, ...(kind === "state" && { words: CONDUCTS }) };
+  cache.set(frame, { scalars: found, orders: orders.peek() });
   return found;
 }
 
 function valuesOf(frame: Frame, kind: ColouringKind): Float32Array | null {
   if (kind === "altitude") return altitudes(frame); // no need to ask for what the poses hold
+  if (kind === "state") return states(frame);
   const name = columnFor(kind, roster.peek());
   const found = name === null ? undefined : wholeColumn(frame, name);
   if (found === undefined) return null;
   return found instanceof Float32Array ? found : Float32Array.from(found);
+}
+
+function states(frame: Frame): Float32Array | null {
+  if (!canColour("state", roster.peek()) || roster.peek().size !== frame.count) return null;
+  return conducts(roster.peek(), metadata.peek()?.fleets ?? [], orders.peek(), wholeColumn(frame, "command.armed"));
 }
 
 function altitudes(frame: Frame): Float32Array {

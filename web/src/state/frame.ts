@@ -27,6 +27,7 @@ export interface Frame {
 export const WORDS = 4;
 const ROOT = Math.SQRT1_2;
 const MASK = 1023;
+const STEPS = 1022; // an even number: 0 is one of them
 
 /** Where a vehicle is, in m (ENU); NaN when it is nowhere. */
 export function positionOf(frame: Frame, row: number, into: Vector = [0, 0, 0]): Vector {
@@ -47,7 +48,7 @@ export function unpackOrientation(word: number, into: Quaternion): Quaternion {
   let shift = 20;
   for (let k = 0; k < 4; k++) {
     if (k === largest) continue;
-    const value = ((((word >>> shift) & MASK) / MASK) * 2 - 1) * ROOT;
+    const value = ((((word >>> shift) & MASK) / STEPS) * 2 - 1) * ROOT;
     into[k] = value;
     rest -= value * value;
     shift -= 10;

@@ -13,9 +13,37 @@ const COLOURS: readonly Colour[] = Array.from({ length: ROUNDS * HUES.length }, 
   return lighter(hue, 1 - (1 - LIGHTER) ** Math.floor(index / HUES.length));
 });
 
-/** The colour of the fleet with that index in the roster. */
-export function fleetColour(index: number): Colour {
-  return COLOURS[((index % COLOURS.length) + COLOURS.length) % COLOURS.length] as Colour;
+/** The colour with that number; after the last one they begin anew. */
+export function paletteColour(number: number): Colour {
+  return COLOURS[((number % COLOURS.length) + COLOURS.length) % COLOURS.length] as Colour;
+}
+
+/** Which colour each fleet has, by its name: it stays, whoever comes and goes. */
+const numbers = new Map<string, number>();
+
+/**
+ * Fleets that are there together get colours, in their order: one that nobody has had while there are such hues, else
+ * the first that none of them has.
+ */
+export function enterFleets(names: readonly string[]): void {
+  const together = new Set(names.flatMap((name) => numbers.get(name) ?? []));
+  for (const name of names) {
+    if (numbers.has(name)) continue;
+    const number = numbers.size < HUES.length ? numbers.size : firstNotIn(together);
+    numbers.set(name, number);
+    together.add(number);
+  }
+}
+
+/** The colour of the fleet of that name; the first one when nobody knows it. */
+export function fleetColour(name: string): Colour {
+  return paletteColour(numbers.get(name) ?? 0);
+}
+
+function firstNotIn(taken: ReadonlySet<number>): number {
+  let number = 0;
+  while (taken.has(number)) number += 1;
+  return number;
 }
 
 /** "#rrggbb" as [r, g, b], 0 to 1. */

@@ -1,9 +1,25 @@
 // Vehicles that go while they are chosen: nothing may point at them any more, and the person is told.
 import { effect } from "@preact/signals";
+import { formatCount } from "./format";
 import { Roster } from "./roster";
 import { focus, hovered, roster, selection, tell } from "./store";
 
 const NAMED = 3;
+const REMEMBERED = 10_000; // ms: the roster without them may come after the answer
+const ours = new Set<number>();
+
+/** These are being removed from here: nobody need be told that they go. The returned function hears which are gone. */
+export function removing(ids: readonly number[]): (gone: ReadonlySet<number>) => void {
+  for (const id of ids) ours.add(id);
+  return (gone) => {
+    for (const id of ids) if (!gone.has(id)) ours.delete(id);
+    setTimeout(() => gone.forEach((id) => ours.delete(id)), REMEMBERED);
+  };
+}
+
+export function isRemoving(id: number): boolean {
+  return ours.has(id);
+}
 
 /** Watch the roster that is shown; the returned function ends that. */
 export function watchRemoved(): () => void {
@@ -21,10 +37,15 @@ export function forgetRemoved(before: Roster, now: Roster): void {
   if (gone.length > 0) {
     const away = new Set(gone);
     selection.value = new Set([...selection.peek()].filter((id) => !away.has(id)));
-    tell("warning", `${namesOf(gone, before)} ${gone.length > 1 ? "are" : "is"} no longer there`);
+    tellGone(gone.filter((id) => !ours.has(id)), before);
   }
   if (missing(focus.peek(), now)) focus.value = [...selection.peek()].at(-1) ?? null;
   if (missing(hovered.peek(), now)) hovered.value = null;
+}
+
+function tellGone(gone: readonly number[], before: Roster): void {
+  if (gone.length === 0) return;
+  tell("warning", `${namesOf(gone, before)} ${gone.length > 1 ? "are" : "is"} no longer there`);
 }
 
 function missing(id: number | null, now: Roster): boolean {
@@ -32,7 +53,7 @@ function missing(id: number | null, now: Roster): boolean {
 }
 
 function namesOf(ids: readonly number[], before: Roster): string {
-  if (ids.length > NAMED) return `${ids.length} selected vehicles`;
+  if (ids.length > NAMED) return `${formatCount(ids.length)} selected vehicles`;
   return ids.map((id) => nameOf(id, before)).join(", ");
 }
 

@@ -1,5 +1,6 @@
 // Who is there: fleets in the order of the frames' rows. Row, id and name of a vehicle are found without listing all.
 import type { FleetTree, RosterTree } from "../net/schema";
+import { enterFleets } from "./palette";
 
 export type Range = readonly [first: number, count: number];
 
@@ -31,6 +32,7 @@ export class Roster {
       return fleet;
     });
     this.size = first;
+    enterFleets(tree.fleets.map(({ name }) => name)); // in the order in which they come, not in which they are drawn
   }
 
   fleetAt(row: number): Fleet | undefined {

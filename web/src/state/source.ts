@@ -25,6 +25,8 @@ export interface Timeline {
   setSpeed(speed: number): void;
 }
 
+export type Standing = "" | "not begun" | "ended";
+
 export interface FrameSource {
   readonly label: string; // for people: "live", "race.mcap"
   readonly kind: "live" | "buffer" | "recording";
@@ -32,6 +34,8 @@ export interface FrameSource {
   readonly markers: MarkerBoard;
   readonly events: ReadonlySignal<readonly EventTree[]>;
   readonly timeline: Timeline | null; // null: only the present
+  /** Where a run that follows another's time stands because it has nothing for it; "": it goes along. */
+  readonly standing?: ReadonlySignal<Standing>;
   /** What to draw at a moment of performance.now(); null before anything has arrived. */
   sample(now: number): Sample | null;
   close(): void;

@@ -7,12 +7,14 @@ import type { FrameSource } from "./source";
 // the server ----------------------------------------------------------------------------------------------------------
 
 export type Connection =
-  | { state: "connecting" }
-  | { state: "open" }
+  | { state: "connecting"; note?: string } // what the server, which is there, has to do first
+  | { state: "open"; note?: string } // what it still has to do before the clock can go
   | { state: "lost"; reason: string; retryAt: number } // performance.now() of the next try
   | { state: "refused"; reason: string }; // a token is needed, or it was wrong: no further try by itself
 
 export const connection = signal<Connection>({ state: "connecting" });
+/** What the server does before it can answer; "": nothing. */
+export const preparing = computed(() => (connection.value.state === "connecting" && connection.value.note) || "");
 export const metadata = signal<MetadataTree | null>(null);
 export const figures = signal<FiguresTree | null>(null);
 export const routes = signal<readonly RouteTree[]>([]);
@@ -51,6 +53,13 @@ export const ghosts = signal<readonly FrameSource[]>([]);
 export const roster = computed(() => source.value?.roster.value ?? Roster.empty);
 /** Whether what is shown is the present of the simulation, which can be commanded. */
 export const live = computed(() => source.value?.kind === "live");
+/** Why what is shown takes no commands; "": it does. */
+export const deaf = computed(() => {
+  if (source.value === null || source.value.kind === "live") return "";
+  return source.value.kind === "recording" ? "this is a recording" : "this is the past: go back to the present first";
+});
+/** Nobody runs the simulation by the clock: a program steps it when it likes. */
+export const idle = computed(() => live.value && figures.value?.running === false);
 
 // what the person has chosen ------------------------------------------------------------------------------------------
 
@@ -109,6 +118,13 @@ export function tell(kind: Notice["kind"], text: string, seconds = kind === "err
   const until = performance.now() + 1000 * seconds;
   const others = notices.value.filter((notice) => notice.text !== text);
   notices.value = [...others, { number: ++numbers, kind, text, until }].slice(-5);
+}
+
+/** Take back what no longer applies. */
+export function untell(text: string): void {
+  if (notices.value.some((notice) => notice.text === text)) {
+    notices.value = notices.value.filter((notice) => notice.text !== text);
+  }
 }
 
 export function dismiss(number: number): void {

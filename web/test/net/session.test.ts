@@ -73,6 +73,25 @@ it("opens: metadata, subscription, and then the rest; a method that is not there
   expect(notices.value).toEqual([]);
 });
 
+it("says what the server prepares, and waits for it as long as it takes", async () => {
+  const { get_metadata, ...others } = answers;
+  answers = others;
+  await open();
+  expect(connection.value).toEqual({ state: "connecting" });
+  say({ kind: "json", message: { jsonrpc: "2.0", method: "preparing", params: { text: "kernels are compiled" } } });
+  expect(connection.value).toEqual({ state: "connecting", note: "kernels are compiled" });
+  const early = session.call("pause", {});
+  answers["pause"] = {};
+  await vi.advanceTimersByTimeAsync(95_000);
+  expect(sent.filter(({ kind }) => kind === "drop")).toEqual([]);
+  say({ kind: "json", message: { jsonrpc: "2.0", method: "preparing", params: { text: "" } } });
+  expect(connection.value).toEqual({ state: "connecting" });
+  say({ kind: "json", message: { jsonrpc: "2.0", id: asked()[0]?.id, result: get_metadata } });
+  await settle();
+  expect(connection.value).toEqual({ state: "open" });
+  expect(await early).toEqual({});
+});
+
 it("shows frames and asks for the next one after drawing", async () => {
   await open();
   say({ kind: "frame", frame: made(1, 3), arrived: 1, skipped: 0 });

@@ -1,45 +1,91 @@
 // What buttons and keys ask of the server.
+import { signal } from "@preact/signals";
 import { beforeEach, describe, expect, it } from "vitest";
-import { removeVehicles, reset, setCamera, setPace, step } from "../../src/panels/actions";
+import { setCamera } from "../../src/panels/actions";
 import { SHORTCUTS, shortcutFor } from "../../src/panels/shortcuts";
+import { playOrPause, resetShown, setShownPace, stepShown } from "../../src/panels/shown";
 import { setCaller } from "../../src/state/caller";
-import { camera, clock, focus, notices, select, selection } from "../../src/state/store";
-import { asked, makeWorld } from "./world";
+import { clockLost } from "../../src/state/clock";
+import { Playback } from "../../src/state/playback";
+import { camera, clock, figures, focus, notices, source } from "../../src/state/store";
+import type { FrameSource } from "../../src/state/source";
+import { asked, makeWorld, someFigures } from "./world";
 
-beforeEach(makeWorld);
+beforeEach(() => {
+  clockLost();
+  makeWorld();
+});
+
+const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+/** A recording of 20 s that the page plays by itself. */
+function showRecording(): Playback {
+  const timeline = new Playback(signal(0), signal(20));
+  const recording = { rate: 50, starts: [0] };
+  const step = () => timeline.seek(timeline.position.peek() + 0.1);
+  const opened = { ...source.value, kind: "recording", timeline, recording, step, seekTo: () => undefined };
+  source.value = opened as unknown as FrameSource;
+  return timeline;
+}
 
 describe("actions", () => {
-  it("pauses before it steps, and only then", async () => {
-    await step(5);
-    expect(asked).toEqual([["pause", {}], ["simulation_step", { ticks: 5 }]]);
-    asked.length = 0;
-    clock.value = { ...clock.value, paused: true };
-    await step(1);
-    expect(asked).toEqual([["simulation_step", { ticks: 1 }]]);
+  it("only asks to step: who steps has the clock, and a refusal changes nothing", async () => {
+    stepShown(5);
+    await settle();
+    expect(asked).toEqual([["simulation_step", { ticks: 5 }]]);
+    expect(clock.value.paused).toBe(true);
+  });
+
+  it("leaves time as it was when the step is refused", async () => {
+    setCaller(((method: string) => {
+      asked.push([method, {}]);
+      return Promise.reject(new Error("step refused: the clock belongs to notebook"));
+    }) as unknown as Parameters<typeof setCaller>[0]);
+    stepShown(1);
+    await settle();
+    expect(asked).toEqual([["simulation_step", {}]]);
+    expect(clock.value.paused).toBe(false);
+    expect(notices.value.map(({ text }) => text)).toEqual(["step refused: the clock belongs to notebook"]);
   });
 
   it("resets with a seed or as before", async () => {
-    await reset();
-    await reset(8);
+    resetShown(null);
+    resetShown(8);
+    await settle();
     expect(asked).toEqual([["reset", {}], ["reset", { seed: 8 }]]);
   });
 
-  it("sets the pace at once and asks for it", () => {
-    setPace(2.5);
+  it("sets the pace at once and asks for it; a refused one goes back", async () => {
+    setShownPace(2.5);
     expect(clock.value.pace).toBe(2.5);
     expect(asked).toEqual([["set_pace", { pace: 2.5 }]]);
+    setCaller(() => Promise.reject(new Error("pace refused")));
+    setShownPace(7);
+    await settle();
+    expect(clock.value.pace).toBe(2.5);
   });
 
-  it("tells why something was refused", async () => {
-    setCaller(() => Promise.reject(new Error("the clock belongs to notebook")));
-    await reset();
-    expect(notices.value.map(({ text }) => text)).toEqual(["Reset: the clock belongs to notebook"]);
+  it("commands an opened recording without touching the live run", async () => {
+    const timeline = showRecording();
+    stepShown(100); // of 50 in a second
+    expect(timeline.position.value).toBeCloseTo(2, 9);
+    setShownPace(4);
+    playOrPause();
+    resetShown(null);
+    await settle();
+    expect([timeline.speed.value, timeline.playing.value]).toEqual([4, true]);
+    expect(asked).toEqual([]);
+    expect(notices.value.at(-1)?.text).toContain("this is a recording");
   });
 
-  it("forgets vehicles that it has removed", async () => {
-    select([7, 20]);
-    await removeVehicles([7]);
-    expect([...selection.value]).toEqual([20]);
+  it("runs nothing that a program runs, but steps it", async () => {
+    figures.value = { ...someFigures, running: false };
+    playOrPause();
+    await settle();
+    expect(asked).toEqual([]);
+    expect(notices.value.at(-1)?.text).toContain("sim.run()");
+    stepShown(1);
+    expect(asked).toEqual([["simulation_step", { ticks: 1 }]]);
   });
 
   it("rides with the first vehicle when nothing is selected", () => {

@@ -14,6 +14,7 @@ const figures = (tick: number, seconds: number): FiguresTree => ({
   rate: 1000,
   pace: 2,
   paused: false,
+  running: true,
   run: 1,
   vehicles: 1,
   slips: 0,

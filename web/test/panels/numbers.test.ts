@@ -1,6 +1,7 @@
 // Numbers as people read them, and the pace slider.
 import { describe, expect, it } from "vitest";
-import { formatCount, formatFactor, formatSpan, formatTime, formatUnit, formatValue } from "../../src/panels/format";
+import { formatCount, formatFactor, formatSpan, formatTime } from "../../src/panels/format";
+import { formatUnit, formatValue, vehiclesOf } from "../../src/panels/format";
 import { paceAt, parsePace, placeOf } from "../../src/panels/pace";
 
 describe("format", () => {
@@ -10,6 +11,7 @@ describe("format", () => {
     expect(formatValue(0.5)).toBe("0.5000");
     expect(formatValue(2)).toBe("2");
     expect(formatValue(1.5e-9)).toBe("1.50e−9");
+    expect([formatValue(-3e-17, 1), formatValue(3e-9, 1), formatValue(3e-9, 100)]).toEqual(["0", "3.00e−9", "0"]);
     expect(formatValue(Number.NaN)).toBe("–");
     expect(formatValue(null)).toBe("–");
     expect(formatValue(Number.NEGATIVE_INFINITY)).toBe("−∞");
@@ -23,6 +25,7 @@ describe("format", () => {
 
   it("shows counts, spans, factors and units", () => {
     expect(formatCount(100000)).toBe("100\u202f000");
+    expect([vehiclesOf(1), vehiclesOf(1200)]).toEqual(["1 vehicle", "1\u202f200 vehicles"]);
     expect(formatSpan(0.0025)).toBe("2.50 ms");
     expect(formatSpan(0.00005)).toBe("50.0 µs");
     expect(formatFactor(12.34)).toBe("12.3×");
@@ -43,7 +46,9 @@ describe("pace", () => {
   it("reads what people type", () => {
     expect(parsePace("2.5x")).toBe(2.5);
     expect(parsePace("1,5")).toBe(1.5);
-    expect(parsePace("max")).toBe(0);
+    expect([parsePace("max"), parsePace("0")]).toEqual([0, 0]);
+    expect([parsePace("0.1"), parsePace("100")]).toEqual([0.1, 100]);
+    expect([parsePace("0.01"), parsePace("101")]).toEqual([null, null]);
     expect(parsePace("fast")).toBeNull();
     expect(parsePace("-1")).toBeNull();
     expect(parsePace("")).toBeNull();

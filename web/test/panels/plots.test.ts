@@ -5,7 +5,9 @@ import { wantedOf } from "../../src/panels/plotfeed";
 import { groupByUnit, type Series } from "../../src/panels/plotlist";
 import { PlotMemory } from "../../src/panels/plotmemory";
 
-const series = (id: number, column: string, unit: string): Series => ({ id, name: `v${id}`, column, unit, colour: 0 });
+const series = (id: number, column: string, unit: string): Series => {
+  return { id, name: `v${id}`, column, unit, colour: 0, recorded: false };
+};
 
 describe("plot memory", () => {
   it("keeps moments in order, with gaps where nothing was known", () => {
@@ -34,6 +36,17 @@ describe("plot memory", () => {
     for (const time of [1, 2, 3, 3]) memory.add(1, time, () => 10 * time);
     expect(memory.size).toBe(3);
     expect(memory.between(2.5, 9, ["a"])).toEqual([[2, 3], [20, 30]]);
+  });
+});
+
+describe("plots of a recording", () => {
+  it("are filled at once, and nothing of them is left when the run is back", () => {
+    const memory = new PlotMemory(2);
+    memory.fill(Float64Array.of(0, 1, 2, 3), new Map([["a", Float64Array.of(5, Number.NaN, 7, 8)]]));
+    expect(memory.between(0, 9, ["a", "b"])).toEqual([[0, 1, 2, 3], [5, null, 7, 8], [null, null, null, null]]);
+    memory.keep(["c"]);
+    memory.add(1, 9, () => 4);
+    expect(memory.between(0, 99, ["c", "a"])).toEqual([[9], [4], [null]]);
   });
 });
 

@@ -3,8 +3,9 @@ import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { bottomTab, fold, folded, rightTab, sizes } from "../../src/panels/layout";
 import { Shell } from "../../src/panels/shell";
-import { connection } from "../../src/state/store";
-import { makeWorld } from "./world";
+import { clockLost } from "../../src/state/clock";
+import { clock, connection, figures, pulse } from "../../src/state/store";
+import { asked, makeWorld, someFigures } from "./world";
 
 let page: HTMLElement;
 const settle = () => new Promise((resolve) => setTimeout(resolve, 30));
@@ -17,6 +18,7 @@ const press = (target: HTMLElement, key: string, shiftKey = false) =>
   target.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true }));
 
 beforeEach(async () => {
+  clockLost();
   makeWorld();
   sizes.value = { left: 17, right: 22, bottom: 15 };
   for (const side of ["left", "right", "bottom"] as const) fold(side, false);
@@ -72,6 +74,60 @@ describe("shell", () => {
     expect(rightTab.value).toBe("spawn");
     const tabs = [...page.querySelectorAll<HTMLElement>('[aria-label="Details"] [role=tab]')];
     expect(tabs.map((tab) => tab.tabIndex)).toEqual([-1, 0, -1]);
+  });
+
+  it("says what the server has to do first", async () => {
+    connection.value = { state: "connecting", note: "kernels are compiled; the first time this takes a minute" };
+    await settle();
+    const words = "Preparing the simulation: kernels are compiled; the first time this takes a minute.";
+    expect(find(".banner").textContent).toBe(words);
+  });
+
+  it("says in the place of the connection that the page was slowed down", async () => {
+    expect(find(".chip.connection .text").textContent).toBe("live");
+    pulse.value = { ...pulse.value, slowed: true, granted: 20 };
+    await settle();
+    expect(find(".chip.connection .text").textContent).toBe("slowed");
+    expect(find(".chip.connection").title).toContain("20 moments a second");
+    expect(page.querySelectorAll(".state .chip").length).toBe(1);
+    pulse.value = { ...pulse.value, slowed: false };
+  });
+
+  it("tells who has the clock, and gives it back if that is this page", async () => {
+    clock.value = { ...clock.value, owner: "web client 127.0.0.1:5000", paused: true };
+    await settle();
+    expect(find(".owner").textContent).toBe("by another page");
+    find('[aria-label="Step one tick"]').click();
+    await settle();
+    expect(find(".owner").textContent).toBe("give clock back");
+    find(".owner").click();
+    await settle();
+    expect(asked.map(([method]) => method)).toEqual(["simulation_step", "let_go"]);
+    expect(page.querySelector(".owner")).toBeNull();
+  });
+
+  it("shows that a program runs the simulation", async () => {
+    figures.value = { ...someFigures, running: false };
+    await settle();
+    expect(find(".factor").textContent).toBe("idle");
+    expect([find(".play").hasAttribute("disabled"), find(".play").title]).toEqual([
+      true,
+      "your program runs this simulation: call sim.run() or sim.running()",
+    ]);
+    expect(find('[aria-label="Step one tick"]').hasAttribute("disabled")).toBe(false);
+  });
+
+  it("begins anew once with Enter in the seed field, and leaves the keys to the view", async () => {
+    find('[aria-label="Reset"]').click();
+    await settle();
+    const seed = find(".popover input") as HTMLInputElement;
+    seed.value = "9";
+    seed.dispatchEvent(new Event("input", { bubbles: true }));
+    find(".popover form").dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+    await settle();
+    expect(asked).toEqual([["reset", { seed: 9 }]]);
+    expect(page.querySelector(".popover")).toBeNull();
+    expect(document.activeElement).toBe(document.body);
   });
 
   it("says that the server is gone, when it tries again, and takes a token", async () => {

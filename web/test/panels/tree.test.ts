@@ -23,6 +23,13 @@ const roster = new Roster({
 });
 
 describe("tree lines", () => {
+  it("knows the first that was found: a fleet, or the member where only that matches", () => {
+    const first = (query: string) => treeLines(roster, new Set(), query).first;
+    expect([first("rover")?.fleet.name, first("rover")?.row]).toEqual(["rovers", null]);
+    expect([first("rovers[2")?.fleet.name, first("rovers[2")?.row]).toEqual(["rovers", 100_003]);
+    expect(first("nobody")).toBeUndefined();
+  });
+
   it("shows fleets only, until one is opened", () => {
     expect(treeLines(roster, new Set(), "").count).toBe(3);
     const lines = treeLines(roster, new Set(["scouts"]), "");

@@ -40,6 +40,7 @@ export const someFigures: FiguresTree = {
   rate: 1000,
   pace: 1,
   paused: false,
+  running: true,
   run: 1,
   vehicles: 4,
   slips: 3,

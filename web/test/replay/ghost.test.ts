@@ -50,6 +50,21 @@ describe("a ghost", () => {
     expect(ghost.inner.recording.times[27]).toBe(ghost.position(100, 1)); // not beyond its end
   });
 
+  it("says when its time has not begun or is over, and stands at that end", async () => {
+    const [main, ghost] = await both();
+    await main.seekToSample(12);
+    const shiftedBy = async (seconds: number) => {
+      ghost.offset.value = seconds;
+      await settle(ghost);
+      return [ghost.standing.value, ghost.sample(1e6)?.from.tick];
+    };
+    expect((await shiftedBy(0))[0]).toBe("");
+    expect(await shiftedBy(-100)).toEqual(["not begun", 0]);
+    const [ended, tick] = await shiftedBy(100);
+    expect(ended).toBe("ended");
+    expect(tick).toBeGreaterThan(120);
+  });
+
   it("tells how far the followed vehicle is from it", async () => {
     const [main, ghost] = await both();
     await main.seekToSample(12);

@@ -3,15 +3,15 @@ import { describe, expect, it } from "vitest";
 import { packOrientation } from "../../src/replay/poses";
 import { type Quaternion, unpackOrientation } from "../../src/state/frame";
 
-const STEP = (2 * Math.SQRT1_2) / 1023;
+const STEP = (2 * Math.SQRT1_2) / 1022;
 
 describe("packOrientation", () => {
   it("has the bits of the wire", () => {
-    expect(packOrientation(0, 0, 0, 1)).toBe(((3 << 30) | (512 << 20) | (512 << 10) | 512) >>> 0);
+    expect(packOrientation(0, 0, 0, 1)).toBe(((3 << 30) | (511 << 20) | (511 << 10) | 511) >>> 0);
     // a quarter turn about z: z and w are the same, the first of them counts as the largest
-    const quarter = ((2 << 30) | (512 << 20) | (512 << 10) | 1023) >>> 0;
+    const quarter = ((2 << 30) | (511 << 20) | (511 << 10) | 1022) >>> 0;
     expect(packOrientation(0, 0, Math.SQRT1_2, Math.SQRT1_2)).toBe(quarter);
-    expect(packOrientation(-1, 0, 0, 0)).toBe(((512 << 20) | (512 << 10) | 512) >>> 0);
+    expect(packOrientation(-1, 0, 0, 0)).toBe(((511 << 20) | (511 << 10) | 511) >>> 0);
   });
 
   it("takes what is no orientation as upright", () => {

@@ -22,7 +22,7 @@ test("1 m in 0.1 s is 10 m/s, and a wheel of 0.34 m turns by 1 / 0.34 rad", () =
   const car = traitsOf("car");
   expect(drivenAs(sample, 0, car).speed).toBeCloseTo(10, 2);
   const wheels = new WheelAngles();
-  wheels.resize(1);
+  wheels.move(1, []);
   const [steer, spin] = wheels.advance(sample, 0, car, 0.1, 0.25);
   expect(steer).toBe(0.25);
   expect(spin).toBeCloseTo(1 / 0.34, 2);

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { FiguresTree } from "../../src/net/schema";
 import { setCaller } from "../../src/state/caller";
-import { clockFromFigures, clockFromFrame, clockJumped, clockLost, pause, play, reset, setPace, step } from "../../src/state/clock";
+import { clockFromFigures, clockFromFrame, clockJumped, clockLost } from "../../src/state/clock";
+import { giveBack, holding, pause, play, reset, setPace, step } from "../../src/state/clock";
 import { clock, notices } from "../../src/state/store";
 import { made } from "./made";
 
@@ -67,6 +68,24 @@ it("holds the clock after a step until it plays", async () => {
   expect(asked.map(([method]) => method)).toEqual(["simulation_step", "let_go", "resume"]);
   expect(asked[0]?.[1]).toEqual({ ticks: 5 });
   expect(clock.value.paused).toBe(false);
+});
+
+it("gives the clock back, and only if it has it", async () => {
+  await giveBack();
+  expect(asked).toEqual([]);
+  await step(1);
+  clockFromFigures(figures(500, 30, { owner: "web 127.0.0.1:5000" }));
+  expect([holding.value, clock.value.paused]).toEqual([true, true]);
+  await giveBack();
+  expect(asked.map(([method]) => method)).toEqual(["simulation_step", "let_go"]);
+  expect([holding.value, clock.value.owner, clock.value.paused]).toEqual([false, "", false]);
+});
+
+it("holds nothing when its step is refused", async () => {
+  clockFromFigures(figures(600, 40));
+  setCaller(() => Promise.reject(new Error("step refused: the clock belongs to ros")));
+  await step(1);
+  expect([holding.value, clock.value.paused]).toEqual([false, false]);
 });
 
 it("resets with and without a seed, and sets the pace", async () => {

@@ -6,7 +6,7 @@ import { type Quaternion, unpackOrientation } from "../../src/state/frame";
 function packed(q: readonly number[]): number {
   const largest = q.reduce((best, value, k) => (Math.abs(value) > Math.abs(q[best] as number) ? k : best), 0);
   const sign = (q[largest] as number) < 0 ? -1 : 1;
-  const others = q.filter((_, k) => k !== largest).map((value) => BigInt(Math.round(((sign * value) / 0.70710678) * 511.5 + 511.5)));
+  const others = q.filter((_, k) => k !== largest).map((value) => BigInt(Math.round(((sign * value) / 0.70710678) * 511 + 511)));
   const bits = others.reduce((all, value) => (all << 10n) | value, BigInt(largest));
   return Number(bits);
 }
@@ -51,4 +51,11 @@ it("keeps orientations within 0.25 degrees", () => {
 it("turns by 90 degrees to the left", () => {
   const back = unpackOrientation(packed([0, 0, Math.SQRT1_2, Math.SQRT1_2]), [0, 0, 0, 0]);
   expect(between(back, [0, 0, Math.SQRT1_2, Math.SQRT1_2])).toBeLessThan(0.25);
+});
+
+it("keeps level what is level", () => {
+  for (const yaw of [0, 0.3, Math.PI / 2, 2, -3]) {
+    const back = unpackOrientation(packed([0, 0, Math.sin(yaw / 2), Math.cos(yaw / 2)]), [9, 9, 9, 9]);
+    expect(back.slice(0, 2)).toEqual([0, 0]);
+  }
 });

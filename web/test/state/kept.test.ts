@@ -1,4 +1,4 @@
-// Small things that are kept: events, settings, colours, series, columns of the colouring, transform frames.
+// Small things that are kept: events, settings, colours, columns of the colouring, transform frames.
 import { signal } from "@preact/signals";
 import { beforeEach, expect, it } from "vitest";
 import { canColour, columnFor, scalarsOf } from "../../src/state/colouring";
@@ -6,10 +6,9 @@ import { listWishes, want } from "../../src/state/columns";
 import { addEvents, clearEvents, events } from "../../src/state/events";
 import { setTransforms, worldPose } from "../../src/state/frames";
 import { poseAt } from "../../src/state/interpolate";
-import { fleetColour } from "../../src/state/palette";
+import { paletteColour } from "../../src/state/palette";
 import { persisted } from "../../src/state/persist";
 import { Roster } from "../../src/state/roster";
-import { Series, valueIn } from "../../src/state/series";
 import { made } from "./made";
 
 const event = (number: number) => ({ number, tick: number, kind: "k", subject: "", detail: "" });
@@ -45,29 +44,9 @@ it("keeps a setting, and mistrusts what does not fit", () => {
 });
 
 it("has a colour for every fleet, lighter each time around", () => {
-  expect(fleetColour(0)).toEqual({ hex: "#58c4ff", rgb: [88 / 255, 196 / 255, 1] });
-  expect(fleetColour(8).rgb[0]).toBeCloseTo(88 / 255 + 0.35 * (1 - 88 / 255));
-  expect(fleetColour(-1).hex).toMatch(/^#[0-9a-f]{6}$/);
-});
-
-it("keeps the last values of a series", () => {
-  const series = new Series(3);
-  for (const time of [1, 2, 3, 4, 5, 6, 7]) series.add(time, 10 * time);
-  expect(series.window().map((part) => [...part])).toEqual([[5, 6, 7], [50, 60, 70]]);
-  series.add(7, 71);
-  expect([...series.window()[1]]).toEqual([50, 60, 71]);
-  series.add(1, 5); // another run
-  expect([...series.window()[0]]).toEqual([1]);
-});
-
-it("finds one value in what came", () => {
-  const wish = want("plot", [{ of: 1, columns: ["x", "y"] }, { of: "red", columns: ["speed", "z"] }]);
-  const blocks = [{ request: 1, vehicles: 2, columns: 2, values: Float64Array.of(1, 2, 3, 4) }];
-  expect(valueIn(wish, blocks, 1, "z", 1)).toBe(4);
-  for (const value of [valueIn(wish, blocks, 0, "x"), valueIn(wish, blocks, 1, "w"), valueIn(wish, blocks, 1, "z", 2)]) {
-    expect(value).toBeNaN();
-  }
-  wish.release();
+  expect(paletteColour(0)).toEqual({ hex: "#58c4ff", rgb: [88 / 255, 196 / 255, 1] });
+  expect(paletteColour(8).rgb[0]).toBeCloseTo(88 / 255 + 0.35 * (1 - 88 / 255));
+  expect(paletteColour(-1).hex).toMatch(/^#[0-9a-f]{6}$/);
 });
 
 it("knows which column a colouring needs", () => {

@@ -1,7 +1,7 @@
 // Moving in a recording that the server plays: what is asked of it.
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { jumpToEvent, modeOf, stepSample } from "../../src/panels/timelinemodel";
-import { playOrPause, setShownPace, step } from "../../src/panels/actions";
+import { playOrPause, setShownPace, stepShown } from "../../src/panels/shown";
 import { setCaller } from "../../src/state/caller";
 import { clockFromFrame } from "../../src/state/clock";
 import { addEvents, clearEvents } from "../../src/state/events";
@@ -60,7 +60,7 @@ describe("a served recording", () => {
     clock.value = { ...clock.value, paused: false };
     for (const time of [3.2, 3.3, 3.4]) takeFrame(made(time, 0, { roster: 0, count: 0 }), performance.now());
     clock.value = { ...clock.value, time: 3.4, paused: true };
-    await step(1);
+    stepShown(1);
     const [, on] = asked.at(-1) ?? [];
     expect((on as { position: number }).position).toBeCloseTo(1.5, 2); // 3.5 s less the 2 s at which it starts
     answer?.();

@@ -9,7 +9,7 @@ from paddock.compute.math import clamp, maximum, minimum, select, sqrt
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.pose import FARTHEST, Pose
 
 
 class Options(NamedTuple):
@@ -21,9 +21,9 @@ class Options(NamedTuple):
     cohesion: Annotated[float, Column("1/s", "urge towards the neighbours' centre, per metre", 0.0, 1e2)] = 0.15
     alignment: Annotated[float, Column("", "share of the velocity difference to adopt", 0.0, 10.0)] = 0.6
     speed: Annotated[float, Column("m/s", "cruising speed", 0.01, 1e3)] = 6.0
-    x: Annotated[float, Column("m", "centre of the home range, east")] = 0.0
-    y: Annotated[float, Column("m", "centre of the home range, north")] = 0.0
-    z: Annotated[float, Column("m", "height of the home range, up")] = 20.0
+    x: Annotated[float, Column("m", "centre of the home range, east", -FARTHEST, FARTHEST)] = 0.0
+    y: Annotated[float, Column("m", "centre of the home range, north", -FARTHEST, FARTHEST)] = 0.0
+    z: Annotated[float, Column("m", "height of the home range, up", -FARTHEST, FARTHEST)] = 20.0
     range: Annotated[float, Column("m", "radius of the home range", 0.0, 1e7)] = 150.0
     layer: Annotated[float, Column("m", "half the height of the home range", 0.0, 1e5)] = 15.0
     homing: Annotated[float, Column("1/s", "urge back into the home range, per metre outside", 0.0, 1e2)] = 0.3

@@ -12,7 +12,7 @@ from paddock.compute.math import select, sincos
 from paddock.compute.quaternion import heading
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.pose import FARTHEST, Pose
 
 SHAPES = ("line", "v", "circle", "grid", "sphere", "column", "wedge")
 
@@ -22,9 +22,9 @@ class Options(NamedTuple):
 
     shape: Annotated[float, Column("", "shape of the formation", 0.0, 6.0, choices=SHAPES)] = 0.0
     spacing: Annotated[float, Column("m", "distance between neighbours", 0.01, 1e5)] = 5.0
-    x: Annotated[float, Column("m", "centre, forward of the leader (or east of the origin)")] = 0.0
-    y: Annotated[float, Column("m", "centre, left of the leader (or north of the origin)")] = 0.0
-    z: Annotated[float, Column("m", "centre, above the leader (or the origin)")] = 0.0
+    x: Annotated[float, Column("m", "centre, forward of the leader (or east of the origin)", -FARTHEST, FARTHEST)] = 0.0
+    y: Annotated[float, Column("m", "centre, left of the leader (or north of the origin)", -FARTHEST, FARTHEST)] = 0.0
+    z: Annotated[float, Column("m", "centre, above the leader (or the origin)", -FARTHEST, FARTHEST)] = 0.0
     heading: Annotated[float, Column("rad", "direction without a leader")] = 0.0
     speed: Annotated[float, Column("m/s", "top speed", 0.0, 1e3)] = 10.0
     gain: Annotated[float, Column("1/s", "correction per metre", 0.0, 100.0)] = 0.8

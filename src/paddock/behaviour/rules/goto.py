@@ -11,15 +11,15 @@ from paddock.behaviour.steering import SETTLING, distance_to, stopped_within, to
 from paddock.compute.math import maximum
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.pose import FARTHEST, Pose
 
 
 class Options(NamedTuple):
     """Where to, how fast."""
 
-    x: Annotated[float, Column("m", "goal, east")]
-    y: Annotated[float, Column("m", "goal, north")]
-    z: Annotated[float, Column("m", "goal, up")] = 0.0
+    x: Annotated[float, Column("m", "goal, east", -FARTHEST, FARTHEST)]
+    y: Annotated[float, Column("m", "goal, north", -FARTHEST, FARTHEST)]
+    z: Annotated[float, Column("m", "goal, up", -FARTHEST, FARTHEST)] = 0.0
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
     slow_within: Annotated[float, Column("m", "slows down within this distance, or two seconds' way", 0.0, 1e6)] = 5.0
     tolerance: Annotated[float, Column("m", "has arrived within this distance", 0.0, 1e6)] = 0.1

@@ -10,15 +10,15 @@ from paddock.behaviour.rule import Floats, Route, Rule, Urge
 from paddock.compute.math import absolute, clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.pose import FARTHEST, Pose
 
 
 class Options(NamedTuple):
     """The circle."""
 
-    x: Annotated[float, Column("m", "centre, east (relative to the target if there is one)")] = 0.0
-    y: Annotated[float, Column("m", "centre, north")] = 0.0
-    z: Annotated[float, Column("m", "height, up")] = 20.0
+    x: Annotated[float, Column("m", "centre, east (relative to the target if there is one)", -FARTHEST, FARTHEST)] = 0.0
+    y: Annotated[float, Column("m", "centre, north", -FARTHEST, FARTHEST)] = 0.0
+    z: Annotated[float, Column("m", "height, up", -FARTHEST, FARTHEST)] = 20.0
     radius: Annotated[float, Column("m", "radius", 0.1, 1e6)] = 20.0
     speed: Annotated[float, Column("m/s", "speed along the circle", 0.0, 1e3)] = 5.0
     direction: Annotated[float, Column("", "sense of rotation", 0.0, 1.0, choices=("left", "right"))] = 0.0

@@ -13,6 +13,9 @@ from paddock.serve.operations import operation
 from paddock.serve.subscribers.shapes import MetadataTree
 from paddock.serve.views import fleet_trees, parameter_column, vehicle_tree
 
+FOR_PAGES = ("locked", "can_load", "recording")
+"""What an overview tells beside the metadata."""
+
 
 class Looking(Group):
     """Answered between two ticks, from the state as it is then."""
@@ -34,22 +37,8 @@ class Looking(Group):
         return self.stage.glance(self._metadata)
 
     def _metadata(self) -> dict[str, Any]:
-        sim = self.sim
-        scenario = sim.scenario.to_dict()
-        scenario.pop("serve", None)  # its token is not everybody's business
-        return {
-            "name": sim.scenario.name,
-            "description": sim.scenario.description,
-            "seed": sim.world.seed,
-            "rate": sim.world.clock.rate,
-            "pace": sim.pace,
-            "paused": sim.paused,
-            "run": sim.world.run,
-            "version": __version__,
-            "owner": self.stage.owner.client,
-            "scenario": scenario,
-            "fleets": fleet_trees(sim),
-        }
+        told = {name: value for name, value in self._overview().items() if name not in FOR_PAGES}
+        return {**told, "fleets": fleet_trees(self.sim)}
 
     @operation
     def overview(self, client: str) -> Future[Any]:
@@ -59,7 +48,7 @@ class Looking(Group):
     def _overview(self) -> MetadataTree:
         sim, owner = self.sim, self.stage.owner
         scenario = sim.scenario.to_dict()
-        scenario.pop("serve", None)
+        scenario.pop("serve", None)  # its token is not everybody's business
         return {
             "name": sim.scenario.name,
             "description": sim.scenario.description,

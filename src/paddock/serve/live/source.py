@@ -34,9 +34,15 @@ GROUPS = (Looking, Timing, Changing, Showing, Claiming, Choosing, Ordering)
 class LiveSource:
     """A simulation that some thread drives, or that nobody drives at the moment."""
 
-    def __init__(self, sim: Simulation, locked: bool = False, director: Director | None = None) -> None:
-        """`locked` keeps the clock from clients; a `director` lets them load another scenario."""
+    def __init__(
+        self, sim: Simulation, locked: bool = False, director: Director | None = None, preparing: str = ""
+    ) -> None:
+        """`locked` keeps the clock from clients; a `director` lets them load another scenario.
+
+        `preparing` is what clients are told to wait for, until `prepared` is called.
+        """
         self.sim = sim
+        self.preparing = preparing
         self.rate = sim.world.clock.rate
         self.stage = Stage(sim, ClockOwner(locked), director)
         self.operations = Operations([group(self.stage) for group in GROUPS])
@@ -100,11 +106,17 @@ class LiveSource:
             self.sim.pacer.revoke(f"{client} has left")
             self.sim.resume()
 
+    def prepared(self) -> None:
+        """Nobody has to wait any more."""
+        self.preparing = ""
+        self.stage.push("preparing", {"text": ""})
+
     def announce(self) -> list[tuple[str, dict[str, Any]]]:
-        """The markers and frames that are there."""
+        """The markers and frames that are there, and what is waited for."""
         board = self.sim.markers
         hidden = [name for name, visible in board.namespaces().items() if not visible]
         return [
+            *([("preparing", {"text": self.preparing})] if self.preparing else ()),
             ("markers", {"put": list(map(placed_tree, board.alive(self.sim.time, hidden=True)))}),
             ("hidden", {"namespaces": hidden}),
             ("frames", {"tree": self.sim.world.transforms.save()}),

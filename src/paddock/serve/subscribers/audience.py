@@ -62,12 +62,13 @@ class Audience:
         self._refreshed = 0.0
         self._debug_id: int | None = None
         self._sweeper: asyncio.Task[None] | None = None
+        self._warming: asyncio.Future[None] | None = None
 
     # the contract ----------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """Be ready for clients."""
-        self._encoder.warm()
+        self._warming = self.hub.loop.run_in_executor(None, self._encoder.warm)  # takes seconds the first time
         self._sweeper = self.hub.loop.create_task(self._sweep())
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
@@ -136,6 +137,8 @@ class Audience:
         self.clients.add(client)
         if len(self.clients) > self.connections:
             client.cut_off("connections", f"there are {self.connections} connections already")
+        elif self.hub.mirror.preparing:
+            self.news.tell_preparing(client)
         return client
 
     def newest(self) -> Snapshot:
@@ -152,6 +155,8 @@ class Audience:
 
     async def refresh(self, changed: bool = False) -> None:
         """Have the present state shown; unless it `changed`, one of a moment ago will do."""
+        if self._warming is not None:  # nobody subscribes before frames can be encoded
+            await asyncio.shield(self._warming)
         if changed or monotonic() - self._refreshed > FRESH:
             await self.hub.request("snapshot", self.name)
             self._refreshed = monotonic()

@@ -26,6 +26,7 @@ def figures_tree(hub: Hub) -> FiguresTree:
         "rate": number("rate"),
         "pace": number("pace"),
         "paused": bool(known["paused"]),
+        "running": bool(known["running"]),
         "run": int(known["run"]),
         "vehicles": int(known["vehicles"]),
         "slips": int(number("slips")),

@@ -110,7 +110,7 @@ class GroupEncoder:
         return self._selections[wanted]
 
     def warm(self) -> None:
-        """Compile, or load, what encodes poses: nothing may take long once the hub serves."""
+        """Compile, or load, what encodes poses: nothing may take long once somebody has subscribed."""
         ids, block, rows = np.arange(1, 3), np.zeros((7, 2)), np.array([0])
         ids.flags.writeable = block.flags.writeable = False  # as those of snapshots are: compiled apart
         for frame in FRAMES:

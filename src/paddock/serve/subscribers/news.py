@@ -48,6 +48,13 @@ class News:
                 self._hub.loop.call_later(SOON, self._tell_frames)
             case "restart":
                 self._tell("events", notification("restart", content))
+            case "preparing":
+                for client in list(self._audience.clients):
+                    self.tell_preparing(client)
+
+    def tell_preparing(self, client: Client) -> None:
+        """What it has to wait for, whether or not it has shown the token: until then nothing else is answered."""
+        client.connection.put(notification("preparing", {"text": self._hub.mirror.preparing}))
 
     def tell_figures(self, now: float) -> None:
         """Numbers about the run, if it is time (s, monotonic)."""

@@ -151,17 +151,23 @@ def trees(name: str, meaning: str, most: int = MOST_ITEMS) -> Parameter:
 def vehicle() -> Parameter:
     """Whom it is about: a vehicle's id, or its name."""
 
-    def read(params: Params, _: Mapping[str, Any]) -> str | int:
+    def read(params: Params, members: Mapping[str, Any]) -> str | int:
         number = params.whole("vehicle_id", None, 0, ID_MAX)
-        name = params.text("vehicle", None)
+        name = _name_or_id(params, members, "vehicle")
         if (number is None) == (name is None):
-            params.refuse("say whom it is about: 'vehicle_id', a whole number, or 'vehicle', a name")
+            params.refuse("say whom it is about: 'vehicle_id', a whole number, or 'vehicle', a name or an id")
         return name if number is None else number  # type: ignore[return-value]
 
     names = ("vehicle_id", "vehicle")
-    return Parameter(
-        "vehicle", "whole number, or text", "the vehicle, by id or by name", read, written=names, types=(int, str)
-    )
+    kind, types = "whole number; `vehicle` may be a text, too", (int, str | int)
+    return Parameter("vehicle", kind, "the vehicle, by id or by name", read, written=names, types=types)
+
+
+def _name_or_id(params: Params, members: Mapping[str, Any], name: str) -> str | int | None:
+    """A text or a whole number; None if there is neither."""
+    if type(members.get(name)) is int:
+        return params.whole(name, None, 0, ID_MAX)
+    return params.text(name, None)
 
 
 def vehicles() -> Parameter:
@@ -194,8 +200,7 @@ def _want(params: Params, members: Mapping[str, Any]) -> Want:
     columns = params.items("columns", most=MOST_COLUMNS)
     if not all(isinstance(column, str) and 0 < len(column) <= 255 for column in columns):
         params.refuse("'columns' must hold names of columns")
-    number = type(members.get("of")) is int
-    of = params.whole("of", None, 0, ID_MAX) if number else params.text("of", None)
+    of = _name_or_id(params, members, "of")
     params.finish()
     return Want(of, tuple(columns))
 

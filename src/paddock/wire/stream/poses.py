@@ -25,11 +25,13 @@ POSES = Record(
             "<u4",
             "",
             "quaternion, body to world: bits 31-30 which component is largest (0 x, 1 y, 2 z, 3 w; made positive), "
-            "then the three others in order, 10 bits each: round((c / 0.70710678 * 0.5 + 0.5) * 1023)",
+            "then the three others in order, 10 bits each: round((c / 0.70710678 * 0.5 + 0.5) * 1022)",
         ),
     ),
 )
 MASK = 1023
+STEPS = 1022
+"""One fewer than ten bits could tell: 0 is the one in the middle."""
 LARGEST_OTHER = 0.70710678
 
 
@@ -64,7 +66,7 @@ def decode_poses(payload: Buffer) -> Records:
 def unpacked_orientation(words: ArrayLike) -> NDArray[np.float64]:
     """Packed attitudes (n,) as quaternions (n, 4): x, y, z, w."""
     packed = np.asarray(words, np.uint32)
-    others = [((packed >> np.uint32(shift) & MASK) / MASK * 2.0 - 1.0) * LARGEST_OTHER for shift in (20, 10, 0)]
+    others = [((packed >> np.uint32(shift) & MASK) / STEPS * 2.0 - 1.0) * LARGEST_OTHER for shift in (20, 10, 0)]
     rest = np.sqrt(np.maximum(1.0 - sum(other * other for other in others), 0.0))
     largest = packed >> np.uint32(30)
     found = [np.where(largest == k, rest, others[max(k - 1, 0)]) for k in range(4)]

@@ -4,6 +4,7 @@ import type { Handle, Stage } from "../../scene/stage";
 import { isOneByOne, orderPoints, type Waypoint } from "../../state/orderpoints";
 import { orders } from "../../state/store";
 import { canCommand, giveOrder } from "../orders";
+import { ping } from "../ping";
 
 /** The options with one point elsewhere. */
 export function withPoint(order: OrderTree, index: number, point: Waypoint): Record<string, unknown> {
@@ -57,6 +58,7 @@ export class HandleDrag {
   async drop(): Promise<void> {
     const { order, point } = this;
     if (!order || !point || !canCommand()) return this.cancel();
+    ping(this.stage, point);
     await giveOrder(idsOfAlike(order, this.all), { [order.behaviour]: withPoint(order, this.index, point) });
     this.stage.setDraft([]);
   }

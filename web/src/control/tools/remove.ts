@@ -1,21 +1,74 @@
-// Taking the selected vehicles out of the world; many only after a question.
+// Taking vehicles out of the world: whole fleets by name, others one by one; several only after a question.
 import { call } from "../../net/link";
 import { reasonOf } from "../../state/caller";
-import { select, selection, tell } from "../../state/store";
+import { formatCount, vehiclesOf } from "../../state/format";
+import { isRemoving, removing } from "../../state/removed";
+import type { Fleet, Roster } from "../../state/roster";
+import { roster, select, selection, tell } from "../../state/store";
 import { canCommand } from "../orders";
 
 const WITHOUT_ASKING = 5;
+const AT_ONCE = 200; // requests that wait for their answers
 
 type Ask = (question: string) => boolean;
+const askPerson: Ask = (question) => window.confirm(question);
 
-export async function removeSelected(ask: Ask = (text) => window.confirm(text)): Promise<void> {
-  const ids = [...selection.value];
+interface Request {
+  ids: readonly number[];
+  params: { vehicle: string } | { vehicle_id: number };
+}
+
+export async function removeSelected(ask: Ask = askPerson): Promise<void> {
+  await removeIds([...selection.value], { ask });
+}
+
+/** `always`: ask also for a few, where the next button slides under the pointer. */
+export async function removeIds(wanted: readonly number[], { always = false, ask = askPerson } = {}): Promise<void> {
+  const ids = wanted.filter((id) => !isRemoving(id)); // a second click on the same button
   if (ids.length === 0 || !canCommand()) return;
-  if (ids.length > WITHOUT_ASKING && !ask(`Remove ${ids.length} vehicles from the world?`)) return;
-  const answers = await Promise.allSettled(ids.map((id) => call("remove_vehicle", { vehicle_id: id })));
-  const refused = answers.find((answer) => answer.status === "rejected");
-  if (refused) tell("error", `Not all could be removed: ${reasonOf(refused.reason)}`);
-  else tell("info", ids.length === 1 ? "Removed 1 vehicle." : `Removed ${ids.length} vehicles.`);
-  const left = new Set(ids.filter((_, k) => answers[k]?.status === "rejected"));
-  select(left);
+  const question = `Remove ${whoAre(ids, roster.peek())} from the world?`;
+  if ((always || ids.length > WITHOUT_ASKING) && !ask(question)) return;
+  const over = removing(ids);
+  const { gone, reason } = await removeAll(requestsFor(ids, roster.peek()));
+  over(gone);
+  select([...selection.value].filter((id) => !gone.has(id)));
+  if (reason === "") tell("info", `Removed ${vehiclesOf(gone.size)}.`, 3);
+  else tell("error", `Removed ${formatCount(gone.size)} of ${vehiclesOf(ids.length)}: ${reason}`);
+}
+
+/** One request for each fleet of which all go, and one for each other vehicle. */
+export function requestsFor(ids: readonly number[], present: Roster): Request[] {
+  const left = new Set(ids);
+  const requests: Request[] = [];
+  for (const fleet of present.fleets) {
+    const members = idsOf(fleet);
+    if (members.length === 0 || members.length > left.size || !members.every((id) => left.has(id))) continue;
+    for (const id of members) left.delete(id);
+    requests.push({ ids: members, params: { vehicle: fleet.name } });
+  }
+  return [...requests, ...[...left].map((id) => ({ ids: [id], params: { vehicle_id: id } }))];
+}
+
+/** Which are gone, and the first reason why others are not. */
+async function removeAll(requests: readonly Request[]): Promise<{ gone: Set<number>; reason: string }> {
+  const gone = new Set<number>();
+  let reason = "";
+  for (let first = 0; first < requests.length && reason === ""; first += AT_ONCE) {
+    const some = requests.slice(first, first + AT_ONCE);
+    const answers = await Promise.allSettled(some.map(({ params }) => call("remove_vehicle", params)));
+    answers.forEach((answer, k) => {
+      if (answer.status === "fulfilled") some[k]?.ids.forEach((id) => gone.add(id));
+      else reason ||= reasonOf(answer.reason);
+    });
+  }
+  return { gone, reason };
+}
+
+function idsOf({ ids }: Fleet): number[] {
+  return ids.flatMap(([first, count]) => Array.from({ length: count }, (_, k) => first + k));
+}
+
+function whoAre(ids: readonly number[], present: Roster): string {
+  const row = ids.length === 1 ? present.rowOfId(ids[0] as number) : undefined;
+  return row === undefined ? vehiclesOf(ids.length) : present.nameAt(row);
 }

@@ -1,8 +1,9 @@
 // The route tool: clicks add waypoints; Enter or a double click orders them (Shift: a patrol); Escape forgets them.
 import { effect } from "@preact/signals";
 import type { Stage } from "../../scene/stage";
-import { selection, tell, tool } from "../../state/store";
+import { selection, tell, tool, untell } from "../../state/store";
 import { canCommand, giveOrders } from "../orders";
+import { ping } from "../ping";
 import { groundHeight, type Placed, placesOf } from "../places";
 import { cruiseOf } from "../spread";
 
@@ -17,7 +18,8 @@ export class RouteTool {
 
   constructor(private readonly stage: Stage) {
     this.unwatch = effect(() => {
-      if (tool.value !== "route" && this.points.length > 0) this.cancel();
+      const over = tool.value !== "route" || selection.value.size === 0;
+      if (over && this.points.length > 0) this.cancel();
     });
   }
 
@@ -32,7 +34,7 @@ export class RouteTool {
     if (!point || (last && Math.hypot(point[0] - last[0], point[1] - last[1]) < APART)) return;
     this.points = [...this.points, point];
     this.stage.setDraft(this.points);
-    if (this.points.length === 1) tell("info", KEYS, 8);
+    if (this.points.length === 1) tell("info", KEYS, Number.POSITIVE_INFINITY); // it goes with the drawing
   }
 
   async finish(patrol: boolean): Promise<void> {
@@ -40,11 +42,13 @@ export class RouteTool {
     const vehicles = placesOf(selection.value);
     this.cancel();
     if (points.length === 0 || vehicles.length === 0 || !canCommand()) return;
+    for (const point of points) ping(this.stage, point);
     await giveOrders(routeOrders(vehicles, points, patrol));
   }
 
   cancel(): void {
     this.points = [];
+    untell(KEYS);
     this.stage.setDraft([]);
   }
 

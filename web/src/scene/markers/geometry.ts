@@ -11,7 +11,7 @@ type Colour = readonly [number, number, number, number];
 
 export interface MarkerDrawing {
   frames: Map<string, MarkerParts>; // by the frame that they are in
-  skipped: number; // markers or points of them with numbers that are none
+  skipped: number; // markers that are not drawn, or not all of their points: they have numbers that are none
 }
 
 const CIRCLE = 64;
@@ -27,7 +27,7 @@ export function drawMarkers(markers: Iterable<Marker>): MarkerDrawing {
     const frame = marker.frame === "world" ? "" : marker.frame;
     const parts = drawing.frames.get(frame) ?? new MarkerParts();
     drawing.frames.set(frame, parts);
-    drawing.skipped += DRAW[marker.kind]?.(marker, parts) ?? 1;
+    if ((DRAW[marker.kind]?.(marker, parts) ?? 1) > 0) drawing.skipped += 1;
   }
   return drawing;
 }

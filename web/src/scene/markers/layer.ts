@@ -5,6 +5,7 @@ import { rotated, worldPose } from "../../state/frames";
 import { emptyPose, type Pose } from "../../state/interpolate";
 import type { MarkerBoard } from "../../state/markers";
 import type { Roster } from "../../state/roster";
+import { skippedMarkers } from "../../state/skipped";
 import type { Sample } from "../../state/source";
 import type { ViewState } from "../viewState";
 import { MarkerBatch } from "./batch";
@@ -15,7 +16,6 @@ const ONE = new Vector3(1, 1, 1);
 
 export class MarkerLayer {
   readonly group = new Group();
-  skipped = 0; // numbers that were none, at the last change
   private batches = new Map<string, MarkerBatch>();
   private version = -1;
   private board: MarkerBoard | null = null;
@@ -54,7 +54,7 @@ export class MarkerLayer {
   private rebuild(board: MarkerBoard): void {
     this.dispose();
     const { frames, skipped } = drawMarkers(board.visible());
-    this.skipped = skipped;
+    skippedMarkers.value = skipped;
     for (const [frame, parts] of frames) {
       const batch = new MarkerBatch(parts);
       this.batches.set(frame, batch);

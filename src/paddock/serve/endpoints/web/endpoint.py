@@ -13,8 +13,8 @@ from uvicorn import Config, Server
 
 from paddock.serve.endpoints.web.application import Application
 from paddock.serve.endpoints.web.connection import SocketConnection
-from paddock.serve.endpoints.web.files import FOLDER
 from paddock.serve.endpoints.web.protocol import EXTENSION, SILENCE, PageProtocol, SocketProtocol
+from paddock.serve.page_folder import FOLDER
 from paddock.serve.subscribers.audience import Audience
 from paddock.serve.subscribers.connection import Hear, Lost
 
@@ -79,14 +79,13 @@ class WebEndpoint(Audience):
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket; what it accepts has the same options. OSError if that is not possible."""
+    """A socket that may listen; what it accepts has the same options. OSError if that is not possible."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     listening = socket.socket(family, kind, protocol)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a new hub takes over the port at once
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         listening.bind(address)
-        listening.listen(WAITING)
     except OSError:
         listening.close()
         raise
@@ -112,6 +111,7 @@ def _server(application: Application, most: int) -> Server:
         server_header=False,
         date_header=False,
         limit_concurrency=most,
+        backlog=WAITING,
     )
     config.load()
     server = Server(config)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import mimetypes
-import os
 from pathlib import Path
 from typing import NamedTuple
 
 import xxhash
 
-FOLDER = Path(os.environ.get("PADDOCK_PAGE") or Path(__file__).parents[2] / "page")
-"""Where the build puts the page; whoever works on it may name another folder."""
 FOREVER = "public, max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"
 KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}

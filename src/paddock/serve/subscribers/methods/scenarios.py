@@ -12,6 +12,7 @@ from paddock.scenario.load import read_text
 from paddock.serve.checking.reading import MOST_TEXT
 from paddock.serve.hub import OperationError
 from paddock.serve.naming import named_schema
+from paddock.serve.page_folder import FOLDER
 from paddock.serve.subscribers.method import method
 from paddock.serve.subscribers.parameters import text
 from paddock.serve.subscribers.shapes import (
@@ -89,8 +90,6 @@ async def _problems(client: Client, text: str) -> list[ProblemTree]:
 
 @lru_cache(maxsize=64)
 def _card(name: str) -> ScenarioCardTree:
-    from paddock.serve.endpoints.web.files import FOLDER  # later: that endpoint imports these methods
-
     scenario = loaded(demo_path(name))
     picture = f"/pictures/{name}.webp"
     return {

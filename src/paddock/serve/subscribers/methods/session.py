@@ -11,7 +11,7 @@ from paddock.serve.subscribers.method import method
 from paddock.serve.subscribers.parameters import choices, flag, frame, number, text, vehicles, wants
 from paddock.serve.subscribers.roster import roster_tree
 from paddock.serve.subscribers.selection import refuse_unknown
-from paddock.serve.subscribers.shapes import GrantedRate, Moment, Nothing, Subscribed, WantedNumber
+from paddock.serve.subscribers.shapes import GrantedRate, Nothing, Pong, Subscribed, WantedNumber
 from paddock.serve.subscribers.subscription import KINDS, Subscription, View
 from paddock.wire.rpc import INVALID_PARAMS, RpcError
 
@@ -23,9 +23,9 @@ SLOWEST = 0.01
 
 
 @method(public=True)
-async def ping(client: Client) -> Moment:
-    """Whether the hub is there, and what it knows of the simulation's clock."""
-    return {"tick": client.hub.tick, "time": client.hub.time}
+async def ping(client: Client) -> Pong:
+    """Whether the hub is there, what it knows of the simulation's clock, and what is still being prepared."""
+    return {"tick": client.hub.tick, "time": client.hub.time, "preparing": client.hub.mirror.preparing}
 
 
 @method(text("token", "what the server was started with", longest=4096), public=True)

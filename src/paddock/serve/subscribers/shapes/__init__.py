@@ -12,6 +12,7 @@ from paddock.serve.subscribers.shapes.answers import (
     Moment,
     Nothing,
     OrdersTree,
+    Pong,
     Position,
     ProblemsTree,
     Removed,
@@ -29,6 +30,7 @@ from paddock.serve.subscribers.shapes.answers import (
 from paddock.serve.subscribers.shapes.notifications import (
     ClosedTree,
     Notifications,
+    PreparingTree,
     RefusedTree,
     RestartTree,
 )
@@ -90,7 +92,9 @@ __all__ = [
     "OrderTree",
     "OrdersTree",
     "Point",
+    "Pong",
     "Position",
+    "PreparingTree",
     "ProblemTree",
     "ProblemsTree",
     "Quaternion",

@@ -31,6 +31,12 @@ class Moment(TypedDict):
     time: float
 
 
+class Pong(Moment):
+    """The answer to `ping`; `preparing` is empty once the simulation can go."""
+
+    preparing: str
+
+
 class Spawned(TypedDict):
     """Vehicles that have come."""
 

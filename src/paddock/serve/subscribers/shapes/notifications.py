@@ -16,6 +16,12 @@ class RestartTree(TypedDict):
     tick: int
 
 
+class PreparingTree(TypedDict):
+    """What the simulation does before it can begin, and calls wait for; empty when it is done."""
+
+    text: str
+
+
 class ClosedTree(TypedDict):
     """Why the server ends the connection."""
 
@@ -37,6 +43,7 @@ class Notifications(TypedDict):
     figures: FiguresTree
     restart: RestartTree
     frames: FramesTree
+    preparing: PreparingTree
     closed: ClosedTree
     refused: RefusedTree
     command_refused: RefusedTree

@@ -24,7 +24,7 @@ class SubscriberTree(TypedDict):
 
 
 class FiguresTree(TypedDict):
-    """Numbers about the run, twice a second."""
+    """Numbers about the run, twice a second; `running`: it goes on by itself unless it is paused."""
 
     tick: int
     time: float
@@ -32,6 +32,7 @@ class FiguresTree(TypedDict):
     rate: float
     pace: float
     paused: bool
+    running: bool
     run: int
     vehicles: int
     slips: int

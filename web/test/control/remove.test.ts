@@ -1,0 +1,105 @@
+// Taking vehicles out: how often the server is asked, when the person is, and what is told.
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+const asked: unknown[] = [];
+let answer: (params: unknown) => Promise<unknown> = () => Promise.resolve({});
+let underWay = 0;
+let mostUnderWay = 0;
+
+vi.mock("../../src/net/link", () => ({
+  call: async (_method: string, params: unknown) => {
+    asked.push(params);
+    mostUnderWay = Math.max(mostUnderWay, ++underWay);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    underWay -= 1;
+    return answer(params);
+  },
+}));
+
+import { removeIds, requestsFor } from "../../src/control/tools/remove";
+import { forgetRemoved } from "../../src/state/removed";
+import { Roster } from "../../src/state/roster";
+import type { FrameSource } from "../../src/state/source";
+import { notices, select, selection, source } from "../../src/state/store";
+
+const fleet = (name: string, first: number, count: number) => ({
+  name,
+  kind: "quad",
+  model: "quad",
+  single: count === 1,
+  ids: [[first, count]] as [number, number][],
+  members: [[0, count]] as [number, number][],
+  columns: [],
+});
+const world = new Roster({ roster: 1, fleets: [fleet("red", 1, 1), fleet("blue", 2, 1), fleet("scouts", 10, 10_000)] });
+// what is removed is not removed again: every test takes others
+const ids = (first: number, count: number) => Array.from({ length: count }, (_, k) => first + k);
+const yes = vi.fn(() => true);
+
+beforeEach(() => {
+  asked.length = underWay = mostUnderWay = 0;
+  answer = () => Promise.resolve({});
+  notices.value = [];
+  yes.mockClear();
+  source.value = { kind: "live", roster: { value: world, peek: () => world } } as unknown as FrameSource;
+});
+
+describe("removing", () => {
+  it("asks once for a whole fleet, and once for each of a part", () => {
+    const whole = requestsFor([1, ...ids(10, 10_000)], world).map(({ params }) => params);
+    expect(whole).toEqual([{ vehicle: "red" }, { vehicle: "scouts" }]);
+    expect(requestsFor([11, 12], world).map(({ params }) => params)).toEqual([{ vehicle_id: 11 }, { vehicle_id: 12 }]);
+  });
+
+  it("has at most 200 requests waiting, and tells once", async () => {
+    select(ids(10, 900));
+    await removeIds(ids(10, 900), { ask: yes });
+    expect([asked.length, mostUnderWay]).toEqual([900, 200]);
+    expect(notices.value.map(({ text }) => text)).toEqual(["Removed 900 vehicles."]);
+    expect(selection.value.size).toBe(0);
+  });
+
+  it("asks the person about more than five, or always where it is wanted", async () => {
+    await removeIds(ids(2000, 5), { ask: yes });
+    expect(yes).not.toHaveBeenCalled();
+    await removeIds(ids(2010, 6), { ask: yes });
+    await removeIds([1], { ask: yes, always: true });
+    expect(yes.mock.calls.map(([question]: unknown[]) => question)).toEqual([
+      "Remove 6 vehicles from the world?",
+      "Remove red from the world?",
+    ]);
+    asked.length = 0;
+    await removeIds(ids(2020, 6), { ask: () => false });
+    expect(asked).toEqual([]);
+  });
+
+  it("stops after a refusal, tells it once and keeps the rest selected", async () => {
+    answer = (params) => Promise.reject(new Error(`no ${JSON.stringify(params)}`));
+    select(ids(3000, 300));
+    await removeIds(ids(3000, 300), { ask: yes });
+    expect(asked.length).toBe(200);
+    expect(notices.value.map(({ text }) => text)).toEqual(['Removed 0 of 300 vehicles: no {"vehicle_id":3000}']);
+    expect(selection.value.size).toBe(300);
+  });
+
+  it("does not wonder about what it has removed itself", async () => {
+    const without = new Roster({ roster: 2, fleets: [fleet("scouts", 10, 10_000)] });
+    select([2]);
+    const removal = removeIds([2], { ask: yes });
+    await removeIds([2], { ask: yes }); // a double click
+    forgetRemoved(world, without); // the roster comes before the answer
+    await removal;
+    expect(asked.length).toBe(1);
+    expect(notices.value.map(({ text }) => text)).toEqual(["Removed 1 vehicle."]);
+    select([9009]);
+    forgetRemoved(without, new Roster({ roster: 3, fleets: [] }));
+    expect(notices.value.at(-1)?.text).toBe("scouts[8999] is no longer there");
+  });
+
+  it("is not possible in a recording", async () => {
+    source.value = { ...source.value, kind: "recording" } as FrameSource;
+    await removeIds([5000]);
+    expect(asked).toEqual([]);
+    expect(notices.value.at(-1)?.text).toBe("Nothing can be ordered: this is a recording.");
+  });
+});

@@ -1,0 +1,76 @@
+// The document in the editor: nothing that is typed gets lost, and what is seen is what runs.
+import { beforeEach, expect, it, vi } from "vitest";
+
+let answer: (text: string) => void = () => undefined;
+const started: unknown[] = [];
+
+vi.mock("../../src/net/link", () => ({
+  call: (method: string, params: unknown) => {
+    if (method === "check_scenario") return Promise.resolve({ problems: [] });
+    if (method === "load_scenario") started.push(params);
+    return new Promise((resolve) => (answer = (text) => resolve({ name: "race", text })));
+  },
+}));
+
+import { begin, change, draft, hindrance, openDemo, run, take, waiting } from "../../src/editor/document";
+import { forgetDraft } from "../../src/editor/drafts";
+import { connection, metadata, notices } from "../../src/state/store";
+
+beforeEach(() => {
+  forgetDraft();
+  take("scenario", "");
+  connection.value = { state: "open" };
+  metadata.value = null;
+  notices.value = [];
+  started.length = 0;
+});
+
+it("is locked, and says so, until the running scenario is there", async () => {
+  const began = begin();
+  expect([waiting.value, hindrance.value]).toEqual(["Loading what runs …", "Loading what runs …"]);
+  expect(await run()).toBe(false);
+  expect(started).toEqual([]);
+  answer("name: race\n");
+  await began;
+  expect([waiting.value, draft.value.text]).toEqual(["", "name: race\n"]);
+});
+
+it("keeps what came meanwhile when an older answer arrives", async () => {
+  const began = begin();
+  const old = answer;
+  take("mine", "name: mine\n"); // a file, or a link
+  expect(waiting.value).toBe("");
+  old("name: race\n");
+  await began;
+  expect(draft.value.text).toBe("name: mine\n");
+});
+
+it("does not throw away a changed text, even where nothing can be kept for a reload", async () => {
+  take("race", "name: race\n");
+  change("name: race2\n");
+  forgetDraft();
+  await begin();
+  expect(draft.value.text).toBe("name: race2\n");
+});
+
+it("is locked while a demo is fetched", async () => {
+  const opening = openDemo("race");
+  expect(waiting.value).toBe("Loading race …");
+  answer("name: demo\n");
+  await opening;
+  expect([waiting.value, draft.value.text]).toEqual(["", "name: demo\n"]);
+});
+
+it("runs the text that is seen, and is locked until it runs", async () => {
+  take("race", "name: race\n");
+  change("name: race3\n");
+  const running = run();
+  expect(waiting.value).toBe("Starting …");
+  await vi.waitFor(() => expect(started).toEqual([{ text: "name: race3\n" }]));
+  answer("");
+  connection.value = { state: "connecting" };
+  metadata.value = { name: "race3" } as unknown as NonNullable<typeof metadata.value>;
+  connection.value = { state: "open" };
+  expect(await running).toBe(true);
+  expect(waiting.value).toBe("");
+});

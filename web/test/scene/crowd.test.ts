@@ -1,0 +1,47 @@
+// Vehicles come and go: nobody is looked for in somebody else's row, and what is kept by row moves along.
+import { expect, test } from "vitest";
+import { Crowd } from "../../src/scene/crowd";
+import { coherent } from "../../src/scene/poseBlend";
+import { moved, moves } from "../../src/scene/rowMoves";
+import type { Frame } from "../../src/state/frame";
+import { Roster } from "../../src/state/roster";
+
+function roster(number: number, fleets: Record<string, [number, number][]>): Roster {
+  const none = { kind: "rover", model: "rover", single: false, members: [], columns: [] };
+  return new Roster({ roster: number, fleets: Object.entries(fleets).map(([name, ids]) => ({ ...none, name, ids })) });
+}
+
+function frame(number: number, xs: number[]): Frame {
+  const poses = new Uint32Array(4 * xs.length);
+  xs.forEach((x, row) => (new Float32Array(poses.buffer)[4 * row] = x));
+  return { run: 1, tick: 0, time: 0, wall: 0, roster: number, count: xs.length, poses, columns: [], wanted: 0 };
+}
+
+const BEFORE = roster(1, { lead: [[0, 1]], train: [[1, 3]] });
+const AFTER = roster(2, { train: [[1, 3]] }); // lead is gone: everybody is one row higher
+
+test("after the first one goes, the others are still where they are, and it is nowhere", () => {
+  const crowd = new Crowd(false);
+  const one = frame(1, [10, 20, 30, 40]);
+  crowd.take({ from: one, to: one, mix: 1 }, BEFORE);
+  expect(crowd.place(0)).toEqual([10, 0, 0]);
+  const two = frame(2, [20, 30, 40]);
+  crowd.take({ from: two, to: two, mix: 1 }, AFTER);
+  expect(crowd.place(0)).toBeNull();
+  expect([1, 2, 3].map((id) => crowd.place(id)?.[0])).toEqual([20, 30, 40]);
+});
+
+test("frames of two rosters are not mixed", () => {
+  const [one, two] = [frame(1, [10, 20, 30, 40]), frame(2, [20, 30, 40])];
+  expect(coherent({ from: one, to: two, mix: 0.5 })).toEqual({ from: two, to: two, mix: 1 });
+  const same = { from: two, to: frame(2, [21, 31, 41]), mix: 0.5 };
+  expect(coherent(same)).toBe(same);
+});
+
+test("rows 1 to 3 become 0 to 2, and take along what they have", () => {
+  const rows = moves(BEFORE, AFTER);
+  expect(rows).toEqual([[1, 0], [2, 1], [3, 2]]);
+  expect([...moved(Uint8Array.of(9, 1, 2, 3), new Uint8Array(3), rows)]).toEqual([1, 2, 3]);
+  expect([...moved(Float32Array.of(5, 6, 7), new Float32Array(4), moves(AFTER, BEFORE))]).toEqual([0, 5, 6, 7]);
+  expect(moves(null, AFTER)).toEqual([]);
+});

@@ -1,0 +1,96 @@
+// What a camera must do to see everything, and when it does that by itself.
+import { signal } from "@preact/signals";
+import { expect, test } from "vitest";
+import { Acquaintance } from "../../src/scene/acquaintance";
+import { CameraRig } from "../../src/scene/cameraRig";
+import { fit } from "../../src/scene/fit";
+import { withRoutes } from "../../src/scene/framing";
+import { toScreen } from "../../src/scene/projection";
+import type { Frame } from "../../src/state/frame";
+import { MarkerBoard } from "../../src/state/markers";
+import { Roster } from "../../src/state/roster";
+import type { FrameSource } from "../../src/state/source";
+
+const NORTH = { right: [1, 0, 0], up: [0, 0, 1], ahead: [0, 1, 0] };
+const FREE = { top: 0, bottom: 0, side: 0 };
+
+test("a bar of 20 m needs 10 m of distance at 90 degrees, and more when it lies along the view", () => {
+  const window = { across: 1, upwards: 1, free: FREE };
+  expect(fit([-10, 0, 0, 10, 0, 0], 0, NORTH, window)).toEqual({ target: [0, 0, 0], distance: 10 });
+  expect(fit([0, -10, 0, 0, 10, 0, 5, -10, 0, -5, -10, 0], 0, NORTH, window)?.distance).toBeCloseTo(15, 6);
+  expect(fit([1, 2, 3], 2, NORTH, window)?.distance).toBeCloseTo(2, 6);
+  expect(fit([Number.NaN, 0, 0], 0, NORTH, window)).toBeNull();
+});
+
+test("a quarter of the picture left free above makes it 4/3 as far, and lifts the target", () => {
+  const found = fit([0, 0, -3, 0, 0, 3], 0, NORTH, { across: 1, upwards: 1, free: { ...FREE, top: 0.25 } });
+  expect(found?.distance).toBeCloseTo(4, 3);
+  expect(found?.target[2]).toBeCloseTo(1, 3); // 3 m below it are 3/4 of the half picture, 3 m above a half
+});
+
+test.each(["orbit", "top"] as const)("every point is inside the picture, clear of its edges (%s)", (mode) => {
+  const rig = new CameraRig();
+  const size = { width: 640, height: 380 };
+  const points = Array.from({ length: 600 }, (_, k) => 300 * Math.sin(12.9898 * k) * (k % 3 === 2 ? 0.3 : 1));
+  rig.update(mode, null, size, 0);
+  rig.frame(points, 0, size);
+  rig.update(mode, null, size, 0);
+  const matrix = rig.camera.projectionMatrix.clone().multiply(rig.camera.matrixWorldInverse).elements;
+  const screen = [0, 0, 0];
+  for (let k = 0; k < points.length; k += 3) {
+    expect(toScreen(matrix, ...(points.slice(k, k + 3) as [number, number, number]), size, screen)).toBe(true);
+    expect(screen[0]).toBeGreaterThan(23);
+    expect(screen[0]).toBeLessThan(617);
+    expect(screen[1]).toBeGreaterThan(59);
+    expect(screen[1]).toBeLessThan(357);
+  }
+});
+
+test("routes count, unless they are more than 20 times as far out", () => {
+  const patrol = { fleet: "red", ids: [], behaviour: "patrol", closed: false };
+  const route = (x: number) => ({ ...patrol, points: [[x, 0, 0]] as const });
+  const cars = Float32Array.of(0, 0, 0, 10, 0, 0);
+  expect([...withRoutes(cars, [route(900)])]).toEqual([0, 0, 0, 10, 0, 0, 900, 0, 0]);
+  expect(withRoutes(cars, [route(1100)]).length).toBe(6); // 20 * 50 m
+  expect(withRoutes(cars, [route(Number.NaN)]).length).toBe(6);
+});
+
+function source(kind: FrameSource["kind"]): FrameSource {
+  const rest = { markers: new MarkerBoard(), events: signal([]), timeline: null, sample: () => null, close: () => {} };
+  return { label: kind, kind, roster: signal(Roster.empty), ...rest };
+}
+
+function fleets(...names: string[]): Roster {
+  const none = { kind: "car", model: "car", single: true, ids: [[0, 1]], members: [], columns: [] } as const;
+  return new Roster({ roster: 1, fleets: names.map((name) => ({ ...none, name })) });
+}
+
+function at(time: number, run = 1) {
+  const to = { time, run } as Frame;
+  return { from: to, to, mix: 1 };
+}
+
+test("another scenario is another world once its frames are there; a reset or a connection lost is not", () => {
+  const [live, race, mixed] = [source("live"), fleets("red"), fleets("lead", "birds")];
+  const camera = new Acquaintance();
+  expect(camera.meets(live, race, at(0), "race")).toBe(true);
+  expect(camera.meets(live, race, at(5), "race")).toBe(false);
+  expect(camera.meets(live, race, at(0, 2), "race")).toBe(false); // reset
+  expect(camera.meets(live, race, at(9, 2), "race")).toBe(false); // connected again
+  expect(camera.meets(live, race, at(9, 2), "mixed")).toBe(false); // the name comes first
+  expect(camera.meets(live, mixed, at(0), "mixed")).toBe(true);
+  expect(camera.meets(live, mixed, at(1), "mixed")).toBe(false);
+});
+
+test("a recording of the same vehicles is looked at from where one is, one of others is not", () => {
+  const camera = new Acquaintance();
+  camera.meets(source("live"), fleets("red", "blue"), at(5), "race");
+  expect(camera.meets(source("recording"), fleets("blue"), at(0), "race")).toBe(false);
+  expect(camera.meets(source("recording"), fleets("scouts"), at(0), "race")).toBe(true);
+});
+
+test("vehicles that replace all others in the same run do not move the camera", () => {
+  const [live, camera] = [source("live"), new Acquaintance()];
+  camera.meets(live, fleets("red"), at(5), "race");
+  expect(camera.meets(live, fleets("green"), at(6), "race")).toBe(false);
+});
