@@ -217,7 +217,8 @@ def test_an_entry_takes_no_lists(load: Load) -> None:
 
 def test_a_target_that_goes_needs_no_other_machine_code() -> None:
     lead = {"name": "lead", "model": "point", "pose": [0, 0, 5, 0]}
-    train = {"name": "train", "count": 2, "model": "point", "behaviour": {"follow": {"target": "lead"}}}
+    spawn = {"line": {"start": [5, 0, 5], "end": [9, 0, 5]}}
+    train = {"name": "train", "count": 2, "model": "point", "spawn": spawn, "behaviour": {"follow": {"target": "lead"}}}
     with paddock.load({"vehicles": [lead, train], "every": {"behaviour": 1, "snapshot": 2}}) as sim:
         sim.step(4)  # poses of a snapshot, and poses of between two of them
         act = sim.roster.programs["train"].conduct._act.compiled

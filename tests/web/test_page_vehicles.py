@@ -152,7 +152,9 @@ def test_the_selected_are_sent_to_a_place(serve: Any, open_page: Any) -> None:
     orders = window.until(lambda: window.signal("orders"))
     assert {order["behaviour"] for order in orders} == {"goto"}
     assert sum(count for order in orders for _, count in order["ids"]) == 4
-    goals = np.array([[order["options"]["x"], order["options"]["y"]] for order in orders])
+    (order,) = orders  # one for all of them, with a place for each
+    goals = np.column_stack([order["options"]["x"], order["options"]["y"]])
+    assert len(np.unique(goals, axis=0)) == 4
     start = served.sim.snapshot().fleet("scouts").position[:, :2].mean(axis=0)
     far = np.linalg.norm(goals.mean(axis=0) - start)
     window.until(

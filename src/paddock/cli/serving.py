@@ -51,27 +51,27 @@ class ServeOptions:
     def over(self, own: Serve | None, page: bool = False) -> Served | None:
         """What is served: the scenario's own endpoints, with those of the command line over them; the `page` too."""
         fields = self._fields(own)
-        asked = any(fields.get(name) for name in _known())
+        asked = _any(fields)
         if PAGE in _endpoints(self.serve) and self.no_web:
             raise PaddockError(f"--serve {PAGE} and --no-web contradict each other")
         if self.no_web:
             fields.pop(PAGE, None)
-        elif page and not fields.get(PAGE):
+        elif page and fields.get(PAGE) is None:
             fields[PAGE] = True
         movable = fields.get(PAGE) is True and not (own is not None and PAGE in own.endpoints)
-        if not any(fields.get(name) for name in _known()):
+        if not _any(fields):
             self._refuse_alone()
             return None
         if movable:
             fields[PAGE] = free_port(fields.get("bind", "127.0.0.1")) or True
-        if self.open and not fields.get(PAGE):
+        if self.open and fields.get(PAGE) is None:
             raise PaddockError("--open opens the page, which is not served here")
         return Served(self._checked(fields), asked, movable, self.open)
 
     def _fields(self, own: Serve | None) -> dict[str, Any]:
         fields: dict[str, Any] = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
         if own is not None:
-            fields |= {name: fields.get(name) or True for name in own.endpoints}
+            fields |= {name: True for name in own.endpoints if fields.get(name) is None}
         fields |= _endpoints(self.serve)
         if token := os.environ.get(TOKEN):
             fields["token"] = token
@@ -100,6 +100,11 @@ def _known() -> tuple[str, ...]:
     from paddock.scenario.serve import ENDPOINTS
 
     return ENDPOINTS
+
+
+def _any(fields: dict[str, Any]) -> bool:
+    """Whether anything is served; on port 0, a free one, too."""
+    return any(fields.get(name) is not None for name in _known())
 
 
 def _endpoints(texts: tuple[str, ...]) -> dict[str, Any]:
