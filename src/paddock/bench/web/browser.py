@@ -16,6 +16,7 @@ from paddock.errors import PaddockError
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SOFTWARE = (
     "--no-sandbox",
+    "--disable-gpu",  # the page is put together in software too: with ANGLE for that it is four times slower
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
