@@ -1,5 +1,5 @@
 // Frame 0x20: inputs of vehicles, applied as a whole from the next tick on.
-import { FrameType, HEADER } from "./split";
+import { FrameType, HEADER } from "./schema";
 
 export type Inputs = Readonly<Record<string, number | readonly number[]>>;
 
@@ -7,12 +7,14 @@ const MOST_INPUTS = 255;
 
 export function encodeCommands(ids: readonly number[], inputs: Inputs): ArrayBuffer {
   const names = Object.keys(inputs).map((name) => new TextEncoder().encode(name));
-  if (names.length < 1 || names.length > MOST_INPUTS) throw new Error(`1 to ${MOST_INPUTS} inputs, not ${names.length}`);
+  if (names.length < 1 || names.length > MOST_INPUTS) {
+    throw new Error(`1 to ${MOST_INPUTS} inputs, not ${names.length}`);
+  }
   const lists = Object.entries(inputs).map(([name, given]) => listOf(name, given, ids.length));
   const namesBytes = names.reduce((sum, name) => sum + 1 + name.length, 0);
   const length = 5 + namesBytes + ids.length * (4 + 8 * names.length);
-  const view = new DataView(new ArrayBuffer(HEADER + length));
-  view.setUint8(0, FrameType.commands);
+  const view = new DataView(new ArrayBuffer(HEADER.size + length));
+  view.setUint8(0, FrameType.COMMANDS);
   view.setUint32(1, length, true);
   view.setUint32(5, ids.length, true);
   view.setUint8(9, names.length);

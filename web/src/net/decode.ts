@@ -1,12 +1,10 @@
 // From a binary message to what it says. A message is taken as a whole or refused as a whole.
-import type { EventTree } from "./schema";
+import { type EventTree, FrameType, POSES } from "./schema";
 import type { ColumnBlock, Frame } from "../state/frame";
 import { decodeEvents } from "./decodeEvents";
 import { decodeMarkers, type MarkerChange } from "./decodeMarkers";
 import { Reader } from "./reader";
-import { FrameType, Garbage, type RawFrame, splitFrames } from "./split";
-
-const POSE_BYTES = 16;
+import { Garbage, type RawFrame, splitFrames } from "./split";
 
 export interface Decoded {
   frame: Frame | null; // a group: tick, poses, columns
@@ -30,11 +28,11 @@ export function decodeMessage(message: ArrayBuffer): Decoded {
 
 function decodeFrame(message: ArrayBuffer, raw: RawFrame, group: Group, decoded: Decoded): void {
   const reader = new Reader(message, raw);
-  if (raw.type === FrameType.tick) Object.assign(group, tickOf(reader));
-  else if (raw.type === FrameType.poses) Object.assign(group, posesOf(reader));
-  else if (raw.type === FrameType.columns) Object.assign(group, columnsOf(reader));
-  else if (raw.type === FrameType.markers) decoded.markers.push(...decodeMarkers(reader));
-  else if (raw.type === FrameType.events) decoded.events.push(...decodeEvents(reader));
+  if (raw.type === FrameType.TICK) Object.assign(group, tickOf(reader));
+  else if (raw.type === FrameType.POSES) Object.assign(group, posesOf(reader));
+  else if (raw.type === FrameType.COLUMNS) Object.assign(group, columnsOf(reader));
+  else if (raw.type === FrameType.MARKERS) decoded.markers.push(...decodeMarkers(reader));
+  else if (raw.type === FrameType.EVENTS) decoded.events.push(...decodeEvents(reader));
   else throw new Garbage(`a frame of type ${raw.type}, which only pages send`);
 }
 
@@ -56,8 +54,8 @@ function tickOf(reader: Reader): Group {
 
 function posesOf(reader: Reader): Group {
   const count = reader.u32();
-  if (reader.left !== POSE_BYTES * count) throw new Garbage(`poses of ${count} vehicles in ${reader.left} bytes`);
-  return { count, poses: aligned(reader.bytes(POSE_BYTES * count)) };
+  if (reader.left !== POSES.size * count) throw new Garbage(`poses of ${count} vehicles in ${reader.left} bytes`);
+  return { count, poses: aligned(reader.bytes(POSES.size * count)) };
 }
 
 /** Moves bytes left to a multiple of 4; only the end of their own frame's head is overwritten, which was read. */

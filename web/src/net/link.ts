@@ -24,7 +24,7 @@ export function start(url: string): void {
   expose({ measureDecode, setRate, reconnectNow });
 }
 
-/** Ask the server; rejects with RpcError {code, message}, or a plain Error when the connection goes or it takes too long. */
+/** Ask the server; rejects with RpcError {code, message}, or an Error when the connection goes or it takes too long. */
 export function call<M extends Method>(method: M, params: Params<M>): Promise<Result<M>> {
   return session.call(method, params);
 }
@@ -35,7 +35,10 @@ export function notify<M extends Method>(method: M, params: Params<M>): void {
 }
 
 /** Inputs of vehicles from the next tick on: numbers for all, or lists in the order of the ids. */
-export function sendCommands(ids: readonly number[], inputs: Readonly<Record<string, number | readonly number[]>>): void {
+export function sendCommands(
+  ids: readonly number[],
+  inputs: Readonly<Record<string, number | readonly number[]>>,
+): void {
   session.sendCommands(ids, inputs);
 }
 

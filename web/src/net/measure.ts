@@ -1,6 +1,6 @@
 // How long decoding takes: a made-up group of many vehicles, decoded as the Worker does it.
 import { decodeMessage } from "./decode";
-import { FrameType, HEADER } from "./split";
+import { FrameType, HEADER, POSES, TICK } from "./schema";
 
 export interface DecodeTimes {
   count: number; // vehicles
@@ -10,20 +10,19 @@ export interface DecodeTimes {
   slowest: number; // ms
 }
 
-const TICK_BYTES = 32;
 const ROUNDS = 60; // 100,000 vehicles: 96 MB in all, more than caches hold
 
 /** A message as the server sends it, with the vehicles in a row along x. */
 export function madeUpGroup(count: number): ArrayBuffer {
-  const poses = 4 + 16 * count;
-  const view = new DataView(new ArrayBuffer(HEADER + TICK_BYTES + HEADER + poses));
-  view.setUint8(0, FrameType.tick);
-  view.setUint32(1, TICK_BYTES, true);
-  const at = HEADER + TICK_BYTES;
-  view.setUint8(at, FrameType.poses);
+  const poses = 4 + POSES.size * count;
+  const view = new DataView(new ArrayBuffer(HEADER.size + TICK.size + HEADER.size + poses));
+  view.setUint8(0, FrameType.TICK);
+  view.setUint32(1, TICK.size, true);
+  const at = HEADER.size + TICK.size;
+  view.setUint8(at, FrameType.POSES);
   view.setUint32(at + 1, poses, true);
-  view.setUint32(at + HEADER, count, true);
-  for (let k = 0; k < count; k++) view.setFloat32(at + HEADER + 4 + 16 * k, k, true);
+  view.setUint32(at + HEADER.size, count, true);
+  for (let k = 0; k < count; k++) view.setFloat32(at + HEADER.size + 4 + POSES.size * k, k, true);
   return view.buffer;
 }
 

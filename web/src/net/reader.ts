@@ -1,4 +1,4 @@
-// Reads little-endian values one after the other from a frame's payload; what does not fit is garbage, never an odd value.
+// Reads little-endian values one after the other from a frame's payload; what does not fit is garbage, no odd value.
 import { Garbage, type RawFrame } from "./split";
 
 const UTF8 = new TextDecoder();

@@ -1,10 +1,15 @@
 // Cuts a binary message into its frames: type u8, payload length u32, payload; nothing may be left over.
-export const FrameType = { tick: 0x10, markers: 0x12, events: 0x13, poses: 0x14, columns: 0x15, commands: 0x20 } as const;
+import { FrameType, HEADER } from "./schema";
 
-export const HEADER = 5;
-/** Other frames of the same protocol, which this page has not asked for. */
-const OTHERS = new Set([0x01, 0x02, 0x03, 0x04, 0x11]);
-const KNOWN: ReadonlySet<number> = new Set([...Object.values(FrameType), ...OTHERS]);
+const KNOWN: ReadonlySet<number> = new Set(Object.values(FrameType));
+/** Of those, the ones that this page has not asked for. */
+const OTHERS: ReadonlySet<number> = new Set([
+  FrameType.POSITIONS,
+  FrameType.TELEMETRY,
+  FrameType.DEBUG_LINES,
+  FrameType.DEBUG_SPHERES,
+  FrameType.FPV_STATE,
+]);
 
 /** A message that is not what was agreed; the words are for people. */
 export class Garbage extends Error {}
@@ -28,10 +33,10 @@ export function splitFrames(message: ArrayBuffer): RawFrame[] {
 }
 
 function frameAt(view: DataView, at: number): RawFrame {
-  if (view.byteLength - at < HEADER) throw new Garbage("a frame is cut off within its header");
-  const type = view.getUint8(at);
-  const length = view.getUint32(at + 1, true);
+  if (view.byteLength - at < HEADER.size) throw new Garbage("a frame is cut off within its header");
+  const type = view.getUint8(at + HEADER.type);
+  const length = view.getUint32(at + HEADER.payload_length, true);
   if (!KNOWN.has(type)) throw new Garbage(`a frame of unknown type ${type}`);
-  if (view.byteLength - at - HEADER < length) throw new Garbage(`a frame of type ${type} is cut off`);
-  return { type, at: at + HEADER, length };
+  if (view.byteLength - at - HEADER.size < length) throw new Garbage(`a frame of type ${type} is cut off`);
+  return { type, at: at + HEADER.size, length };
 }

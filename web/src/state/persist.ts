@@ -4,7 +4,11 @@ import { effect, type Signal } from "@preact/signals";
 const PREFIX = "paddock.";
 
 /** Give the signal what was kept under that name, and keep it when it changes; the returned function ends that. */
-export function persisted<T>(kept: Signal<T>, name: string, fits: (value: unknown) => boolean = () => true): () => void {
+export function persisted<T>(
+  kept: Signal<T>,
+  name: string,
+  fits: (value: unknown) => boolean = () => true,
+): () => void {
   const saved = read(PREFIX + name);
   if (saved !== undefined && alike(kept.peek(), saved) && fits(saved)) kept.value = merged(kept.peek(), saved as T);
   const atFirst = kept.peek(); // not chosen by anybody: the next window may begin with something else
