@@ -34,14 +34,6 @@ export function notify<M extends Method>(method: M, params: Params<M>): void {
   session.notify(method, params);
 }
 
-/** Inputs of vehicles from the next tick on: numbers for all, or lists in the order of the ids. */
-export function sendCommands(
-  ids: readonly number[],
-  inputs: Readonly<Record<string, number | readonly number[]>>,
-): void {
-  session.sendCommands(ids, inputs);
-}
-
 /** Groups per s to ask for; null: as many as the page keeps up with (also the beginning). */
 export function setRate(rate: number | null): void {
   session.setRate(rate);

@@ -6,7 +6,7 @@ import type { DecodeTimes } from "./measure";
 
 export type ToWorker =
   | { kind: "start"; url: string }
-  | { kind: "send"; data: string | ArrayBuffer }
+  | { kind: "send"; data: string }
   | { kind: "next" } // the last frame was drawn: the next one may come
   | { kind: "again" } // connect now, if there is no connection
   | { kind: "drop" } // this connection is no good: close it, and try again after a wait

@@ -7,7 +7,6 @@ import type { Frame } from "../state/frame";
 import type { Method, Params, Result } from "../state/methods";
 import { markers, takeFrame } from "../state/run";
 import { connection, tell } from "../state/store";
-import { encodeCommands, type Inputs } from "./commands";
 import { applyMarkers } from "./decodeMarkers";
 import { Door } from "./door";
 import type { DecodeTimes } from "./measure";
@@ -86,10 +85,6 @@ export class Session {
 
   notify(method: string, params: unknown): void {
     if (connection.peek().state === "open") this.rpc.notify(method, params);
-  }
-
-  sendCommands(ids: readonly number[], inputs: Inputs): void {
-    if (connection.peek().state === "open" && ids.length > 0) this.send(encodeCommands(ids, inputs));
   }
 
   setRate(rate: number | null): void {
@@ -273,11 +268,7 @@ export class Session {
     return this.door.wait(method);
   }
 
-  private send(data: ArrayBuffer): void {
-    this.post({ kind: "send", data }, [data]);
-  }
-
-  private post(message: ToWorker, transfer: Transferable[] = []): void {
-    this.port?.postMessage(message, transfer);
+  private post(message: ToWorker): void {
+    this.port?.postMessage(message, []);
   }
 }
