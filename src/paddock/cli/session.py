@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -69,14 +70,20 @@ class Runs:
         self.wanted = None
         with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
             sim, tally, recorder = _built(scenario, self.options, self.served is not None, self.notices)
-        with sim, recorder or nullcontext(), self._serving(sim) as ready:
+        going = threading.Event()
+        with (
+            sim,
+            recorder or nullcontext(),
+            self._serving(sim) as ready,
+            signals(sim.stop, at_once=lambda: not going.is_set()) as caught,
+        ):
             with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
                 sim.prepare()
                 _warm_up(sim, tally, self.options.seconds)
                 self.served = ready()
-            with signals(sim.stop) as caught:
-                self._go(sim, tally, caught)
-                numbers = tally.summary()
+            going.set()
+            self._go(sim, tally, caught)
+            numbers = tally.summary()
         self._tell(numbers, recorder)
         return 128 + caught[0] if caught else 0
 
@@ -237,14 +244,18 @@ def _waiting(message: str) -> Iterator[None]:
 
 
 @contextmanager
-def signals(stop: Callable[[], None]) -> Iterator[list[int]]:
-    """A first signal ends the run after a whole tick, so that its state can be reported; a second one at once."""
+def signals(stop: Callable[[], None], at_once: Callable[[], bool] = lambda: False) -> Iterator[list[int]]:
+    """A first signal ends the run after a whole tick, so that its state can be reported; a second one at once.
+
+    So does a first one while there is nothing to report yet, as `at_once` says. It is noted all the same: foreign code
+    that is being left may lose the exception.
+    """
     caught: list[int] = []
 
     def catch(number: int, frame: FrameType | None) -> None:
-        if caught:
-            raise KeyboardInterrupt
         caught.append(number)
+        if len(caught) > 1 or at_once():
+            raise KeyboardInterrupt
         stop()
 
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]

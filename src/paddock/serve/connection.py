@@ -71,7 +71,10 @@ class HubConnection:
         """Where the endpoints can be reached, once all of them are open; PaddockError if one cannot be."""
         deadline = monotonic() + timeout
         while not self._ready.wait(0.05):
-            if self.process.poll() is not None or monotonic() > deadline:
+            ended = self.process.poll() is not None
+            if ended:
+                self._reader.join()  # its last words may still be on their way
+            if (ended or monotonic() > deadline) and not self._ready.is_set():
                 self.stop()
                 raise PaddockError(f"the hub process did not start: {self._broken or 'no answer'}")
         if "failed" in self._answer:
