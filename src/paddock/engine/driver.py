@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic, sleep
 
 from paddock.errors import PaddockError
 
 MOMENT = 0.005
 """s to wait for whoever is just letting go."""
+PATIENCE = 0.25
+"""s that a look at the state waits for requests of others."""
 
 
 class Driver:
@@ -66,5 +69,8 @@ class Driver:
 
     def refuse_elsewhere(self, verb: str) -> None:
         """The state is in motion while another thread ticks: only snapshots may be read then."""
-        if self.elsewhere():
-            raise PaddockError(f"{verb} refused: the clock is being driven by {self._verb}; use a snapshot")
+        end = monotonic() + PATIENCE
+        while self.elsewhere():
+            if not self._for_others or monotonic() > end:
+                raise PaddockError(f"{verb} refused: the clock is being driven by {self._verb}; use a snapshot")
+            sleep(MOMENT)  # a request has been answered a moment before its thread lets go
