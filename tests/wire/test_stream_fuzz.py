@@ -3,6 +3,7 @@
 The inputs are mutated valid messages and random bytes, made in batches from a fixed seed.
 """
 
+import gc
 import json
 import math
 import tracemalloc
@@ -179,6 +180,17 @@ def test_more_than_a_million_inputs_in_all() -> None:
     assert len(TARGETS) * INPUTS == 1_950_000
 
 
+def _memory(target: Any, inputs: list[bytes]) -> tuple[int, int]:
+    """(kept, peak) bytes of decoding these once."""
+    tracemalloc.start()
+    try:
+        outcomes(target, iter(inputs))
+        gc.collect()
+        return tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_memory_is_taken_on_a_strangers_word_nor_kept(name: str) -> None:
     target, rng = TARGETS[name], np.random.default_rng(7)
@@ -188,10 +200,6 @@ def test_no_memory_is_taken_on_a_strangers_word_nor_kept(name: str) -> None:
         for data in [*_batch(way, target.seeds[0], target.seeds[-1], rng, target.alphabet)][:250]
     ]
     outcomes(target, iter(inputs))  # caches fill
-    tracemalloc.start()
-    try:
-        outcomes(target, iter(inputs))
-        kept, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    rounds = [_memory(target, inputs) for _ in range(3)]  # what is kept is kept each time; other threads allocate too
+    kept, peak = (min(figures) for figures in zip(*rounds, strict=True))
     assert kept < 20_000 and peak < 200_000  # bytes, over 2,000 inputs
