@@ -22,7 +22,7 @@ from paddock.serve.replay_markers import ReplayedMarkers
 from paddock.serve.source import Push
 from paddock.serve.subscribers.shapes import InspectedTree, MetadataTree
 from paddock.serve.views import vehicle_tree
-from paddock.world.snapshot import Snapshot
+from paddock.world.snapshot import FleetSnapshot, Snapshot
 
 
 class ReplaySource:
@@ -122,35 +122,12 @@ class ReplaySource:
     @operation
     def metadata(self, client: str) -> dict[str, Any]:
         """What was simulated, and how far it has been played."""
-        player, scenario = self.player, self.player.scenario
-        snapshot = player.snapshot()
-        fleets = [
-            {
-                "name": fleet.name,
-                "count": len(fleet),
-                "kind": fleet.kind,
-                "model": fleet.model,
-                "single": fleet.layout.single,
-                "inputs": [],
-                "driven_by": "recording",
-                "sensors": [],
-                "parameters": {},
-            }
-            for fleet in snapshot
-        ]
+        kept = ("name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario")
+        overview: Mapping[str, Any] = self.overview(client)
         return {
-            "name": scenario.name,
-            "description": scenario.description,
-            "seed": scenario.seed,
-            "rate": self.rate,
-            "pace": player.pace,
-            "paused": player.paused,
-            "run": snapshot.run,
-            "version": __version__,
-            "owner": self.owner.client,
-            "scenario": scenario.to_dict(),
-            "fleets": fleets,
-            "recording": {"position": player.position, "duration": player.duration},
+            **{name: overview[name] for name in kept},
+            "fleets": list(map(_fleet_tree, self.player.snapshot())),
+            "recording": {"position": self.player.position, "duration": self.player.duration},
         }
 
     @operation
@@ -158,7 +135,7 @@ class ReplaySource:
         """The same in full for pages: with the meaning of every column."""
         player, scenario, snapshot = self.player, self.player.scenario, self.player.snapshot()
         tree = scenario.to_dict()
-        tree.pop("serve", None)
+        tree.pop("serve", None)  # its token is not everybody's business
         return {
             "name": scenario.name,
             "description": scenario.description,
@@ -255,3 +232,18 @@ class ReplaySource:
 
     def _on_event(self, event: Event) -> None:
         self._push("event", asdict(event))
+
+
+def _fleet_tree(fleet: FleetSnapshot) -> dict[str, Any]:
+    """A recorded fleet, as clients are told of live ones: it takes nothing, and nothing else is known of it."""
+    return {
+        "name": fleet.name,
+        "count": len(fleet),
+        "kind": fleet.kind,
+        "model": fleet.model,
+        "single": fleet.layout.single,
+        "inputs": [],
+        "driven_by": "recording",
+        "sensors": [],
+        "parameters": {},
+    }

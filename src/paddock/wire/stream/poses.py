@@ -7,14 +7,14 @@ more than a quarter of a degree takes positions (0x01) or columns (0x15).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from paddock.errors import InvalidValueError
 from paddock.wire.layout import Field, Record
 from paddock.wire.stream.frames import Buffer, FrameType, Records, Target, decode_table, open_table
-from paddock.wire.stream.positions import NO_CHANGE, Change, Poses
+from paddock.wire.stream.positions import NO_CHANGE, Change, Poses, Words, pack_parts
 
 POSES = Record(
     "poses",
@@ -38,23 +38,15 @@ LARGEST_OTHER = 0.70710678
 def encode_poses(parts: Sequence[Poses], change: Change = NO_CHANGE, into: Target | None = None) -> memoryview:
     """One frame of all the vehicles of `parts`, in their order; their ids are not sent: the roster tells them."""
     out, records = open_table(FrameType.POSES, POSES, sum(part.size for part in parts), into)
-    words = records.view(np.uint8).reshape(-1, POSES.size)
-    start = 0
-    for part in parts:
-        _pack(part, change, words[start : start + part.size])
-        start += part.size
+    pack_parts(parts, records.view(np.uint8).reshape(-1, POSES.size), "poses", partial(_pack, change))
     return out
 
 
-def _pack(part: Poses, change: Change, words: NDArray[np.uint8]) -> None:
-    """Check one part and write its records (n, 16)."""
+def _pack(change: Change, part: Poses, words: Words) -> None:
+    """Write the records (n, 16) of one part."""
     from paddock.wire.compiled import pack_poses  # imports Numba, which those who only decode do without
 
-    ids, block, rows = part
-    if block.shape != (7, len(ids)):
-        raise InvalidValueError(f"poses: {len(ids)} vehicles need a block of (7, {len(ids)}), got {block.shape}")
-    if rows is not None and len(rows) and (rows.min() < 0 or rows.max() >= len(ids)):
-        raise InvalidValueError(f"poses: rows must be from 0 to {len(ids) - 1}")
+    _, block, rows = part
     pack_poses(block, rows, change.position, change.quaternion, words.view("<u4"), words.view("<f4"))
 
 

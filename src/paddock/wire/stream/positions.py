@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -55,28 +56,35 @@ def _unless_identity(matrix: NDArray[np.float64], size: int) -> tuple[float, ...
 
 
 NO_CHANGE = Change()
+Words = NDArray[np.uint8]
+"""Bytes of records, one row each."""
 
 
 def encode_positions(parts: Sequence[Poses], change: Change = NO_CHANGE, into: Target | None = None) -> memoryview:
     """One frame of all the vehicles of `parts`, in their order, written into `into` or a new buffer."""
     out, records = open_table(FrameType.POSITIONS, POSITIONS, sum(part.size for part in parts), into)
-    words = records.view(np.uint8).reshape(-1, POSITIONS.size)
-    start = 0
-    for part in parts:
-        _pack(part, change, words[start : start + part.size])
-        start += part.size
+    pack_parts(parts, records.view(np.uint8).reshape(-1, POSITIONS.size), "positions", partial(_pack, change))
     return out
 
 
-def _pack(part: Poses, change: Change, words: NDArray[np.uint8]) -> None:
-    """Check one part and write its records (n, 32)."""
+def pack_parts(parts: Sequence[Poses], words: Words, what: str, pack: Callable[[Poses, Words], None]) -> None:
+    """Check every part, and have its records written into its own rows of `words` (vehicles, bytes)."""
+    start = 0
+    for part in parts:
+        ids, block, rows = part
+        if block.shape != (7, len(ids)):
+            raise InvalidValueError(f"{what}: {len(ids)} ids need a block of (7, {len(ids)}), got {block.shape}")
+        if rows is not None and len(rows) and (rows.min() < 0 or rows.max() >= len(ids)):
+            raise InvalidValueError(f"{what}: rows must be from 0 to {len(ids) - 1}")
+        pack(part, words[start : start + part.size])
+        start += part.size
+
+
+def _pack(change: Change, part: Poses, words: Words) -> None:
+    """Write the records (n, 32) of one part."""
     from paddock.wire.compiled import pack_positions  # imports Numba, which those who only decode do without
 
     ids, block, rows = part
-    if block.shape != (7, len(ids)):
-        raise InvalidValueError(f"positions: {len(ids)} ids need a block of (7, {len(ids)}), got {block.shape}")
-    if rows is not None and len(rows) and (rows.min() < 0 or rows.max() >= len(ids)):
-        raise InvalidValueError(f"positions: rows must be from 0 to {len(ids) - 1}")
     seen = pack_positions(ids, block, rows, change.position, change.quaternion, words.view("<i4"), words.view("<f4"))
     if seen >> 31:
         raise InvalidValueError("positions: ids must be from 0 to 2^31 - 1")

@@ -7,10 +7,8 @@ import socket
 from collections.abc import Collection
 from contextlib import suppress
 
-from paddock.serve.subscribers.connection import GRACE, Hear, Lost
-from paddock.serve.subscribers.outbox import Bytes, Group, Outbox
+from paddock.serve.subscribers.connection import Connection, Hear, Lost
 from paddock.wire.error import WireError
-from paddock.wire.rpc import notification
 from paddock.wire.stream.frames import FrameType
 from paddock.wire.stream.split import Splitter
 
@@ -23,7 +21,7 @@ KEEPALIVE = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}
 """A peer whose machine has vanished is noticed after s, s and tries."""
 
 
-class TcpConnection:
+class TcpConnection(Connection):
     """A connected socket in the hub's loop. `hear` gets every message; `lost` is told once, when it is over."""
 
     def __init__(
@@ -35,47 +33,12 @@ class TcpConnection:
         types: Collection[FrameType] = (),
     ) -> None:
         """`types` are the frames that this side takes; `lost` hears a word for the reason, empty if the peer left."""
-        self.loop = loop
+        super().__init__(loop, hear, lost)
         self.socket = peer
-        self.open = True  # neither cut off nor closed
-        self.skipped = 0  # groups that a newer one has replaced
-        self._hear, self._lost = hear, lost
         self._splitter = Splitter(LARGEST_FRAME, LONGEST_LINE, frozenset(types))
-        self._outbox = Outbox()
-        self._writing = self._closed = False
-        self._reason = ""
+        self._writing = False
         _prepare(peer)
         loop.add_reader(peer, self._on_readable)
-
-    def put(self, message: Bytes) -> None:
-        """Send something that must arrive; a peer that lets too much of it wait is cut off."""
-        if not self.open:
-            return
-        if self._outbox.put(message):
-            self._flush()
-        else:
-            self.cut_off("does_not_read", f"more than {self._outbox.most_waiting} bytes of replies are waiting")
-
-    def offer(self, group: Group) -> bool:
-        """Send the frames of a tick unless newer ones come first; True if they replace some that had not begun."""
-        if not self.open:
-            return False
-        skipped = self._outbox.offer(group)
-        self.skipped += skipped
-        self._flush()
-        return skipped
-
-    def withdraw(self) -> None:
-        """Forget the group that has not begun."""
-        self._outbox.withdraw()
-
-    def cut_off(self, reason: str, message: str) -> None:
-        """Say why, then close: at the latest after a moment of grace."""
-        if self.open:
-            self.open, self._reason = False, reason
-            self._outbox.end_with(notification("closed", {"reason": message}))
-            self.loop.call_later(GRACE, self.close)
-            self._flush()
 
     def close(self) -> None:
         """Let go at once."""

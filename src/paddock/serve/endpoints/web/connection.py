@@ -11,10 +11,9 @@ from starlette.types import Receive, Send
 from uvicorn.protocols.utils import ClientDisconnected
 
 from paddock.serve.endpoints.web.protocol import Wire
-from paddock.serve.subscribers.connection import GRACE, Hear, Lost
-from paddock.serve.subscribers.outbox import Bytes, Group, Outbox
+from paddock.serve.subscribers.connection import Connection, Hear, Lost
+from paddock.serve.subscribers.outbox import Bytes, Group
 from paddock.wire.error import WireError
-from paddock.wire.rpc import notification
 from paddock.wire.stream.frames import FrameType
 from paddock.wire.stream.split import JSON_STARTS, Frame, Json, frames_in
 
@@ -24,49 +23,14 @@ REFUSED = 1008
 """Codes that a WebSocket is closed with."""
 
 
-class SocketConnection:
+class SocketConnection(Connection):
     """A WebSocket that was accepted. `run` serves it until it is over."""
 
     def __init__(self, receive: Receive, send: Send, wire: Wire, hear: Hear, lost: Lost) -> None:
-        self.open = True  # neither cut off nor closed
-        self.skipped = 0  # groups that a newer one has replaced
+        super().__init__(asyncio.get_running_loop(), hear, lost)
         self._receive, self._send, self._wire = receive, send, wire
-        self._hear, self._lost = hear, lost
-        self._outbox = Outbox()
         self._waiting = asyncio.Event()
-        self._closed = False
-        self._reason = ""
         self._tasks: list[asyncio.Task[None]] = []
-
-    def put(self, message: Bytes) -> None:
-        """Send something that must arrive; a peer that lets too much of it wait is cut off."""
-        if not self.open:
-            return
-        if self._outbox.put(message):
-            self._waiting.set()
-        else:
-            self.cut_off("does_not_read", f"more than {self._outbox.most_waiting} bytes of replies are waiting")
-
-    def offer(self, group: Group) -> bool:
-        """Send the frames of a tick unless newer ones come first; True if they replace some that had not begun."""
-        if not self.open:
-            return False
-        skipped = self._outbox.offer(group)
-        self.skipped += skipped
-        self._waiting.set()
-        return skipped
-
-    def withdraw(self) -> None:
-        """Forget the group that has not begun."""
-        self._outbox.withdraw()
-
-    def cut_off(self, reason: str, message: str) -> None:
-        """Say why, then close: at the latest after a moment of grace."""
-        if self.open:
-            self.open, self._reason = False, reason
-            self._outbox.end_with(notification("closed", {"reason": message}))
-            self._waiting.set()
-            asyncio.get_running_loop().call_later(GRACE, self.close)
 
     def close(self) -> None:
         """Let go at once; a peer that has taken the last word is gone already."""
@@ -78,8 +42,7 @@ class SocketConnection:
 
     async def run(self) -> None:
         """Pass messages on until either side has had enough."""
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._read()), loop.create_task(self._write())]
+        self._tasks = [self.loop.create_task(self._read()), self.loop.create_task(self._write())]
         try:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -90,6 +53,9 @@ class SocketConnection:
                 if isinstance(outcome, Exception):
                     LOG.error("a WebSocket failed", exc_info=outcome)
             self._lost(self._reason)
+
+    def _flush(self) -> None:
+        self._waiting.set()
 
     async def _read(self) -> None:
         while (message := await self._receive())["type"] != "websocket.disconnect":
