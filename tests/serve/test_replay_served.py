@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
@@ -25,7 +26,7 @@ from paddock.wire.stream.split import Frame, Splitter, frames_in
 from paddock.wire.stream.tick import decode_tick
 from paddock.world.frame_ring import FrameRingReader, Frames
 
-RING = "paddock_test_replay"
+RING = f"paddock_test_replay_{os.getpid()}"  # tests of this file may run in several processes at once
 CAR = {"name": "red", "id": 3, "model": "car.kinematic", "speed": 10.0, "pose": [0, 0, 0]}
 
 

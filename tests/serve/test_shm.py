@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,7 +20,7 @@ from paddock.wire.stream.telemetry import decode_telemetry
 from paddock.wire.stream.tick import decode_tick
 from paddock.world.frame_ring import FrameRingReader, Frames
 
-RING = "paddock_test_shm"
+RING = f"paddock_test_shm_{os.getpid()}"  # tests of this file may run in several processes at once
 SCENARIO = {
     "clock": {"rate": 240},
     "vehicles": [
