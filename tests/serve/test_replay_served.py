@@ -128,3 +128,15 @@ def test_a_recording_cannot_be_changed(served: tuple[Player, Host]) -> None:
     metadata = host.source.operate("metadata", "ann", {})
     assert metadata["recording"]["duration"] == pytest.approx(4.0)
     assert metadata["fleets"][0]["driven_by"] == "recording"
+
+
+def test_the_token_of_the_recorded_server_is_told_to_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "secret.mcap"
+    serve = {"token": "open sesame", "stream": {"port": 0}}
+    with paddock.load({"vehicles": [CAR], "serve": serve}) as sim, Recorder(sim, path):
+        sim.step(3)
+    with Player(path) as player:
+        source = ReplaySource(player)
+        for operation in ("metadata", "overview"):
+            tree = source.operate(operation, "somebody", {})
+            assert tree["scenario"]["vehicles"] and "open sesame" not in repr(tree)
