@@ -14,6 +14,7 @@ from typing import Any
 
 from paddock.behaviour.registry import find_rule, rule_names
 from paddock.behaviour.rule import Rule
+from paddock.planning.method import find_method, method_names
 from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
 from paddock.scenario.schema import scenario_schema
@@ -50,6 +51,7 @@ PAGES = (
     "docs/sensors.md",
     "docs/recording.md",
     "docs/page.md",
+    "docs/planning.md",
     "docs/wire-stream.md",
     "docs/wire-shm.md",
     "docs/wire-vds1.md",
@@ -87,11 +89,11 @@ def value_of(column: Column, value: float | None) -> str:
 def scenario_tables() -> str:
     """Every section of a scenario, from its JSON schema."""
     schema = scenario_schema()
-    return "\n".join(sections("Top level", schema, schema["$defs"]))
+    return "\n".join(sections("Top level", schema, schema["$defs"], set()))
 
 
-def sections(path: str, section: dict[str, Any], parts: dict[str, Any]) -> Iterable[str]:
-    """A section's table, then those of the sections inside it."""
+def sections(path: str, section: dict[str, Any], parts: dict[str, Any], told_of: set[str]) -> Iterable[str]:
+    """A section's table, then those of the sections inside it, each once."""
     fields = section["properties"]
     rows = [[f"`{name}`", f["description"], kind(f), default(name, f, section)] for name, f in fields.items()]
     told = section["description"].partition(" Read it with")[0]
@@ -99,9 +101,10 @@ def sections(path: str, section: dict[str, Any], parts: dict[str, Any]) -> Itera
     yield f"## {title}\n\n{told}\n\n" + table(["field", "meaning", "value", "default"], rows)
     for name, field in fields.items():
         inner = parts.get(reference(field), {})
-        if "properties" in inner:
+        if "properties" in inner and reference(field) not in told_of:
+            told_of.add(reference(field))
             prefix = "" if " " in path else path + "."
-            yield from sections(f"{prefix}{name}{'[]' if field.get('type') == 'array' else ''}", inner, parts)
+            yield from sections(f"{prefix}{name}{'[]' if field.get('type') == 'array' else ''}", inner, parts, told_of)
 
 
 def reference(field: dict[str, Any]) -> str:
@@ -119,7 +122,7 @@ def kind(field: dict[str, Any]) -> str:
     if "enum" in field:
         return ", ".join(f"`{choice}`" for choice in field["enum"])
     if name := reference(field):
-        what = {"BehaviourChoice": "behaviour", "SensorChoice": "sensor"}.get(name, "section")
+        what = {"BehaviourChoice": "behaviour", "SensorChoice": "sensor", "MethodChoice": "method"}.get(name, "section")
         return f"list of {what}s" if field.get("type") == "array" else what
     named = {"null": "`null`", "integer": "whole number", "string": "text", "object": "names with values"}
     if field["type"] == "array":
@@ -133,7 +136,11 @@ def lists(field: dict[str, Any]) -> str:
         return lists(field["items"]).replace("list of", "list of lists of")
     if "enum" in field.get("items", {}):
         return "list of " + kind(field["items"])
+    if field.get("items", {}).get("type") == "string":
+        return "list of texts"
     low, high = field.get("minItems"), field.get("maxItems")
+    if low is None:
+        return "list of numbers"
     return f"list of {low}" + (f" or {high}" if high != low else "") + " numbers"
 
 
@@ -284,6 +291,16 @@ def sensor_tables() -> str:
     return "\n".join(parts)
 
 
+def method_tables() -> str:
+    """Every planning method with its options."""
+    parts = []
+    for name in method_names():
+        method = find_method(name)
+        options = option_table(map(option_row, columns_of(method.options))) if columns_of(method.options) else ""
+        parts.append(f"### `{name}`\n\n{method.summary}.\n\n{options}")
+    return "\n".join(parts)
+
+
 def demo_overview() -> str:
     """One line for each demo."""
     rows = [[f"`paddock demo {name}`", load_scenario(demo_path(name)).description] for name in demo_names()]
@@ -429,6 +446,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "behaviour-overview": behaviour_overview,
     "sensors": sensor_tables,
     "sensor-overview": sensor_overview,
+    "methods": method_tables,
     "demo-overview": demo_overview,
     "channels": channel_table,
     "shortcuts": shortcut_table,

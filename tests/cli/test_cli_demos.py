@@ -20,11 +20,11 @@ def small_demo(name: str) -> Simulation:
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["demo", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == demo_names() == ["mixed", "race", "swarm"]
+    assert [line.split()[0] for line in lines] == demo_names() == ["mixed", "race", "survey", "swarm"]
     assert all(line.endswith(".") for line in lines)
 
 
-@pytest.mark.parametrize("name", ["mixed", "race", "swarm"])
+@pytest.mark.parametrize("name", ["mixed", "race", "survey", "swarm"])
 def test_runs(name: str) -> None:
     with small_demo(name) as sim:
         sim.step(round(0.2 * sim.scenario.clock.rate))

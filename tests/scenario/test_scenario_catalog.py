@@ -35,7 +35,7 @@ def test_names() -> None:
     assert preset_names("car.bicycle") == ["sedan", "sports", "formula", "race", "driverless"]
     assert preset_names("quad") == ["race", "freestyle", "micro", "long_range", "crazyflie"]
     assert preset_names("rover") == ["indoor", "outdoor"]
-    assert preset_names("fixed_wing") == ["survey", "fast"]
+    assert preset_names("fixed_wing") == ["survey", "mapper", "fast"]
     assert preset_names("point") == ["formation"]
     assert preset_names("my_package.my_car") == []
 

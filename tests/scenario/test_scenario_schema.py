@@ -13,17 +13,19 @@ def test_head() -> None:
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert SCHEMA["title"] == "Paddock scenario"
     assert "$id" not in SCHEMA
-    assert SCHEMA["required"] == ["vehicles"]
-    sections = ["clock", "world", "vehicles", "every", "record", "serve"]
+    assert SCHEMA["anyOf"] == [{"required": ["vehicles"]}, {"required": ["mission"]}]
+    sections = ["clock", "world", "vehicles", "mission", "every", "record", "serve"]
     assert list(SCHEMA["properties"]) == ["name", "description", "seed", *sections]
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
 
 
 def test_no_unknown_keys_and_everything_described() -> None:
-    choices = {"BehaviourChoice", "SensorChoice"}
+    choices = {"BehaviourChoice", "MethodChoice", "SensorChoice"}
     assert set(PARTS) == choices | {
-        "Circle", "Clock", "Dial", "Every", "Grid", "Line", "Metrics", "Random", "Record", "Serve", "Shm", "Spawn",
-        "Stream", "Sync", "Vds1", "VehicleEntry", "Web", "World", "Zmq",
+        "AreaTask", "Camera", "Circle", "CircleTask", "Clock", "Dial", "Every", "Generate", "Grid", "Line", "LineTask",
+        "Metrics", "Mission", "MissionEvent", "Mix", "NoFlyZone", "PointTask", "PolygonTask", "Random", "Record",
+        "Separation", "Serve", "Shm", "Spawn", "Stream", "Sync", "Task", "Vds1", "VehicleEntry", "Web", "World", "Zmq",
+        "ZoneCircle",
     }  # fmt: skip
     for name, part in [("Scenario", SCHEMA), *PARTS.items()]:
         assert part["description"], name

@@ -135,7 +135,7 @@ def act(
     target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])
     wish, remembered = desire_of(me, memory, options, urge, target, path, dt)
     go = select(target_row == NOBODY, 0.0, 1.0)
-    wish = Desire(wish.vx * go, wish.vy * go, wish.vz * go, wish.ahead)
+    wish = Desire(wish.vx * go, wish.vy * go, wish.vz * go, wish.ahead, wish.turn * go, wish.gear)
     return guide_of(state, command, parameters, wish), remembered
 
 

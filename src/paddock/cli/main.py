@@ -17,6 +17,7 @@ OK, FAILED, MISTAKE, INTERRUPTED, READER_GONE = 0, 1, 2, 130, 141
 VERBS = {
     "demo": "Run a demo that comes with Paddock.",
     "run": "Run a scenario, or a single vehicle.",
+    "plan": "Plan a mission: who does what, along which way.",
     "replay": "Play a recorded run, verify it, or tell what it amounted to.",
     "export": "Write a recorded run as Parquet, CSV, JSON or plots.",
     "schema": "Print the JSON schema of scenarios.",

@@ -54,10 +54,11 @@ class CompiledTime:
     nanoseconds = 0
 
 
-def launch(n: int, function: Callable[..., Any], *arguments: Any) -> None:
-    """Call a compiled function for `n` agents with as many threads as they are worth."""
+def launch(n: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a compiled function for `n` agents with as many threads as they are worth; what it returns."""
     with _launching:
         use_threads(1 if n < SERIAL_BELOW else thread_count())
         started = perf_counter_ns()
-        function(*arguments)
+        result = function(*arguments)
         CompiledTime.nanoseconds += perf_counter_ns() - started
+    return result

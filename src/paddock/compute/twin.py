@@ -71,28 +71,47 @@ def _described(function: types.FunctionType) -> Iterator[str]:
         yield f"{name} = {value.__module__}.{value.__qualname__}" if callable(value) else f"{name} = {value!r}"
 
 
-def compiled(function: Function, dtype: str = "float64") -> Any:
-    """The Numba twin, forced inline so that a loop around it can vectorise."""
-    return _compiled(_plain(function), dtype)
+def compiled(function: Function, dtype: str = "float64", inline: bool = True) -> Any:
+    """The Numba twin, forced inline (unless told otherwise) so that a loop around it can vectorise."""
+    return _compiled(_plain(function), dtype, inline)
 
 
 @cache
-def _compiled(function: types.FunctionType, dtype: str) -> Any:
-    _before_numba()
+def _compiled(function: types.FunctionType, dtype: str, inline: bool) -> Any:
     from numba import njit
+
+    return njit(forceinline=inline, error_model="numpy")(dressed(function, dtype, inline))
+
+
+def dressed(function: types.FunctionType, dtype: str, inline: bool, others: Mapping[str, Any] | None = None) -> Any:
+    """The function with compiled twins of all that it calls, and `others` in place of some of its globals."""
+    _before_numba()
 
     def dress(value: Any) -> Any:
         if isinstance(value, types.FunctionType):
-            return _compiled(value, dtype)
+            return _compiled(value, dtype, inline)
+        if isinstance(value, type) and getattr(value, "_field_defaults", None):
+            return _constructor(value, dtype, inline)
         return float32(value) if dtype == "float32" else value
 
     code = function.__code__
     if dtype == "float32":
         code = code.replace(co_consts=tuple(float32(c) for c in code.co_consts))
-    names = {name: dress(value) for name, value in _used_globals(function).items()}
+    names = {name: dress(value) for name, value in _used_globals(function).items()} | dict(others or {})
     defaults = function.__defaults__ and tuple(dress(value) for value in function.__defaults__)
-    twin = types.FunctionType(code, {"__builtins__": __builtins__, **names}, function.__name__, defaults)
-    return njit(forceinline=True, error_model="numpy")(twin)
+    return types.FunctionType(code, {"__builtins__": __builtins__, **names}, function.__name__, defaults)
+
+
+@cache
+def _constructor(tuple_class: Any, dtype: str, inline: bool) -> Any:
+    """What makes a named tuple: Numba would leave out the fields that a call leaves to their defaults."""
+    from numba import njit
+
+    defaults = {name: float32(v) if dtype == "float32" else v for name, v in tuple_class._field_defaults.items()}
+    taken = ", ".join(f"{f}=default_{f}" if f in defaults else f for f in tuple_class._fields)
+    names = {"made": tuple_class, **{f"default_{name}": value for name, value in defaults.items()}}
+    exec(f"def constructor({taken}):\n    return made({', '.join(tuple_class._fields)})\n", names)
+    return njit(forceinline=inline, error_model="numpy")(names["constructor"])
 
 
 def vectorised(function: Function, native: bool = False) -> Function:

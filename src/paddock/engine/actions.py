@@ -58,6 +58,14 @@ class Order:
 
 
 @dataclass(frozen=True)
+class MissionOrder:
+    """Something that is asked of the mission: a verb with its arguments, in plain values."""
+
+    verb: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Report:
     """An event that came about outside the simulation, such as a wall-clock deadline that was missed."""
 
@@ -66,13 +74,14 @@ class Report:
     detail: str = ""
 
 
-Action = Control | Spawn | Remove | SetFrame | Order | Report
+Action = Control | Spawn | Remove | SetFrame | Order | MissionOrder | Report
 KINDS: dict[str, type[Any]] = {
     "control": Control,
     "spawn": Spawn,
     "remove": Remove,
     "frame": SetFrame,
     "order": Order,
+    "mission": MissionOrder,
     "report": Report,
 }
 

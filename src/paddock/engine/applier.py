@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from paddock.engine.actions import Control, Order, Posted, Remove, Report, SetFrame, Spawn
+from paddock.engine.actions import Control, MissionOrder, Order, Posted, Remove, Report, SetFrame, Spawn
 from paddock.engine.addressing import plain_target
 from paddock.engine.events import EventLog
 from paddock.engine.frames import place_frame
@@ -38,6 +38,7 @@ class Applier:
         self.log = log
         self.changed = changed
         self.refuse_claimed: Callable[[Ints], None] = lambda ids: None  # of vehicles that are to follow a rule
+        self.direct: Callable[[MissionOrder], None] = lambda order: None  # lets it take effect
         self.rebuilding = threading.RLock()  # held while fleets come and go, and while a vehicle is looked up
 
     def found(self, target: str | int | Ints) -> tuple[FleetProgram, Ints]:
@@ -132,6 +133,9 @@ class Applier:
             case Order():
                 with self.rebuilding:
                     self._give(posted.action)
+            case MissionOrder():
+                with self.rebuilding:
+                    self.direct(posted.action)
             case Report(kind, whom, detail):
                 self.events.report(tick, kind, whom, detail)
         self.log.append(replace(posted, tick=tick))

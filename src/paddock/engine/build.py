@@ -87,7 +87,7 @@ def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place
         raise InvalidValueError(f"{place('speed')}: the speed is at most {FASTEST:g} m/s, not {entry.speed:g}")
     inputs = checked_inputs(program.model, entry.commands, lambda name: place("commands", name))
     varied = _varied(program, entry, world.seed, streams)
-    state = _placed(program, poses, entry.speed, varied, world.environment)
+    state = placed_states(program, poses, entry.speed, world.environment, varied)
     ids = _at(place("id"), world.take_ids, entry.count, entry.id)
     rows = fleet.add(ids, state)
     for name, value in inputs.items():
@@ -206,13 +206,18 @@ def _varied(program: FleetProgram, entry: VehicleEntry, seed: int, streams: Any)
     return varied
 
 
-def _placed(
-    program: FleetProgram, poses: Floats, speed: float, varied: Mapping[str, Floats], environment: Floats
+def placed_states(
+    program: FleetProgram,
+    poses: Floats,
+    speed: float | Floats,
+    environment: Floats,
+    varied: Mapping[str, Floats] | None = None,
 ) -> Floats:
-    """Initial states (columns, count), by the model's own `place` on whole arrays."""
+    """States (columns, count) at poses (count, 4), by the model's own `place` on whole arrays."""
     model = program.model
-    values = dict(zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)) | dict(varied)
+    values = dict(zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True))
     count = len(poses)
-    columns: Any = [*np.ascontiguousarray(poses.T), np.full(count, speed)]
-    state = vectorised(model.place)(Placement(*columns), model.parameters(**values), Environment(*environment.tolist()))
+    columns: Any = [*np.ascontiguousarray(poses.T), np.broadcast_to(np.asarray(speed, np.float64), (count,)).copy()]
+    parameters = model.parameters(**(values | dict(varied or {})))
+    state = vectorised(model.place)(Placement(*columns), parameters, Environment(*environment.tolist()))
     return np.stack([np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)) for value in state])

@@ -23,7 +23,7 @@ def build_problems(scenario: Scenario) -> list[str]:
         world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
     except PaddockError as error:
         return [str(error)]
-    problems, built = [], []
+    problems, built = mission_problems(scenario, world), []
     declared = sorted(enumerate(scenario.vehicles), key=lambda one: (one[1].id is None, one[1].name))  # as a run does
     for k, entry in declared:
         place = partial(scenario.at, "vehicles", k)
@@ -34,6 +34,21 @@ def build_problems(scenario: Scenario) -> list[str]:
     whole = {entry.name for program, entry, _ in built if program.fleet.n == entry.count}
     partly = {entry.name for entry in scenario.vehicles} - whole
     return [*problems, *(told for one in built if (told := _lost_target(world, *one, partly)))]
+
+
+def mission_problems(scenario: Scenario, world: World) -> list[str]:
+    """What is wrong with the mission, if there is one."""
+    if scenario.mission is None:
+        return []
+    from paddock.engine.mission.cast import check_members  # planning is not needed where there is no mission
+    from paddock.planning.scenario_setup import setup_of
+
+    try:
+        check_members(scenario, world)
+        setup_of(scenario)
+    except PaddockError as error:
+        return [str(error)]
+    return []
 
 
 def _built(world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> FleetProgram:

@@ -17,7 +17,10 @@ class Event:
 
     number: int  # counts from 1
     tick: int
-    kind: str  # spawned, removed, failsafe, recovered, refused, barrier_timeout, target_lost, ordered, order_ended
+    # spawned, removed, failsafe, recovered, refused, barrier_timeout, target_lost, ordered, order_ended; of a mission:
+    # mission_planned, replanned, task_added, task_moved, task_removed, task_completed, task_undone, zone_added, joined,
+    # damaged, returning, home, range_low, battery_low, stranded
+    kind: str
     subject: str  # the vehicle or fleet concerned
     detail: str = ""
 

@@ -39,6 +39,7 @@ class FleetProgram:
         self.entry: Mapping[str, Any] = {}  # what the user wrote, for saving
         self.conduct: Conduct | None = None
         self.orders: FleetOrders | None = None  # those who do something else than their entry says
+        self.carried = False  # somebody else places its vehicles: it does not move by itself
         self.sensors: dict[str, FleetSensor] = {}
         self.timeout_ticks: int | None = None
         self.expires_from = NEVER  # no command of the fleet times out before this tick
@@ -67,7 +68,7 @@ class FleetProgram:
 
     def move(self, ticks: int, environment: Floats, dt: float) -> None:
         """Advance every vehicle by that many ticks."""
-        if self.fleet.n:
+        if self.fleet.n and not self.carried:
             self._motion.move(self.fleet, ticks, self.parameters, environment, dt)
 
     def write_block(self, block: Floats, environment: Floats, tick: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ class Roster:
         self.events = events
         self.device = device
         self.programs: dict[str, FleetProgram] = {}
+        self.built: Callable[[FleetProgram], None] = lambda program: None  # told of every fleet before it has vehicles
 
     def populate(self) -> None:
         """All vehicles of the scenario. Ids are given out in the order of names, so declaration order is immaterial."""
@@ -92,18 +93,21 @@ class Roster:
         """The program of an entry: the present one if it was built from the same."""
         same = self.programs.get(name)
         if same is not None and same.entry == entry:
+            self.built(same)
             return same
         scenario = load_scenario({"vehicles": [entry]})
         return self._built(scenario.vehicles[0], scenario)
 
     def _built(self, entry: VehicleEntry, scenario: Scenario) -> FleetProgram:
-        place = partial(_place, scenario, 0)
-        return build_program(self.world, self.scenario, entry, place, self.device)
+        program = build_program(self.world, self.scenario, entry, partial(_place, scenario, 0), self.device)
+        self.built(program)
+        return program
 
     def _add(self, entry: VehicleEntry, place: Any, check_target: bool = False) -> None:
         if entry.name in self.world.fleets:
             raise PaddockError(f"{place('name')}: there is already a fleet or vehicle called {entry.name!r}")
         program = build_program(self.world, self.scenario, entry, place, self.device)
+        self.built(program)
         if check_target:
             self._check_target(entry, program, place)
         admit(self.world, program, entry, place)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from paddock.engine.actions import Action, Control, Order, Posted, Remove, SetFrame, Spawn, Target
+from paddock.engine.actions import Action, Control, MissionOrder, Order, Posted, Remove, SetFrame, Spawn, Target
 from paddock.engine.applier import Applier
 from paddock.engine.background import in_background
 from paddock.engine.barrier import BarrierStage, ControlSource
@@ -31,6 +31,7 @@ from paddock.engine.roster import Roster
 from paddock.engine.routes import PlannedRoute, routes_of
 from paddock.engine.stages.behave import BehaveStage
 from paddock.engine.stages.latch import LatchStage
+from paddock.engine.stages.mission import MissionStage
 from paddock.engine.stages.move import MoveStage
 from paddock.engine.stages.publish import PublishStage, Watcher
 from paddock.engine.stages.sense import SenseStage
@@ -42,6 +43,10 @@ from paddock.world.markers import Marker
 from paddock.world.snapshot import Snapshot
 from paddock.world.transforms import Transform
 from paddock.world.world import World
+
+if TYPE_CHECKING:  # planning is only imported where there is a mission
+    from paddock.engine.mission.run import MissionRun
+    from paddock.engine.mission.view import MissionView
 
 LAST_TIME = 1e12
 """s: a time that no run reaches."""
@@ -74,11 +79,14 @@ class Simulation:
         poses = self.publisher.poses
         self.behave = BehaveStage(self.world, programs, poses, self.events, scenario.every.behaviour)
         self.sense = SenseStage(self.world, programs, poses)
+        exactly = scenario.mission is not None and scenario.mission.execute == "kinematic"
+        self.stage = MissionStage(self.world.clock, scenario.every.behaviour if exactly else None)
+        applier.direct = self.stage.carry_out
         self.pipeline = Pipeline(
             self.world.clock,
-            before=(self.barrier, self.latch, self.behave),
+            before=(self.barrier, self.latch, *(() if exactly else (self.stage,)), self.behave),
             motion=MoveStage(self.world, programs),
-            after=(self.sense, self.publisher),
+            after=(*((self.stage,) if exactly else ()), self.sense, self.publisher),
         )
         self.pacer = Pacer(self.world.clock, self.pipeline.advance, scenario.clock.pace)
         self.driver = Driver()
@@ -119,6 +127,8 @@ class Simulation:
         """The sensors' first readings, for which kernels are compiled; nothing if they are there."""
         with self.driver.driving("prepare()"):
             if not self._sensed:
+                if self.stage.mission is not None:
+                    self.stage.mission.begin()
                 self.sense.run(self.tick)
                 self._sensed = True
                 self.publisher.forget()
@@ -177,12 +187,14 @@ class Simulation:
 
     def post(self, action: Action, at_tick: int | None = None, source: str = "") -> None:
         """Leave an action in the mailbox, for the next tick or for `at_tick`. Any thread may call this."""
-        if not isinstance(action, Control | Spawn | Remove | Order):
-            raise PaddockError(f"only Control, Spawn, Remove and Order can be posted, not {action!r}")
+        if not isinstance(action, Control | Spawn | Remove | Order | MissionOrder):
+            raise PaddockError(f"only Control, Spawn, Remove, Order and MissionOrder can be posted, not {action!r}")
         if isinstance(action, Control):
             action = self.applier.checked(action)
         elif isinstance(action, Order):
             action = self.applier.checked_order(action)
+        elif isinstance(action, MissionOrder):
+            action = self.stage.checked(action)
         self.mailbox.refuse_if_full()
         tick = AT_ONCE if at_tick is None else _whole("at_tick takes a whole number of ticks >= 0", at_tick, 0, 2**62)
         self.mailbox.post(action, tick, source)
@@ -217,6 +229,44 @@ class Simulation:
     def _order(self, order: Order, source: str) -> None:
         with self.driver.driving("order()"):
             self.applier.apply(Posted(self.tick, 0, order, source))
+
+    def direct(self, verb: str, *, at_tick: int | None = None, source: str = "", **arguments: Any) -> None:
+        """Ask something of the mission, at once or at `at_tick`: add_task, add_zone, damage, and so on."""
+        order = self.stage.checked(MissionOrder(verb, arguments))
+        if at_tick is not None:
+            self.post(order, at_tick, source)
+        elif self.driver.elsewhere():
+            self.errands.leave(lambda: self._direct(order, source)).result()
+        else:
+            self._direct(order, source)
+
+    def _direct(self, order: MissionOrder, source: str) -> None:
+        with self.driver.driving(f"{order.verb}()"):
+            self.applier.apply(Posted(self.tick, 0, order, source))
+
+    def add_task(self, name: str, **fields: Any) -> None:
+        """One more task for the mission: the fields of a scenario's task, such as `point={"at": [100, 50]}`."""
+        self.direct("add_task", name=name, **fields)
+
+    def add_zone(self, name: str, **fields: Any) -> None:
+        """Nobody of the mission may be there from now on: the fields of a scenario's zone."""
+        self.direct("add_zone", name=name, **fields)
+
+    def add_vehicle(self, name: str, **fields: Any) -> None:
+        """Vehicles join the mission: the fields of a scenario's `vehicles` entry."""
+        self.direct("add_vehicle", name=name, **fields)
+
+    def damage(self, vehicle: str) -> None:
+        """A vehicle of the mission can do nothing more; others take over its tasks."""
+        self.direct("damage", vehicle=vehicle)
+
+    def move_task(self, task: str, x: float, y: float) -> None:
+        """A task of the mission is to be done elsewhere (m)."""
+        self.direct("move_task", task=task, x=x, y=y)
+
+    def remove_task(self, task: str) -> None:
+        """A task of the mission need not be done."""
+        self.direct("remove_task", task=task)
 
     def set_frame(
         self,
@@ -295,7 +345,14 @@ class Simulation:
     def routes(self) -> list[PlannedRoute]:
         """Where vehicles are to go: the paths and points of what they follow."""
         self.driver.refuse_elsewhere("routes()")
-        return [route for program in self.roster.programs.values() for route in routes_of(program)]
+        own = [route for program in self.roster.programs.values() for route in routes_of(program)]
+        return own if self.stage.mission is None else [*own, *self.stage.mission.routes()]
+
+    @property
+    def mission(self) -> MissionView | None:
+        """The mission as it is now: tasks, zones, members, numbers so far; None without one."""
+        self.driver.refuse_elsewhere("mission")
+        return None if self.stage.mission is None else self.stage.mission.view()
 
     def transform(self, target: str, source: str, time: float | None = None) -> Transform:
         """What takes points of one frame to another: `world`, a vehicle's name, or a frame set by `set_frame`.
@@ -391,12 +448,26 @@ class Simulation:
 
     def _populate(self, prepared: bool = True) -> None:
         """All vehicles of the scenario at tick 0, with their sensors' first readings if it is to be `prepared`."""
+        mission = self.prepared_mission(self.scenario.seed)
         self.roster.populate()
         self.publisher.forget()
         self.latch.forget()
         self._sensed = prepared
         if prepared:
+            if mission is not None:
+                mission.begin()
             self.sense.run(self.tick)
+
+    def prepared_mission(self, seed: int) -> MissionRun | None:
+        """A new run of the scenario's mission for that seed, before there are any fleets; None without a mission."""
+        if self.scenario.mission is None:
+            return None
+        from paddock.engine.mission.run import MissionRun
+
+        scenario = self.scenario if seed == self.scenario.seed else self.scenario.model_copy(update={"seed": seed})
+        run = MissionRun(scenario, self.world, self.roster, self.events, self.publisher.poses)
+        self.stage.mission, self.roster.built = run, run.built
+        return run
 
     def _between(self) -> None:
         """What the ticking thread does for other threads between two slices of ticks."""

@@ -29,8 +29,10 @@ def _changing_state(simulation: Simulation) -> dict[str, Any]:
         for sensor in program.sensors.values():
             sensor.arrive(simulation.tick)  # so that it does not matter who has looked at the readings
     orders = {name: program.orders.save() for name, program in programs.items() if program.orders is not None}
+    mission = simulation.stage.mission
     return {
         **({"orders": orders} if orders else {}),
+        **({} if mission is None else {"mission": mission.save()}),
         "rate": simulation.world.clock.rate,
         "entries": {name: json.dumps(program.entry, sort_keys=True) for name, program in programs.items()},
         "world": simulation.world.save(),
@@ -95,10 +97,15 @@ def load_state(simulation: Simulation, blob: bytes) -> None:
     if tree.get("scenario") != scenario_digest(simulation.scenario):
         raise PaddockError("saved in another scenario: load that one and restore there")
     orders = {name: (saved, saved_plans(saved)) for name, saved in tree.get("orders", {}).items()}
+    mission = simulation.prepared_mission(tree["world"]["seed"])
+    if mission is not None:
+        mission.expect(tree["mission"])
     simulation.roster.rebuild(tree["entries"])
     simulation.world.restore(tree["world"])
     for name, program in simulation.roster.programs.items():
         program.orders = restored_orders(program, *orders[name]) if name in orders else None
+    if mission is not None:
+        mission.restore(tree["mission"])
     simulation.mailbox.restore(tree["mailbox"])
     simulation.events.restore(tree["events"])
     simulation.behave.lost = set(tree["lost_targets"])

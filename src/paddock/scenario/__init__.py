@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddock.scenario.catalog import demo_names, demo_path, load_preset, preset_description, preset_names
-from paddock.scenario.choice import BehaviourChoice, SensorChoice
+from paddock.scenario.choice import BehaviourChoice, MethodChoice, SensorChoice
 from paddock.scenario.marks import ScenarioError
+from paddock.scenario.mission import Mission
 from paddock.scenario.model import Scenario
 from paddock.scenario.problems import Problem, located
 from paddock.scenario.schema import scenario_schema
@@ -23,6 +24,8 @@ __all__ = [
     "BehaviourChoice",
     "Clock",
     "Every",
+    "MethodChoice",
+    "Mission",
     "Problem",
     "Record",
     "Scenario",

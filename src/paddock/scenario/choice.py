@@ -47,6 +47,10 @@ class SensorChoice(Choice):
     """What a vehicle perceives with: the kind of a sensor, or {kind: {options}}."""
 
 
+class MethodChoice(Choice):
+    """How tasks are given out and put in order: the name of a method, or {name: {options}}."""
+
+
 def _from_written(kind: str) -> BeforeValidator:
     """Turn `name` and `{name: {options}}` into the fields of a choice."""
 
@@ -76,3 +80,4 @@ def _from_pair(kind: str, name: str, options: Any) -> dict[str, Any]:
 
 Behaviour = Annotated[BehaviourChoice, _from_written("behaviour")]
 Sensor = Annotated[SensorChoice, _from_written("sensor")]
+Method = Annotated[MethodChoice, _from_written("method")]

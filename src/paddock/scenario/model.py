@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, field_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from paddock.scenario.base import Section, Text, Whole
 from paddock.scenario.marks import Marks, Step
+from paddock.scenario.mission import Mission, check_cast, default_fleet
 from paddock.scenario.sections import Clock, Every, Record, World
 from paddock.scenario.serve import Serve
 from paddock.scenario.unique import check_ids, check_names, with_names
@@ -24,7 +25,10 @@ class Scenario(Section):
     seed: Whole = Field(default=0, ge=0, lt=SEED_END, description="Seed of every random draw; same seed, same bytes.")
     clock: Clock = Field(default=Clock(), description="How time passes.")
     world: World = Field(default=World(), description="Ground, air, gravity, and where the world lies on Earth.")
-    vehicles: tuple[VehicleEntry, ...] = Field(description="Vehicles and fleets; the list may be empty.")
+    vehicles: tuple[VehicleEntry, ...] = Field(
+        description="Vehicles and fleets; the list may be empty, and with a mission left out."
+    )
+    mission: Mission | None = Field(default=None, description="What a fleet has to do, and how it is planned.")
     every: Every = Field(default=Every(), description="How often stages of the tick run.")
     record: Annotated[Record | None, BeforeValidator(Record.short)] = Field(
         default=None, description="Where to record the run: a path, or a mapping."
@@ -34,12 +38,26 @@ class Scenario(Section):
     _written: tuple[str, int] | None = PrivateAttr(default=None)  # the text it was read from, and the seed it says
     _left_out: tuple[str, ...] = PrivateAttr(default=())  # sections of that text that it was read without
 
+    @model_validator(mode="before")
+    @classmethod
+    def _default_fleet(cls, data: Any) -> Any:
+        """Give a mission that names no vehicles its usual ones."""
+        if not isinstance(data, dict) or "vehicles" in data or data.get("mission") is None:
+            return data
+        return {**data, "vehicles": default_fleet(data["mission"])}
+
     @field_validator("vehicles", mode="after")
     @classmethod
     def _all_different(cls, vehicles: tuple[VehicleEntry, ...]) -> tuple[VehicleEntry, ...]:
         check_names(vehicles)
         check_ids(vehicles)
         return with_names(vehicles)
+
+    @model_validator(mode="after")
+    def _cast(self) -> Self:
+        if self.mission is not None:
+            check_cast(self.mission, self.vehicles)
+        return self
 
     @property
     def left_out(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from paddock.engine.simulation import Simulation
 
 def simulation_figures(sim: Simulation) -> dict[str, Any]:
     """Counters and times; read while it runs, so that they may be of neighbouring ticks."""
+    run = sim.stage.mission
     stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.pipeline.times.items())}
     return {
         "tick": sim.tick,
@@ -25,5 +26,6 @@ def simulation_figures(sim: Simulation) -> dict[str, Any]:
         "lag_seconds": sim.pacer.behind,
         "tick_seconds": sim.pacer.tick_seconds,
         "events": sim.events.count,
+        "mission": None if run is None else len(run.mission.log),  # another number: something has happened in it
         "stages": {name: {"calls": calls, "seconds": ns / 1e9} for name, (calls, ns) in stages.items()},
     }

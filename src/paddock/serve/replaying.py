@@ -192,6 +192,10 @@ class ReplaySource:
         return [route._asdict() for route in entry_routes(self.player.scenario, self.player.snapshot())]
 
     @operation
+    def mission(self, client: str) -> None:
+        """None is kept."""
+
+    @operation
     def pause(self, client: str) -> None:
         """Hold."""
         self.owner.check(client, "pause")

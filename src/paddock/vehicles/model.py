@@ -22,6 +22,8 @@ class Desire(NamedTuple):
     vy: Annotated[float, Column("m/s", "wanted velocity north")]
     vz: Annotated[float, Column("m/s", "wanted velocity up")]
     ahead: Annotated[float, Column("m", "distance to the point aimed at")]
+    turn: Annotated[float, Column("rad/s", "rate at which the path itself bends, left positive: feed-forward")] = 0.0
+    gear: Annotated[float, Column("", "1: forwards; -1: backwards, the velocity is then where the tail leads")] = 1.0
 
 
 class Placement(NamedTuple):

@@ -2,6 +2,7 @@
 import { effect } from "@preact/signals";
 import type { Stage } from "../scene/stage";
 import { expose } from "../state/debug";
+import { mission } from "../state/mission";
 import { deaf, tool } from "../state/store";
 import { drive, driving, release, startDriving } from "./driving";
 import { startFailsafe } from "./failsafe";
@@ -41,6 +42,7 @@ export function startControls(stage: Stage | null): () => void {
 /** What takes no orders leaves nothing to do for the tools that give them. */
 function layDownTool(): () => void {
   return effect(() => {
-    if (deaf.value !== "" && !["select", "box"].includes(tool.peek())) tool.value = "select";
+    const idle = deaf.value !== "" && !["select", "box"].includes(tool.peek());
+    if (idle || (mission.value === null && tool.peek() === "task")) tool.value = "select";
   });
 }

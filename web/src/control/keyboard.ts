@@ -1,5 +1,6 @@
 // Keys of the world view: driving first, then the tools. Runs before other listeners, so that W is not two things.
 import { focus, selection, tell, tool } from "../state/store";
+import { cancelDragged } from "./dragged";
 import { currentSeat, drive, keys, release, takeUp } from "./driving";
 import { isShortcut, isTyping } from "./keys";
 import { removeSelected } from "./tools/remove";
@@ -15,7 +16,8 @@ export function startKeyboard(route: RouteTool | null): () => void {
 
 function onDown(event: KeyboardEvent, route: RouteTool | null): void {
   if (isTyping(event.target) || isShortcut(event)) return;
-  if (!onDrivingKey(event) && !onToolKey(event, route)) return;
+  const takesBack = event.code === "Escape" && cancelDragged();
+  if (!takesBack && !onDrivingKey(event) && !onToolKey(event, route)) return;
   event.preventDefault();
   event.stopImmediatePropagation();
 }

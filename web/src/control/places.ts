@@ -1,7 +1,9 @@
 // Where vehicles are right now, and what kinds they are, by id.
 import type { Vector } from "../state/frame";
 import { positionOf } from "../state/frame";
-import { metadata, roster, source } from "../state/store";
+import { roster, source } from "../state/store";
+
+export { groundHeight } from "../state/ground";
 
 export interface Placed {
   id: number;
@@ -31,11 +33,4 @@ export function speedBetween(id: number): number {
   if (!now || row === undefined || !(now.to.time > now.from.time)) return Number.NaN;
   const [from, to] = [positionOf(now.from, row), positionOf(now.to, row)];
   return Math.hypot(to[0] - from[0], to[1] - from[1], to[2] - from[2]) / (now.to.time - now.from.time);
-}
-
-/** Height of the flat ground, m. */
-export function groundHeight(): number {
-  const world = metadata.value?.scenario["world"];
-  const height = typeof world === "object" && world !== null ? (world as Record<string, unknown>)["ground_z"] : 0;
-  return typeof height === "number" ? height : 0;
 }

@@ -1,7 +1,11 @@
-// The pointer on the world view: clicks are ours, a drag is the camera's unless it draws a box or moves a waypoint.
+// The pointer on the world view: clicks are ours, a drag is the camera's unless it draws a box or moves a waypoint or a
+// task.
 import type { Stage } from "../scene/stage";
-import { focus, hovered, select, selection, tool } from "../state/store";
+import { chosenTask } from "../state/mission";
+import { focus, hovered, live, select, selection, tool } from "../state/store";
 import { BoxDrag } from "./box";
+import { setDragged } from "./dragged";
+import { addTaskAt, TaskDrag } from "./missionTool";
 import { goTo } from "./tools/go";
 import { HandleDrag } from "./tools/handles";
 import type { RouteTool } from "./tools/route";
@@ -50,7 +54,9 @@ class Pointer {
     const [x, y] = this.at(event);
     this.pressed = { id: event.pointerId, x, y, moved: false };
     this.drag = this.dragFrom(event, x, y);
-    if (this.drag) event.preventDefault(); // so that the camera stays
+    if (!this.drag) return;
+    event.preventDefault(); // so that the camera stays
+    setDragged(() => this.cancel());
   }
 
   move(event: PointerEvent): void {
@@ -66,6 +72,7 @@ class Pointer {
     const { pressed, drag } = this;
     if (!pressed || event.pointerId !== pressed.id) return;
     this.pressed = this.drag = null;
+    setDragged(null);
     if (pressed.moved) void drag?.drop();
     else {
       drag?.cancel();
@@ -76,6 +83,7 @@ class Pointer {
   cancel(): void {
     this.drag?.cancel();
     this.pressed = this.drag = null;
+    setDragged(null);
   }
 
   double(event: MouseEvent): void {
@@ -94,15 +102,27 @@ class Pointer {
 
   private dragFrom(event: PointerEvent, x: number, y: number): Drag | null {
     if (tool.value === "box" || event.altKey) return new BoxDrag(this.stage, [x, y], adds(event));
-    const handle = tool.value === "spawn" ? null : this.stage.pickHandle(x, y);
-    return handle && new HandleDrag(this.stage, handle);
+    if (tool.value === "spawn" || tool.value === "task") return null;
+    const handle = this.stage.pickHandle(x, y);
+    if (handle) return new HandleDrag(this.stage, handle);
+    const task = live.value ? this.stage.pickTask(x, y) : null;
+    return task === null ? null : new TaskDrag(this.stage, task);
   }
 
   private click(event: PointerEvent, x: number, y: number): void {
     if (tool.value === "go") void goTo(this.stage, x, y);
     else if (tool.value === "route") this.route.add(x, y);
     else if (tool.value === "spawn") void spawnAt(this.stage, x, y);
-    else choose(this.stage.pick(x, y), adds(event));
+    else if (tool.value === "task") void addTaskAt(this.stage, x, y);
+    else this.chooseAt(event, x, y);
+  }
+
+  /** A vehicle, or the task there. */
+  private chooseAt(event: PointerEvent, x: number, y: number): void {
+    const id = this.stage.pick(x, y);
+    const task = id === null ? this.stage.pickTask(x, y, true) : null;
+    if (task === null) choose(id, adds(event));
+    else chosenTask.value = task;
   }
 
   private hover(event: PointerEvent, x: number, y: number): void {

@@ -1,11 +1,12 @@
 // What the server tells without being asked.
 import { clockFromFigures, clockRestarted } from "../state/clock";
 import { setTransforms } from "../state/frames";
+import { takeMission } from "../state/mission";
 import type { TransformTree } from "../state/methods";
 import { book, frames, runRestarted } from "../state/run";
 import { figures, tell } from "../state/store";
 import type { Questions } from "./questions";
-import type { FiguresTree, RosterTree } from "./schema";
+import type { FiguresTree, MissionTree, RosterTree } from "./schema";
 
 type Take = (params: Record<string, unknown>) => void;
 
@@ -30,11 +31,16 @@ export function ownNotifications(
       figures.value = params as unknown as FiguresTree;
       clockFromFigures(params as unknown as FiguresTree);
     },
+    mission: (params) => {
+      if (!Array.isArray(params["tasks"])) throw new Error("it names no tasks");
+      if (takeMission(params as unknown as MissionTree)) questions.plansSoon();
+    },
     restart: () => {
       clockRestarted();
       runRestarted();
       frames.breakOff();
       void questions.events();
+      void questions.mission();
       questions.plansSoon();
     },
     frames: (params) => setTransforms((params["frames"] ?? []) as TransformTree[]),

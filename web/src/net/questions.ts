@@ -3,6 +3,7 @@ import { reasonOf } from "../state/caller";
 import { clockFromMetadata } from "../state/clock";
 import { addEvents } from "../state/events";
 import { setTransforms } from "../state/frames";
+import { forgetAwaited, takeMission } from "../state/mission";
 import type { Method, Params, Result } from "../state/methods";
 import { showServed } from "../state/run";
 import { metadata, orders, routes, tell } from "../state/store";
@@ -30,6 +31,7 @@ export class Questions {
   /** All that may also be missing: an older server does not know every method. */
   everything(): void {
     void this.events();
+    void this.mission();
     void this.plans();
     void this.optional(async () => {
       setTransforms((await this.ask("get_frames", {})).frames);
@@ -39,6 +41,14 @@ export class Questions {
   events(): Promise<void> {
     return this.optional(async () => {
       addEvents((await this.ask("get_events", { since: 0 })).events);
+    });
+  }
+
+  /** Of a run that is new here. */
+  mission(): Promise<void> {
+    return this.optional(async () => {
+      forgetAwaited();
+      takeMission((await this.ask("get_mission", {})).mission);
     });
   }
 

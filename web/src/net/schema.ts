@@ -93,7 +93,8 @@ export type Kind =
   | "spheres"
   | "markers"
   | "events"
-  | "figures";
+  | "figures"
+  | "mission";
 
 /** A fleet as rosters tell it. */
 export interface FleetTree {
@@ -262,6 +263,48 @@ export interface OrderTree {
   ids: readonly Range[];
   behaviour: string;
   options: Readonly<Record<string, unknown>>;
+}
+
+/** Something to be done. `move_task` moves x and y; the outline is one point, a line or a closed ring. */
+export interface TaskTree {
+  name: string;
+  kind: string;
+  state: "unassigned" | "assigned" | "started" | "completed" | "undone";
+  x: number;
+  y: number;
+  heading: number | null;
+  outline: readonly (readonly [number, number])[];
+  vehicle: string | null;
+  reason: string;
+}
+
+/** Where nobody may be: a closed ring. */
+export interface ZoneTree {
+  name: string;
+  outline: readonly (readonly [number, number])[];
+}
+
+/** A vehicle that takes part; metres travelled, and metres it may travel; the tasks that it has still to do. */
+export interface MemberTree {
+  id: number | null;
+  name: string;
+  status: "idle" | "transit" | "busy" | "damaged" | "returning" | "home";
+  travelled: number;
+  range: number | null;
+  tasks: readonly string[];
+}
+
+/** A mission; its base is x, y, z in m and the heading in rad. */
+export interface MissionTree {
+  tasks: readonly TaskTree[];
+  zones: readonly ZoneTree[];
+  members: readonly MemberTree[];
+  base: readonly number[];
+}
+
+/** The mission, if there is one. */
+export interface PresentMission {
+  mission: MissionTree | null;
 }
 
 /** What is wrong with a scenario, and where; lines and columns count from 1. */
@@ -458,6 +501,7 @@ export interface RefusedTree {
 export interface Notifications {
   roster: RosterTree;
   figures: FiguresTree;
+  mission: MissionTree;
   restart: RestartTree;
   frames: FramesTree;
   preparing: PreparingTree;
@@ -468,6 +512,10 @@ export interface Notifications {
 
 /** Every method: what it takes, and what it answers. */
 export interface Methods {
+  /** Have one more task done. */
+  add_task: { params: { task: Readonly<Record<string, unknown>> }; result: Moment };
+  /** Close one more zone. */
+  add_zone: { params: { zone: Readonly<Record<string, unknown>> }; result: Moment };
   /** Arm or disarm a drone. */
   arm_drone: { params: { vehicle_id?: number; vehicle?: string | number; armed: boolean }; result: Moment };
   /** Show the token; any other request may carry it as well, in a field `token`. */
@@ -478,6 +526,8 @@ export interface Methods {
   clear_all_robots: { params: Nothing; result: Removed };
   /** Take away all that was drawn. */
   clear_debug: { params: Nothing; result: Moment };
+  /** Let a vehicle fail for good: it does no more tasks. */
+  damage_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
   /** Take markers away. */
   delete_markers: { params: { namespace?: string | null; id?: number | null }; result: Moment };
   /** Draw lines; tells the id of the marker that they are. */
@@ -509,6 +559,8 @@ export interface Methods {
   get_frames: { params: Nothing; result: FramesTree };
   /** What is being simulated or played: scenario, clock, fleets with their inputs and columns. */
   get_metadata: { params: Nothing; result: MetadataTree };
+  /** The mission as it stands, in m east and north; null where there is none. */
+  get_mission: { params: Nothing; result: PresentMission };
   /** The orders that vehicles follow, with their ids as [first, count]. */
   get_orders: { params: Nothing; result: OrdersTree };
   /** Who is there: fleets, with ids and members as [first, count]. */
@@ -538,12 +590,16 @@ export interface Methods {
   list_scenarios: { params: Nothing; result: ScenariosTree };
   /** End the run and begin another on the same addresses: clients connect again. Refused if it has mistakes. */
   load_scenario: { params: { text?: string | null; name?: string | null }; result: Nothing };
+  /** Have a task done elsewhere. */
+  move_task: { params: { name: string; x: number; y: number }; result: Moment };
   /** Hold the run. */
   pause: { params: Nothing; result: Moment };
   /** Whether the hub is there, what it knows of the simulation's clock, and what is still being prepared. */
   ping: { params: Nothing; result: Pong };
   /** Show markers (ENU, m) in place of those of the same namespace and id: all, or none if one is refused. */
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
+  /** Have a task not done. */
+  remove_task: { params: { name: string }; result: Moment };
   /** Take a vehicle out, or a fleet by its name. */
   remove_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
   /** From tick 0 again. */

@@ -11,7 +11,7 @@ import type { Ask } from "./questions";
 import { RpcError, UNKNOWN_METHOD } from "./rpc";
 import type { Kind } from "./schema";
 
-const KINDS: readonly Kind[] = ["poses", "markers", "events", "figures"];
+const KINDS: readonly Kind[] = ["poses", "markers", "events", "figures", "mission"];
 const SETTLE = 30; // ms: panels open and close several wishes at once
 const RETURN = 300; // ms: back from a recording, panels first take back what they wished of it
 

@@ -1,4 +1,5 @@
 // What is drawn: layers of the view, markers by namespace, and other runs as ghosts.
+import { mission } from "../state/mission";
 import { skippedMarkers } from "../state/skipped";
 import { ghosts, layers, type Layers, live, source } from "../state/store";
 import { attempt } from "./actions";
@@ -11,18 +12,25 @@ const NAMES: Readonly<Record<keyof Layers, string>> = {
   headings: "Headings",
   names: "Names of all",
   routes: "Routes and orders",
+  tasks: "Tasks",
+  zones: "No-fly zones",
   markers: "Markers",
   axes: "Transform axes",
   minimap: "Minimap",
 };
 
+/** Layers that only a mission has. */
+const OF_MISSIONS: ReadonlySet<keyof Layers> = new Set(["tasks", "zones"]);
+
 export function LayersPanel() {
+  const names = Object.keys(NAMES) as (keyof Layers)[];
+  const offered = names.filter((name) => mission.value !== null || !OF_MISSIONS.has(name));
   return (
     <div class="panel-body">
       <div class="form layers">
         <h3 class="label">Layers</h3>
         <div>
-          {(Object.keys(NAMES) as (keyof Layers)[]).map((name) => (
+          {offered.map((name) => (
             <Switch key={name} label={NAMES[name]} on={layers.value[name]} onChange={(on) => setLayer(name, on)} />
           ))}
         </div>

@@ -4,7 +4,7 @@ import { persisted } from "../state/persist";
 import { colouring, layers, theme } from "../state/store";
 
 export type Side = "left" | "right" | "bottom";
-export type RightTab = "inspect" | "spawn" | "layers";
+export type RightTab = "inspect" | "spawn" | "layers" | "mission";
 export type BottomTab = "plots" | "events" | "performance" | "log";
 
 export const LIMITS: Readonly<Record<Side, readonly [least: number, most: number]>> = {

@@ -1,5 +1,6 @@
 // The whole page: which panel is in which room.
 import type { ComponentChildren } from "preact";
+import { mission } from "../state/mission";
 import { Banner } from "./banner";
 import { Boundary } from "./boundary";
 import { DropPlace } from "./drop";
@@ -19,6 +20,7 @@ import { Viewport } from "./viewport";
 
 const PlotsPanel = lazy("Plots", () => import("./plots").then((module) => module.PlotsPanel));
 const SpawnPanel = lazy("Spawn", () => import("./spawn").then((module) => module.SpawnPanel));
+const MissionPanel = lazy("Mission", () => import("./mission").then((module) => module.MissionPanel));
 const PerformancePanel = lazy("Performance", () => import("./performance").then((module) => module.PerformancePanel));
 const HelpSheet = lazy("Shortcuts", () => import("./help").then((module) => module.HelpSheet));
 
@@ -27,6 +29,9 @@ const RIGHT: readonly Tab<RightTab>[] = [
   { name: "spawn", label: "Spawn" },
   { name: "layers", label: "Layers" },
 ];
+
+/** Only where there is one, or where it was looked at last. */
+const MISSION: Tab<RightTab> = { name: "mission", label: "Mission" };
 
 const BOTTOM: readonly Tab<BottomTab>[] = [
   { name: "plots", label: "Plots" },
@@ -80,19 +85,26 @@ function Right() {
         <Button look="bare" icon="inspect" label="Show the inspector" onClick={() => showRight("inspect")} />
         <Button look="bare" icon="spawn" label="Show the spawn panel" onClick={() => showRight("spawn")} />
         <Button look="bare" icon="layers" label="Show the layers" onClick={() => showRight("layers")} />
+        {mission.value && (
+          <Button look="bare" icon="task" label="Show the mission" onClick={() => showRight("mission")} />
+        )}
       </div>
     );
   }
   const tab = rightTab.value;
+  const tabs = mission.value || tab === "mission" ? [...RIGHT, MISSION] : RIGHT;
   return (
     <>
       <Splitter side="right" />
       <aside class="side right" style={{ width: `${sizes.value.right}rem` }} aria-label="Details">
-        <Tabs label="Details" tabs={RIGHT} chosen={tab} onChoose={(name) => (rightTab.value = name)}>
+        <Tabs label="Details" tabs={tabs} chosen={tab} onChoose={(name) => (rightTab.value = name)}>
           <Button look="bare small" icon="chevron" label="Fold the details panel" onClick={() => fold("right")} />
         </Tabs>
         <TabPanel name={tab}>
-          {tab === "inspect" ? <Inspector /> : tab === "spawn" ? <SpawnPanel /> : <LayersPanel />}
+          {tab === "inspect" && <Inspector />}
+          {tab === "spawn" && <SpawnPanel />}
+          {tab === "layers" && <LayersPanel />}
+          {tab === "mission" && <MissionPanel />}
         </TabPanel>
       </aside>
     </>

@@ -1,5 +1,6 @@
-// Sets the camera so that everything is seen: vehicles, and the routes that they are to take.
+// Sets the camera so that everything is seen: vehicles, the routes that they are to take, and what they have to do.
 import type { RouteTree } from "../net/schema";
+import { mission } from "../state/mission";
 import type { FrameSource, Sample } from "../state/source";
 import type { Roster } from "../state/roster";
 import * as store from "../state/store";
@@ -7,6 +8,7 @@ import { Acquaintance } from "./acquaintance";
 import type { CameraRig } from "./cameraRig";
 import type { Crowd } from "./crowd";
 import { traitsOf } from "./kinds";
+import { missionPoints } from "./mission";
 import type { Size } from "./projection";
 
 const ABSURD = 20; // times as large as what the vehicles take: such a route would make them dots
@@ -20,6 +22,7 @@ export class Framing {
   private left = ""; // how the camera was left by it
   private size: Size = { width: 0, height: 0 };
   private routes: readonly RouteTree[] = [];
+  private mission = false; // whether there was one
 
   constructor(
     private readonly rig: CameraRig,
@@ -39,18 +42,21 @@ export class Framing {
   everything(size: Size, now: number): boolean {
     const { positions, count } = this.crowd.blend;
     const sizes = this.crowd.roster?.fleets.map(({ kind }) => traitsOf(kind).size) ?? [];
-    const routes = store.source.peek()?.kind === "recording" ? [] : store.routes.peek();
-    const points = withRoutes(positions.subarray(0, 3 * count), routes);
+    const past = store.source.peek()?.kind === "recording";
+    const seen = withRoutes(positions.subarray(0, 3 * count), past ? [] : store.routes.peek());
+    const points = withPoints(seen, past ? [] : missionPoints());
     const framed = this.rig.frame(points, Math.max(0, ...sizes) / 2, size);
     [this.at, this.left, this.size, this.routes] = [now, this.rig.placed, size, store.routes.peek()];
+    this.mission = mission.peek() !== null;
     return framed;
   }
 
-  /** Routes have come a little later, or another camera has made the view larger, and nobody has moved the camera. */
+  /** Routes or a mission have come a little later, or another camera has made the view larger, and nobody has moved the camera. */
   private outdated({ width, height }: Size, now: number): boolean {
     const passed = now - this.at;
     const resized = passed < SETTLING && (width !== this.size.width || height !== this.size.height);
-    const routed = passed < LATE && this.routes !== store.routes.peek();
+    const planned = this.routes !== store.routes.peek() || this.mission !== (mission.peek() !== null);
+    const routed = passed < LATE && planned;
     return (resized || routed) && this.left === this.rig.placed;
   }
 }
@@ -61,9 +67,13 @@ export function withRoutes(vehicles: Float32Array, routes: readonly RouteTree[])
   if (here === null) return vehicles;
   const most = ABSURD * Math.max(here.radius, LEAST);
   const points = routes.flatMap((route) => (reach(route, here.middle) <= most ? route.points.flat() : []));
-  const all = new Float32Array(vehicles.length + points.length);
-  all.set(vehicles);
-  all.set(points, vehicles.length);
+  return withPoints(vehicles, points);
+}
+
+function withPoints(some: Float32Array, more: readonly number[]): Float32Array {
+  const all = new Float32Array(some.length + more.length);
+  all.set(some);
+  all.set(more, some.length);
   return all;
 }
 

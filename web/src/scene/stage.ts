@@ -4,6 +4,7 @@ import { effect } from "@preact/signals";
 import { Vector3, WebGLRenderer } from "three";
 import { expose } from "../state/debug";
 import { transforms } from "../state/frames";
+import { awaited, chosenTask, mission } from "../state/mission";
 import type { FrameSource } from "../state/source";
 import * as store from "../state/store";
 import { Capture } from "./capture";
@@ -11,6 +12,7 @@ import { controlCamera } from "./controls";
 import { current } from "./current";
 import { traitsOf } from "./kinds";
 import { DrawLoop } from "./loop";
+import { missionLoaded } from "./mission";
 import { rowAt, rowsIn } from "./picking";
 import { onPlane, toScreen } from "./projection";
 import { rendersInSoftware, surviveLoss } from "./graphics";
@@ -41,6 +43,8 @@ export interface Stage {
   pickBox(x0: number, y0: number, x1: number, y1: number): number[];
   /** The waypoint handle at a place of the canvas. */
   pickHandle(x: number, y: number): Handle | null;
+  /** The task of the mission at a place of the canvas; unless `all` are wanted, one that can still be changed. */
+  pickTask(x: number, y: number, all?: boolean): string | null;
   /** Where the ray through a place of the canvas meets the plane z = height; null: never. */
   groundPoint(x: number, y: number, height?: number): [number, number, number] | null;
   frameAll(): void;
@@ -103,6 +107,9 @@ class WorldStage implements Stage {
       project: (id: number) => this.project(id),
       camera: () => this.view(),
       drawn: () => this.pictures,
+      mission,
+      awaited,
+      chosenTask,
       stage: this,
     });
   }
@@ -133,6 +140,10 @@ class WorldStage implements Stage {
   pickHandle(x: number, y: number): Handle | null {
     const knob = this.world.routes.knobAt(this.world.view.matrix, this.world.view.size, x, y);
     return knob && { order: knob.order, index: knob.index };
+  }
+
+  pickTask(x: number, y: number, all = false): string | null {
+    return this.world.mission.taskAt(this.world.view.matrix, this.world.view.size, x, y, all);
   }
 
   groundPoint(x: number, y: number, height = 0): [number, number, number] | null {
@@ -247,6 +258,7 @@ class WorldStage implements Stage {
       }),
       effect(() => void [store.theme.value, this.world.dress(), this.loop.invalidate()]),
       effect(() => void [...chosen(), this.loop.invalidate()]),
+      effect(() => void [mission.value, chosenTask.value, awaited.value, missionLoaded.value, this.loop.invalidate()]),
       effect(() => void [store.source.value?.markers.version.value, transforms.value, this.loop.invalidate()]),
     );
   }

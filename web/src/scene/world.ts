@@ -13,6 +13,7 @@ import { Ground, gridFor, gridHeight } from "./ground";
 import { traitsOf } from "./kinds";
 import { drawLabels } from "./labels";
 import { MarkerLayer } from "./markers/layer";
+import { MissionSlot } from "./mission";
 import { gridLabels, Overlay } from "./overlay";
 import { showOsd } from "./osdData";
 import { coherent } from "./poseBlend";
@@ -37,6 +38,7 @@ export class World {
   following: number | null = null; // id that the orbit camera stays with
   ghostSources: readonly FrameSource[] | null = null; // in place of the store's
   private readonly scene = new Scene();
+  readonly mission = new MissionSlot(this.scene);
   private readonly dome = new Dome();
   private readonly ground = new Ground();
   private readonly trails = new Trails();
@@ -105,7 +107,7 @@ export class World {
 
   dispose(): void {
     for (const one of [this.crowd, ...this.ghosts.values(), this.trails, this.rings, this.axes, this.routes,
-      this.markers, this.dome, this.ground]) {
+      this.markers, this.mission, this.dome, this.ground]) {
       one.dispose();
     }
     this.precise.release();
@@ -133,7 +135,9 @@ export class World {
     this.crowd.update(sample, roster, this.view, look);
     this.drawTrails(sample, layers.trails);
     this.rings.update(this.view, this.ringed());
-    this.drawRoutes(layers.routes && source.kind !== "recording"); // they are of the present
+    const present = source.kind !== "recording"; // what is planned is of the present
+    this.drawRoutes(layers.routes && present);
+    this.mission.draw(this.view, present);
     this.markers.group.visible = layers.markers;
     if (layers.markers) this.markers.update(source.markers, sample, roster, this.view);
     this.axes.update(this.view, sample, roster, layers.axes ? this.rowOf(store.focus.peek()) : null);
@@ -144,6 +148,7 @@ export class World {
     const layers = store.layers.peek();
     if (this.rig.shown === "fpv") return showOsd(this.overlay, this.view, this.crowd, this.precise, sample);
     if (layers.grid) gridLabels(this.overlay, this.view, gridFor(gridHeight(this.view)).cell, this.rig.target);
+    this.mission.label(this.overlay, this.view);
     drawLabels(this.overlay, this.view, this, sample);
   }
 

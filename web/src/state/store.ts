@@ -70,7 +70,7 @@ export const hovered = signal<number | null>(null);
 export type CameraMode = "orbit" | "chase" | "top" | "fpv";
 export const camera = signal<CameraMode>("orbit");
 
-export type Tool = "select" | "box" | "go" | "route" | "spawn";
+export type Tool = "select" | "box" | "go" | "route" | "spawn" | "task";
 export const tool = signal<Tool>("select");
 
 export type ColouringKind = "fleet" | "speed" | "battery" | "altitude" | "signal" | "state";
@@ -82,6 +82,8 @@ export interface Layers {
   headings: boolean;
   names: boolean;
   routes: boolean;
+  tasks: boolean;
+  zones: boolean;
   markers: boolean;
   axes: boolean;
   minimap: boolean;
@@ -93,6 +95,8 @@ export const layers = signal<Layers>({
   headings: false,
   names: false,
   routes: true,
+  tasks: true,
+  zones: true,
   markers: true,
   axes: false,
   minimap: true,

@@ -64,9 +64,9 @@ async function open(): Promise<void> {
 it("opens: metadata, subscription, and then the rest; a method that is not there is no error", async () => {
   await open();
   expect(asked().map(({ method }) => method)).toEqual([
-    "get_metadata", "subscribe", "get_events", "get_routes", "get_frames", "get_orders",
+    "get_metadata", "subscribe", "get_events", "get_mission", "get_routes", "get_frames", "get_orders",
   ]);
-  expect(asked()[1]?.params).toMatchObject({ rate: 60, kinds: ["poses", "markers", "events", "figures"] });
+  expect(asked()[1]?.params).toMatchObject({ rate: 60, kinds: ["poses", "markers", "events", "figures", "mission"] });
   expect(connection.value).toEqual({ state: "open" });
   expect(metadata.value?.name).toBe("test");
   expect(routes.value.length).toBe(1);

@@ -19,6 +19,7 @@ from paddock.serve.live.choosing import Choosing
 from paddock.serve.live.claiming import Claiming
 from paddock.serve.live.group import Director, Stage
 from paddock.serve.live.looking import Looking
+from paddock.serve.live.missions import Missions
 from paddock.serve.live.ordering import Ordering
 from paddock.serve.live.showing import Showing
 from paddock.serve.live.timing import Timing
@@ -28,7 +29,7 @@ from paddock.serve.owner import ClockOwner
 from paddock.serve.source import Push
 from paddock.world.snapshot import Snapshot
 
-GROUPS = (Looking, Timing, Changing, Showing, Claiming, Choosing, Ordering)
+GROUPS = (Looking, Timing, Changing, Showing, Claiming, Choosing, Ordering, Missions)
 
 
 class LiveSource:

@@ -240,3 +240,4 @@ class Audience:
             with suppress(PaddockError):
                 self.show_newest(late)
             self.news.tell_figures(now)
+            self.news.tell_mission(now)

@@ -1,10 +1,11 @@
-"""What subscribers are told when it happens: events, markers, frames, restarts; and figures twice a second."""
+"""What subscribers are told when it happens: events, markers, restarts, the mission; and figures twice a second."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from paddock.serve.hub import OperationError, Reply
 from paddock.serve.subscribers.figures import figures_tree
 from paddock.serve.subscribers.marker_records import deleted_markers, shown_markers
 from paddock.wire.rpc import notification
@@ -18,6 +19,8 @@ SOON = 0.05
 """s after which the roster is looked at again when vehicles came or went, and frames are told that have moved."""
 FIGURES_EVERY = 0.5
 """s between two tellings of the figures."""
+TRAVEL_EVERY = 2.0
+"""s between two tellings of a mission in which nothing happens but that vehicles travel."""
 _EVENT_TEXTS = {"kind": 255, "subject": 255, "detail": 65535}
 """What an event says, and how many bytes of it are told."""
 
@@ -35,6 +38,8 @@ class News:
         self._asked = False  # whether the roster will be looked at
         self._moved = False  # whether frames will be told
         self._told = 0.0  # when figures were
+        self._mission: tuple[Any, ...] = ()  # how the mission stood when it was told
+        self._travel = 0.0  # when that was
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
         """The simulation tells something."""
@@ -63,6 +68,21 @@ class News:
         self._told = now
         if any(self._listeners("figures")):
             self._tell("figures", notification("figures", dict(figures_tree(self._hub))))
+
+    def tell_mission(self, now: float) -> None:
+        """The mission, if it has changed since (s, monotonic) and anybody wants to know; beats tell twice a second."""
+        known = self._hub.mirror.figures
+        if known.get("mission") is None or not any(self._listeners("mission")):
+            return
+        stands = known["run"], known["mission"], known["tick"]
+        if stands[:2] == self._mission[:2] and (stands == self._mission or now - self._travel < TRAVEL_EVERY):
+            return
+        self._mission, self._travel = stands, now
+        self._hub.ask("mission", self._audience.name, {}, self._tell_mission)
+
+    def _tell_mission(self, told: Reply | OperationError) -> None:
+        if isinstance(told, Reply) and told.result is not None:
+            self._tell("mission", notification("mission", told.result))
 
     def _listeners(self, kind: str) -> Iterator[Client]:
         return (client for client in list(self._audience.clients) if client.wants(kind))

@@ -9,7 +9,7 @@ from paddock.serve.subscribers.selection import Wanted
 
 EVERY_TICK = ("positions", "poses", "telemetry", "fpv", "lines", "spheres")
 """Kinds that make up a group of frames; the others are sent when something happens, and never skipped."""
-KINDS = (*EVERY_TICK, "markers", "events", "figures")
+KINDS = (*EVERY_TICK, "markers", "events", "figures", "mission")
 
 
 @dataclass(frozen=True)

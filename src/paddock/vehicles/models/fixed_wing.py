@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import asin, clamp, exp, maximum, minimum, select, sincos, sqrt, tan, wrap_angle
+from paddock.compute.math import asin, atan, clamp, exp, maximum, minimum, select, sincos, sqrt, tan, wrap_angle
 from paddock.compute.quaternion import course, euler_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.world.columns import Column
@@ -18,6 +18,9 @@ LOITER_BANK = 0.35
 
 BANK_GAIN = 1.2
 """rad of bank for each rad of heading error, when guided: well damped with the default roll lag."""
+
+GRAVITY = 9.80665
+"""m/s2: what a pilot counts on when banking for a turn that the path asks for."""
 
 SLOPE_MAX = 0.7
 """The steepest climb, as a share of the airspeed, whatever `climb_max` says."""
@@ -159,19 +162,25 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """Bank towards the heading whose track over the ground has the wanted direction; circle if that speed is near 0."""
+    """Bank towards the heading whose track over the ground has the wanted direction, and for the bend of the path.
+
+    Circle if the wanted speed is near 0.
+    """
     wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
     hold = wanted < 0.1 * p.speed_min
     east, north = d.vx / maximum(wanted, 1e-9), d.vy / maximum(wanted, 1e-9)
     sine, cosine = sincos(s.yaw)
     level = level_speed(s.airspeed, s.climb)
     wind_x, wind_y = s.vx - level * cosine, s.vy - level * sine
-    drift = asin((wind_y * east - wind_x * north) / maximum(level, 0.1))  # the crosswind, to the left of the track
-    error = wrap_angle(course(d.vx, d.vy, s.yaw) - drift - s.yaw)
+    sine_drift = (wind_y * east - wind_x * north) / maximum(level, 0.1)  # of the crosswind, to the left of the track
+    error = wrap_angle(course(d.vx, d.vy, s.yaw) - asin(sine_drift) - s.yaw)
+    # in wind the heading turns at another rate than the track over the ground
+    turn = d.turn * wanted / maximum(level * sqrt(maximum(1.0 - sine_drift * sine_drift, 0.01)), 0.1)
+    bank = -BANK_GAIN * error - atan(level * turn / GRAVITY)
     through_air = sqrt((d.vx - wind_x) * (d.vx - wind_x) + (d.vy - wind_y) * (d.vy - wind_y))
     return Command(
         speed=select(hold, p.speed, limited_speed(through_air, p)),
-        bank=select(hold, minimum(LOITER_BANK, p.bank_max), clamp(-BANK_GAIN * error, -p.bank_max, p.bank_max)),
+        bank=select(hold, minimum(LOITER_BANK, p.bank_max), clamp(bank, -p.bank_max, p.bank_max)),
         climb=limited_climb(d.vz, s.airspeed, p),
     )
 

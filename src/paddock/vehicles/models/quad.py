@@ -6,7 +6,7 @@ The parts: `quad_columns` (state, commands, parameters), `quad_control` (the fli
 
 from __future__ import annotations
 
-from paddock.compute.math import select, sqrt
+from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.quaternion import rotate, yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL
@@ -82,11 +82,15 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """Armed, in velocity mode, with the wanted velocity; the pilot's inputs stay as they are."""
+    """Armed, in velocity mode, with the wanted velocity; the pilot's inputs stay as they are.
+
+    The velocity loop turns an error into an acceleration: the one that a bend needs is asked for as such an error.
+    """
     on = 0.0 * s.x
-    return Command(
-        on + 1.0, on + VELOCITY, u.roll, u.pitch, u.yaw, u.throttle, u.x, u.y, u.z, u.heading, d.vx, d.vy, d.vz
-    )
+    bends = d.turn != 0.0
+    inwards = d.turn / maximum(p.velocity_p, 0.1)
+    vx, vy = select(bends, d.vx - inwards * d.vy, d.vx), select(bends, d.vy + inwards * d.vx, d.vy)
+    return Command(on + 1.0, on + VELOCITY, u.roll, u.pitch, u.yaw, u.throttle, u.x, u.y, u.z, u.heading, vx, vy, d.vz)
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:

@@ -109,11 +109,14 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """Turn towards the wanted velocity, and drive the faster the better the heading fits; stand still if it is zero."""
+    """Turn the nose (backwards: the tail) towards the wanted velocity, and with the bend of the path.
+
+    Go the faster the better the heading fits; stand still if no velocity is wanted.
+    """
     wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
-    error = wrap_angle(course(d.vx, d.vy, s.yaw) - s.yaw)
-    turn_rate = clamp(TURN_GAIN * error, -p.turn_rate_max, p.turn_rate_max)
-    return Command(speed=wanted * maximum(cos(error), 0.0), turn_rate=turn_rate)
+    error = wrap_angle(course(d.gear * d.vx, d.gear * d.vy, s.yaw) - s.yaw)
+    turn_rate = clamp(TURN_GAIN * error + d.turn, -p.turn_rate_max, p.turn_rate_max)
+    return Command(speed=d.gear * (wanted * maximum(cos(error), 0.0)), turn_rate=turn_rate)
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:

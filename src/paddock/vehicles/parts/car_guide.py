@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddock.compute.math import atan2, clamp, maximum, select, sincos, sqrt
+from paddock.compute.math import asin, atan, atan2, clamp, maximum, select, sincos, sqrt
 from paddock.vehicles.model import Desire
 from paddock.vehicles.parts.brakes import brake_force_max
 from paddock.vehicles.parts.car_controls import Command
@@ -32,8 +32,24 @@ def pursuit_steer(yaw: float, steer_before: float, p: Parameters, d: Desire) -> 
     return select(speed < 1e-6, steer_before, angle)
 
 
-def guided(yaw: float, vx: float, u: Command, p: Parameters, d: Desire) -> Command:
-    """Steer by pure pursuit and hold the wanted speed; never reverses, and brakes to a halt when no speed is wanted."""
+def steering(yaw: float, steer_before: float, p: Parameters, d: Desire) -> float:
+    """The road-wheel angle (rad): pursuit, mirrored when the tail leads, and the angle that the path's bend needs.
+
+    On a bend the nose points beside the course of the centre of gravity; the pursuit must not take that for an error.
+    """
+    speed = sqrt(d.vx * d.vx + d.vy * d.vy)
+    bends = (d.turn != 0.0) & (speed > 1e-3)
+    curvature = select(bends, d.gear * d.turn / maximum(speed, 1e-3), 0.0)
+    beside = select(bends, asin(clamp(p.cg_to_rear * curvature, -0.9, 0.9)), 0.0)
+    ahead = Desire(d.gear * d.vx, d.gear * d.vy, d.vz, d.ahead, d.turn, d.gear)
+    pursuit = pursuit_steer(yaw + beside, d.gear * steer_before, p, ahead)
+    bend = atan((p.cg_to_front + p.cg_to_rear) * curvature)
+    return select(bends, clamp(d.gear * pursuit + bend, -p.steer_max, p.steer_max), d.gear * pursuit)
+
+
+def guided(yaw: float, forward: float, u: Command, p: Parameters, d: Desire) -> Command:
+    """Steer by pursuit and hold the wanted speed; brakes to a halt when no speed is wanted."""
+    vx = d.gear * forward
     wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
     halt = wanted < 1e-3
     drag = 0.5 * AIR_DENSITY * p.drag_coefficient * p.frontal_area * vx * vx
@@ -42,9 +58,9 @@ def guided(yaw: float, vx: float, u: Command, p: Parameters, d: Desire) -> Comma
     throttle = clamp(force / maximum(drive_force_max(vx, p), 1e-6), 0.0, 1.0)
     brake = clamp(-force / maximum(brake_force_max(p), 1e-6), 0.0, 1.0)
     return Command(
-        steer=pursuit_steer(yaw, u.steer, p, d),
+        steer=steering(yaw, u.steer, p, d),
         throttle=select(halt, 0.0, throttle),
         brake=select(halt, maximum(brake, HOLDING_BRAKE), brake),
-        gear=1.0 + 0.0 * vx,
+        gear=d.gear + 0.0 * vx,
         handbrake=0.0 * vx,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddock.serve.subscribers.shapes import answers, notifications, roster, run, scenarios, vehicles
+from paddock.serve.subscribers.shapes import answers, mission, notifications, roster, run, scenarios, vehicles
 from paddock.serve.subscribers.shapes.answers import (
     DrawnTree,
     EventsTree,
@@ -26,6 +26,14 @@ from paddock.serve.subscribers.shapes.answers import (
     Subscribed,
     WantedColumns,
     WantedNumber,
+)
+from paddock.serve.subscribers.shapes.mission import (
+    MemberTree,
+    MissionTree,
+    Place,
+    PresentMission,
+    TaskTree,
+    ZoneTree,
 )
 from paddock.serve.subscribers.shapes.notifications import (
     ClosedTree,
@@ -65,7 +73,7 @@ from paddock.serve.subscribers.shapes.vehicles import (
     ValueTree,
 )
 
-MODULES = (roster, vehicles, run, scenarios, answers, notifications)
+MODULES = (roster, vehicles, run, mission, scenarios, answers, notifications)
 """In the order in which the page's types are written."""
 
 __all__ = [
@@ -83,7 +91,9 @@ __all__ = [
     "FramesTree",
     "GrantedRate",
     "InspectedTree",
+    "MemberTree",
     "MetadataTree",
+    "MissionTree",
     "ModelTree",
     "ModelsTree",
     "Moment",
@@ -91,10 +101,12 @@ __all__ = [
     "Notifications",
     "OrderTree",
     "OrdersTree",
+    "Place",
     "Point",
     "Pong",
     "Position",
     "PreparingTree",
+    "PresentMission",
     "ProblemTree",
     "ProblemsTree",
     "Quaternion",
@@ -116,7 +128,9 @@ __all__ = [
     "StatesTree",
     "Subscribed",
     "SubscriberTree",
+    "TaskTree",
     "ValueTree",
     "WantedColumns",
     "WantedNumber",
+    "ZoneTree",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from paddock.serve.subscribers.shapes.mission import MissionTree
 from paddock.serve.subscribers.shapes.roster import FramesTree, RosterTree
 from paddock.serve.subscribers.shapes.run import FiguresTree
 
@@ -41,6 +42,7 @@ class Notifications(TypedDict):
 
     roster: RosterTree
     figures: FiguresTree
+    mission: MissionTree
     restart: RestartTree
     frames: FramesTree
     preparing: PreparingTree

@@ -1,0 +1,1 @@
+"""What planning is measured with."""

@@ -1,0 +1,106 @@
+"""How fast missions are planned, and how good the plans are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from paddock.bench.planning.plain import dubins_length
+from paddock.bench.result import Bench, Result, best_time, best_times, measured
+
+
+def run(quick: bool) -> Iterator[Result]:
+    """Paths, missions, then the quality of routing."""
+    yield from _paths(quick)
+    yield from _missions(quick)
+    yield from _quality(quick)
+
+
+def _paths(quick: bool) -> Iterator[Result]:
+    from paddock.planning import dubins_lengths
+
+    starts, goals = _poses(1000, 1), _poses(1000, 2)
+    few = [tuple(pose) for pose in _poses(60, 3).tolist()]
+    dubins_lengths(starts[:2], goals[:2], 80.0)  # compiled
+
+    def plain() -> None:
+        for a in few:
+            for b in few:
+                dubins_length(a, b, 80.0)
+
+    times = best_times({"ours": lambda: dubins_lengths(starts, goals, 80.0), "plain": plain}, 0.5 if quick else 3.0)
+    rate, plain_rate = 1e6 / times["ours"], len(few) ** 2 / times["plain"]
+    yield measured("planning", "Dubins paths of six words", rate / 1e6, "million paths per s", ">= 1.5")
+    yield measured("planning", "Dubins paths against plain Python", rate / plain_rate, "x", ">= 20")
+    matrix = best_time(lambda: dubins_lengths(starts[:100], goals, 80.0), 0.3 if quick else 1.0)
+    yield measured("planning", "cost matrix of 100 x 1,000", matrix, "s", "<= 0.15")
+
+
+def _poses(count: int, seed: int) -> Any:
+    random = np.random.default_rng(seed)
+    return np.column_stack([random.uniform(-1250.0, 1250.0, (count, 2)), random.uniform(-np.pi, np.pi, count)])
+
+
+def _missions(quick: bool) -> Iterator[Result]:
+    from paddock.planning import KinematicRun, Mission, generate
+    from paddock.planning.scenario_setup import setup_of
+
+    setup = setup_of(generate(1))
+    default = best_time(lambda: KinematicRun(Mission(setup)).finish(), 0.5 if quick else 2.0)
+    yield measured("planning", "default mission, planned and flown kinematically", default * 1e3, "ms", "<= 20")
+    uavs, tasks = (20, 400) if quick else (100, 2000)
+    name = f"{uavs} UAVs, {tasks:,} tasks, clustered greedy"
+    crowd = setup_of(generate(1, uavs=uavs, tasks=tasks, area=(20_000.0, 20_000.0), range=None))
+    planned = best_time(lambda: Mission(crowd).start(), 1.0 if quick else 4.0)
+    yield measured("planning", f"{name}: planned", planned, "s", None if quick else "<= 1")
+    yield from _replanning(name, crowd, None if quick else "<= 100")
+
+
+def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
+    """What an event costs in the middle of a mission, from the event to the new routes."""
+    from time import perf_counter
+
+    from paddock.planning import KinematicRun, Mission, Task
+    from paddock.planning.coverage.point import PointShape
+    from paddock.planning.obstacles.zone import CircleZone
+
+    run = KinematicRun(Mission(setup))
+    run.advance(60.0)
+    names = [agent.name for agent in setup.problem.agents]
+    new: dict[str, Callable[[int], object]] = {
+        "a new task": lambda k: run.mission.add_task(Task(f"new_{k}", PointShape(100.0 * k, 300.0))),
+        "a damage": lambda k: run.mission.damage(names[k]),
+        "a new zone": lambda k: run.mission.add_zone(CircleZone(f"new_{k}", 900.0 * k - 4000.0, 3000.0, 200.0)),
+    }
+    for what, happens in new.items():
+        best = float("inf")
+        for k in range(5):
+            started = perf_counter()
+            happens(k)
+            run.advance(1e-6)  # it is taken up with the next step
+            best = min(best, perf_counter() - started)
+            run.advance(1.0)
+        yield measured("planning", f"{name}: replanned after {what}", best * 1e3, "ms", target)
+
+
+def _quality(quick: bool) -> Iterator[Result]:
+    """Generated missions: what routing saves against clustered greedy, on the mean of the missions."""
+    from paddock.planning import generate, solve
+    from paddock.planning.scenario_setup import setup_of
+
+    count, options = (2, {"seconds": 1.0}) if quick else (20, {"seconds": 5.0, "iterations": 1e8})
+    problems = [setup_of(generate(seed, range=None)).problem for seed in range(count)]
+    plain = [solve(problem, "clustered_greedy") for problem in problems]
+    totals = [solve(problem, "routing", options) for problem in problems]
+    saved = 100.0 * (1.0 - mean(p.total for p in totals) / mean(p.total for p in plain))
+    yield measured("planning", f"routing: total of {count} missions, saved", saved, "%", None if quick else ">= 20")
+    last = [solve(replace(problem, objective="makespan"), "routing", options) for problem in problems]
+    sooner = 100.0 * (1.0 - mean(p.makespan for p in last) / mean(p.makespan for p in plain))
+    yield measured("planning", f"routing: makespan of {count} missions, saved", sooner, "%", None if quick else ">= 15")
+
+
+BENCH = Bench("how fast missions are planned, and how good the plans are", run, by_default=False)

@@ -1,0 +1,227 @@
+"""A mission in the world: members track their routes with their own dynamics; the mission is told how far they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from paddock.engine.conduct import PoseBlocks
+from paddock.engine.mission.cast import Cast, Crew
+from paddock.engine.mission.following import FAR, LIFT
+from paddock.engine.mission.spacing import Spacing
+from paddock.engine.mission.tracks import COLUMN, FleetTracks, Track
+from paddock.engine.orders import OWN
+from paddock.engine.program import FleetProgram
+from paddock.planning.mission.members import Member
+from paddock.planning.mission.mission import Mission
+from paddock.planning.paths.path import Path
+from paddock.planning.paths.segment import Pose
+from paddock.planning.problem import Problem
+from paddock.planning.transits import Transits
+from paddock.world.columns import Floats, column_index
+from paddock.world.fleet import Ints
+from paddock.world.pose import Environment
+from paddock.world.pose import Pose as PoseColumns
+from paddock.world.world import World
+
+ROW = column_index(PoseColumns)
+SLOW = 0.5
+"""m/s: what hovers more slowly goes where its nose points."""
+RESTING = ("home", "idle")
+"""Who waits there does not use up its range."""
+
+
+class DynamicsExecution:
+    """Reads where everybody is, asks the mission, and lays new routes before the vehicles."""
+
+    def __init__(self, mission: Mission, cast: Cast, world: World, poses: PoseBlocks) -> None:
+        self.mission = mission
+        self.cast = cast
+        self.world = world
+        self.blocks = poses
+        self.tracks: dict[str, FleetTracks] = {}
+        ground = Environment(*world.environment.tolist()).ground_z
+        self.ground = ground
+        self.spacing = None if mission.setup.separation is None else Spacing(mission.setup.separation, ground)
+        self.travelled = np.zeros(0)
+        self.here = np.zeros((0, 4))  # where everybody was last seen
+        self.until = np.zeros(0)  # s: when those who wait may go on
+        self.held: dict[int, Floats] = {}  # memory of those who follow an order instead of their route
+
+    def join(self, program: FleetProgram) -> None:
+        """A fleet takes part."""
+        self.tracks[program.fleet.name] = FleetTracks(program, self.world.environment)
+
+    def begin(self, time: float) -> None:
+        """Plan, and lay the first routes."""
+        self._adopt(self.mission.start(time), time)
+        if self.spacing is not None:
+            self.spacing.spread(self._placed())
+            self._raise()
+
+    def run(self, time: float, fresh: bool) -> None:
+        """Tell the mission where everybody is; `fresh`: those who share a layer are looked at anew."""
+        self._hold()
+        progress, charge = self._look()
+        poses = self._poses()
+        new = self.mission.observe(time, progress, poses, self.travelled, charge)
+        if new:
+            self._adopt(new, time)
+        self._release(time)
+        if self.spacing is not None:
+            self.spacing.watch(self._placed(), self.here)
+            if fresh or new:
+                self.spacing.spread(self._placed())
+
+    def _raise(self) -> None:
+        """Those who begin in the air begin in their layers: from one height they could not get apart in time."""
+        for crew, tracks in self._placed():
+            fleet, row = crew.program.fleet, column_index(crew.program.model.state)["z"]
+            z = fleet.state[row, crew.rows]
+            higher = np.where(z > self.ground + LIFT, tracks.column("offset", crew.rows), 0.0)
+            fleet.state[row, crew.rows] = z + higher
+            crew.program.forget_poses()
+
+    # who is where ----------------------------------------------------------------------------------------------------
+
+    def _crews(self) -> tuple[list[Crew], Ints]:
+        return self.cast.crews([member.name for member in self.mission.agents])
+
+    def _placed(self) -> list[tuple[Crew, FleetTracks]]:
+        return [(crew, self.tracks[crew.program.fleet.name]) for crew in self._crews()[0]]
+
+    def _grow(self) -> None:
+        """Have a place for those who have joined."""
+        more = len(self.mission.agents) - len(self.travelled)
+        if more:
+            joined = [member.agent.pose for member in self.mission.agents[len(self.travelled) :]]
+            self.travelled = np.append(self.travelled, np.zeros(more))
+            self.until = np.append(self.until, np.full(more, -inf))
+            self.here = np.vstack([self.here, joined])
+
+    def _look(self) -> tuple[Floats, Floats | None]:
+        """How far everybody has come on its route, and the charge of those who have any; notes what was travelled."""
+        self._grow()
+        members = self.mission.members
+        progress, charge = members.progress.copy(), np.full(len(self.travelled), np.nan)
+        resting = np.array([member.status in RESTING for member in self.mission.agents], bool)
+        crews, missing = self._crews()
+        for crew in crews:
+            tracks, rows, agents = self.tracks[crew.program.fleet.name], crew.rows, crew.agents
+            progress[agents] = tracks.column("along", rows)
+            way = np.where(resting[agents], self.travelled[agents], tracks.column("travelled", rows))
+            tracks.write("travelled", rows, way)
+            self.travelled[agents] = way
+            if "charge" in column_index(crew.program.model.state):
+                row = column_index(crew.program.model.state)["charge"]
+                charge[agents] = crew.program.fleet.state[row, rows]
+        for agent in missing.tolist():
+            if self.mission.agents[agent].status != "damaged":
+                self.mission.damage(self.mission.agents[agent].name)
+        return progress, None if np.isnan(charge).all() else charge
+
+    def _poses(self) -> Floats:
+        """Where everybody is (n, 4): at the height of its path, and with the course that its next path begins with."""
+        found = self.here.copy()
+        for crew, tracks in self._placed():
+            block = self.blocks(crew.program.fleet.name)[:, crew.rows]
+            x, y, z, vx, vy = (block[ROW[name]] for name in ("x", "y", "z", "vx", "vy"))
+            qx, qy, qz, qw = (block[ROW[name]] for name in ("qx", "qy", "qz", "qw"))
+            yaw = np.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
+            moving = (np.hypot(vx, vy) > SLOW) & (tracks.style.moves != "ground")
+            heading = np.where(moving, np.arctan2(vy, vx), yaw)
+            self.here[crew.agents] = np.column_stack([x, y, z, heading])
+            found[crew.agents] = np.column_stack([x, y, tracks.heights(crew.rows, z), heading])
+        return found
+
+    # routes ----------------------------------------------------------------------------------------------------------
+
+    def _adopt(self, new: list[int], time: float) -> None:
+        """Lay new routes before their vehicles."""
+        self._grow()
+        wanted = set(new)
+        for crew, tracks in self._placed():
+            rows, agents = crew.rows.tolist(), crew.agents.tolist()
+            changed = [(row, agent) for row, agent in zip(rows, agents, strict=True) if agent in wanted]
+            for row, agent in changed:
+                tracks.follow(agent, row, self._track(self.mission.agents[agent]))
+                self.held.pop(agent, None)
+            if changed:
+                tracks.assemble(crew.rows, crew.agents)
+            for row, agent in changed:
+                self._wait(tracks, row, agent, time)
+
+    def _track(self, member: Member) -> Track:
+        agent, none = member.agent, Path(())
+        x, y, z, heading = self.here[member.row].tolist()
+        if member.status == "damaged":
+            lost: Pose = (x, y, self.ground if agent.moves == "hover" else z, heading)
+            return Track(none, self._circle(member, (x, y, z, heading)), lost, agent.speed)
+        loop = self.mission.loiter_path(member) if agent.moves == "aircraft" else none
+        path = member.route.path if member.route.legs else none
+        return Track(path, loop, path.end if path.segments else member.rest, agent.speed)
+
+    def _circle(self, member: Member, pose: Pose) -> Path:
+        """Where a damaged aircraft stays: it cannot stand still."""
+        if member.agent.moves != "aircraft":
+            return Path(())
+        return Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(member.agent, pose)
+
+    def _wait(self, tracks: FleetTracks, row: int, agent: int, time: float) -> None:
+        """Where and until when it has to wait next, if it can: aircraft fly circles instead."""
+        member, stop, until = self.mission.agents[agent], FAR, inf
+        for leg, end in zip(member.route.legs, member.ends, strict=True):
+            if leg.kind == "wait" and leg.flown == 0.0 and leg.ends > time:
+                stop, until = end, leg.ends
+                break
+        tracks.memory[COLUMN["stop_at"], row] = stop
+        self.until[agent] = until
+
+    def _release(self, time: float) -> None:
+        """Those whose waiting is over go on."""
+        for crew, tracks in self._placed():
+            over = self.until[crew.agents] <= time
+            for row, agent in zip(crew.rows[over].tolist(), crew.agents[over].tolist(), strict=True):
+                self._wait(tracks, row, agent, time)
+
+    def _hold(self) -> None:
+        """Those with an order keep their place on their route until they are given back."""
+        for crew, tracks in self._placed():
+            orders = crew.program.orders
+            if orders is None and not self.held:
+                continue
+            ordered = np.zeros(len(crew.rows), bool) if orders is None else orders.marks[crew.rows] != OWN
+            for row, agent, away in zip(crew.rows.tolist(), crew.agents.tolist(), ordered.tolist(), strict=True):
+                if agent in self.held:
+                    self.held[agent][COLUMN["travelled"]] = tracks.memory[COLUMN["travelled"], row]
+                    tracks.memory[:, row] = self.held[agent]
+                if away:
+                    self.held.setdefault(agent, tracks.memory[:, row].copy())
+                else:
+                    self.held.pop(agent, None)
+
+    # the state -------------------------------------------------------------------------------------------------------
+
+    def save(self) -> dict[str, Any]:
+        """What vehicles do not remember themselves."""
+        return {
+            "tables": {name: tracks.save() for name, tracks in self.tracks.items()},
+            **{name: getattr(self, name) for name in ("travelled", "here", "until")},
+            "held": {str(agent): memory for agent, memory in self.held.items()},
+            "spacing": None if self.spacing is None else self.spacing.save(),
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Exactly what was saved; vehicles and mission are back already."""
+        for name in ("travelled", "here", "until"):
+            setattr(self, name, np.array(saved[name]))
+        self.held = {int(agent): np.array(memory) for agent, memory in saved["held"].items()}
+        self.tracks = {name: tracks for name, tracks in self.tracks.items() if name in saved["tables"]}
+        if self.spacing is not None:
+            self.spacing.restore(saved["spacing"])
+        self.cast.forget()
+        for crew, tracks in self._placed():
+            tracks.restore(np.array(saved["tables"][crew.program.fleet.name]), crew.rows, crew.agents)

@@ -1,0 +1,224 @@
+"""Following a route: the rule by which members of a mission fly, drive or hover along planned segments.
+
+It is no behaviour that users choose. The path is the table of all members' segments of a fleet, replaced when routes
+change; each vehicle's memory says which rows are its own and how far it has come.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.behaviour.rule import Floats, Rule, Urge
+from paddock.compute.math import atan, clamp, maximum, minimum, select, sincos, sqrt
+from paddock.engine.mission.curve import (
+    BEGINS,
+    FLOWN,
+    GEAR,
+    LEAVE,
+    LENGTH,
+    LIMIT,
+    SLOPE,
+    along_per_flown,
+    nearest_on,
+    place_on,
+    tangent,
+)
+from paddock.vehicles.model import Desire
+from paddock.world.columns import Column
+from paddock.world.pose import Pose
+
+MOST_SEGMENTS = 64
+"""That a vehicle may pass from one decision to the next."""
+FAR = 1e18
+LIFT = 10.0
+"""m above the ground from which on a vehicle is higher than its path by its whole offset."""
+
+
+class Options(NamedTuple):
+    """How a kind of vehicle follows its path; set by the engine, the same for all of a fleet."""
+
+    hovers: Annotated[float, Column("0/1", "may move sideways: any velocity can be wished", 0.0, 1.0)] = 0.0
+    lookahead: Annotated[float, Column("m", "shortest way in which an error across is taken back", 0.01, 1e4)] = 20.0
+    lookahead_time: Annotated[float, Column("s", "or the way of this time", 0.0, 100.0)] = 3.0
+    gain: Annotated[float, Column("1/s", "correction per metre beside the path, of those who hover", 0.0, 10.0)] = 1.0
+    height_gain: Annotated[float, Column("1/s", "correction per metre of height", 0.0, 10.0)] = 0.4
+    preview: Annotated[float, Column("s", "time by which a bend is entered early: the lag of the turn", 0.0, 10.0)] = (
+        0.0
+    )
+    brake: Annotated[float, Column("m/s2", "deceleration before stops and corners", 0.01, 100.0)] = 1.0
+    align: Annotated[float, Column("0/1", "slows down to turn on the spot", 0.0, 1.0)] = 0.0
+    capture: Annotated[float, Column("m", "farther from its path a vehicle comes back before it goes on", 0.1, 1e6)] = (
+        80.0
+    )
+    arrived: Annotated[float, Column("m", "so near a stop it has arrived", 0.0, 100.0)] = 0.0
+    correction: Annotated[float, Column("m/s", "fastest correction of those who hover", 0.0, 100.0)] = 3.0
+    wind_x: Annotated[float, Column("m/s", "wind towards the east, for the way through the air")] = 0.0
+    wind_y: Annotated[float, Column("m/s", "towards the north")] = 0.0
+    ground: Annotated[float, Column("m", "height of the ground")] = 0.0
+
+
+class Memory(NamedTuple):
+    """Whose rows of the table are its own, and how far it has come."""
+
+    first: Annotated[float, Column("", "its first row of the table")] = 0.0
+    last: Annotated[float, Column("", "the row after its last; no more than the first: it has no path")] = 0.0
+    loop: Annotated[float, Column("", "the row from which its path is repeated at the end; -1: it stops there")] = -1.0
+    row: Annotated[float, Column("", "the row it is on")] = 0.0
+    inside: Annotated[float, Column("m", "flown on that row's segment")] = 0.0
+    before: Annotated[float, Column("m", "flown in repeated rounds")] = 0.0
+    along: Annotated[float, Column("m", "flown on its route")] = 0.0
+    speed: Annotated[float, Column("m/s", "through the air, wanted")] = 0.0
+    stop_at: Annotated[float, Column("m", "flown on its route: it waits there")] = FAR
+    offset: Annotated[float, Column("m", "by which it is higher than its path")] = 0.0
+    travelled: Annotated[float, Column("m", "through the air, since it began")] = 0.0
+    x: Annotated[float, Column("m", "where it stays without a path, east")] = 0.0
+    y: Annotated[float, Column("m", "north")] = 0.0
+    z: Annotated[float, Column("m", "up")] = 0.0
+    beside: Annotated[float, Column("m", "to the left of its path")] = 0.0
+
+
+def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
+    """Find where it is on its path, and wish to go on along it."""
+    ux, uy = me.vx - o.wind_x, me.vy - o.wind_y
+    travelled = m.travelled + sqrt(ux * ux + uy * uy + me.vz * me.vz) * dt
+    if m.last <= m.first:
+        return staying(me, m, o), remembered(m, m.row, m.inside, m.before, m.along, travelled, 0.0)
+    k, s, before = progressed(me, m, o, path, dt)
+    unit = along_per_flown(path, k)
+    along = before + path[k, BEGINS] + s / unit
+    stop = stop_of(m, path)
+    along = select((stop - along < o.arrived) & (along < stop), stop, along)
+    speed = speed_at(m, o, path, k, s / unit, stop - along)
+    wish, beside = wished(me, m, o, path, k, s, speed)
+    return wish, remembered(m, float(k), s / unit, before, along, travelled, beside)
+
+
+def remembered(
+    m: Memory, row: float, inside: float, before: float, along: float, travelled: float, beside: float
+) -> Memory:
+    """The same with another progress."""
+    own = m.speed, m.stop_at, m.offset
+    return Memory(
+        m.first, m.last, m.loop, row, inside, before, along, own[0], own[1], own[2], travelled, m.x, m.y, m.z, beside
+    )
+
+
+def staying(me: Pose, m: Memory, o: Options) -> Desire:
+    """Where it is to stay; what drives stands still, and an aircraft circles."""
+    dx, dy, dz = o.hovers * (m.x - me.x), o.hovers * (m.y - me.y), m.z - me.z
+    distance = maximum(sqrt(dx * dx + dy * dy), 1e-9)
+    pace = minimum(o.gain, o.correction / distance)
+    sinking = clamp(o.height_gain * dz, -1.0, 1.0)
+    return Desire(dx * pace, dy * pace, sinking, distance, 0.0, 1.0)
+
+
+def progressed(me: Pose, m: Memory, o: Options, path: Floats, dt: float) -> tuple[int, float, float]:
+    """Row, metres along it and metres of repeated rounds, after looking for the nearest point ahead.
+
+    Nothing is searched but what follows the place where it was: other parts of the path may cross it here.
+    """
+    k, before, last = int(m.row), m.before, int(m.last)
+    s = m.inside * along_per_flown(path, k)
+    x, y, _ = place_on(path, k, s)
+    if (me.x - x) * (me.x - x) + (me.y - y) * (me.y - y) > o.capture * o.capture:
+        return k, s, before
+    left = 2.0 * dt * maximum(m.speed, sqrt(me.vx * me.vx + me.vy * me.vy)) + 0.05  # it cannot have come farther, m
+    left = minimum(left, maximum(m.stop_at - (before + path[k, BEGINS] + m.inside), 0.0))
+    for _ in range(MOST_SEGMENTS):
+        unit = along_per_flown(path, k)
+        there = minimum(nearest_on(path, k, s, me.x, me.y), s + left * unit)
+        if there < path[k, LENGTH]:
+            return k, maximum(s, there), before
+        left -= (path[k, LENGTH] - s) / unit
+        if k + 1 < last:
+            k += 1
+        elif m.loop >= 0.0:
+            before += path[k, BEGINS] + path[k, FLOWN] - path[int(m.loop), BEGINS]
+            k = int(m.loop)
+        else:
+            return k, path[k, LENGTH], before
+        s = 0.0
+    return k, s, before
+
+
+def stop_of(m: Memory, path: Floats) -> float:
+    """Metres flown on the route at which it is to stand still."""
+    k = int(m.last) - 1
+    end = path[k, BEGINS] + path[k, FLOWN]
+    return minimum(m.stop_at, select(m.loop >= 0.0, FAR, end))
+
+
+def speed_at(m: Memory, o: Options, path: Floats, k: int, inside: float, to_stop: float) -> float:
+    """The speed through the air (m/s) that the rest of this segment and the way to the next stop allow."""
+    leave = path[k, LEAVE]
+    to_end = maximum(path[k, FLOWN] - inside, 0.0)
+    corner = sqrt(leave * leave + 2.0 * o.brake * to_end)
+    return minimum(minimum(m.speed, path[k, LIMIT]), minimum(corner, approach(to_stop, o.brake)))
+
+
+def approach(distance: float, brake: float) -> float:
+    """The speed (m/s) at which to come to a stop: at a constant deceleration, the last metres in proportion."""
+    left = maximum(distance, 0.0)
+    return minimum(left, sqrt(2.0 * brake * left))
+
+
+def wished(me: Pose, m: Memory, o: Options, path: Floats, k: int, s: float, speed: float) -> tuple[Desire, float]:
+    """The velocity along the path, turned towards it; and how far to its left the vehicle is, m."""
+    x, y, z = place_on(path, k, s)
+    tx, ty, _ = tangent(path, k, s)
+    size = maximum(sqrt(tx * tx + ty * ty), 1e-6)
+    unit = along_per_flown(path, k)
+    level = speed * unit * size
+    ex, ey = tx / size, ty / size
+    dx, dy = x - me.x, y - me.y
+    beside = dx * ey - dy * ex
+    rise = speed * unit * path[k, SLOPE] + o.height_gain * (
+        z + m.offset * clamp((z - o.ground) / LIFT, 0.0, 1.0) - me.z
+    )
+    gear = path[k, GEAR]
+    turn = bend_ahead(m, o, path, k, s, speed)
+    if o.hovers > 0.5:
+        distance = maximum(sqrt(dx * dx + dy * dy), 1e-9)
+        pace = minimum(o.gain, o.correction / distance)
+        return Desire(ex * level + dx * pace, ey * level + dy * pace, rise, distance, turn, 1.0), beside
+    reach = maximum(o.lookahead, o.lookahead_time * level)
+    sine, cosine = sincos(-atan(beside / reach))
+    hx, hy = ex * cosine - ey * sine, ey * cosine + ex * sine
+    level *= alignment(me, o, hx * gear, hy * gear)
+    return Desire(hx * level, hy * level, rise, reach, turn, gear), beside
+
+
+def alignment(me: Pose, o: Options, hx: float, hy: float) -> float:
+    """Of what turns on the spot: how much of its speed it keeps while its nose does not point along (hx, hy)."""
+    fx = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz)
+    fy = 2.0 * (me.qx * me.qy + me.qw * me.qz)
+    fits = maximum(fx * hx + fy * hy, 0.0)
+    square = fits * fits
+    return maximum(1.0 - o.align * (1.0 - square * square * square * square), 0.02)
+
+
+def bend_ahead(m: Memory, o: Options, path: Floats, k: int, s: float, speed: float) -> float:
+    """The rate of turn (rad/s) that the path asks for where the vehicle will be when its turn has built up."""
+    left, gear = o.preview * speed, path[k, GEAR]
+    last = int(m.last)
+    for _ in range(MOST_SEGMENTS):
+        unit = along_per_flown(path, k)
+        s += left * unit
+        if s <= path[k, LENGTH]:
+            break
+        left = (s - path[k, LENGTH]) / unit
+        following = k + 1 if k + 1 < last else int(m.loop)
+        if following < 0 or path[maximum_row(following), GEAR] != gear:
+            s = path[k, LENGTH]
+            break
+        k, s = following, 0.0
+    unit = along_per_flown(path, k)
+    return tangent(path, k, minimum(s, path[k, LENGTH]))[2] * speed * unit
+
+
+def maximum_row(row: int) -> int:
+    """A row that exists, for one that may be -1."""
+    return row if row > 0 else 0
+
+
+RULE = Rule("Follow the route of a mission", Options, desire, Memory).named("mission")

@@ -1,0 +1,161 @@
+"""The mission of a simulation: planned, carried out by the vehicles of the world, and told about in events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from paddock.engine.actions import MissionOrder
+from paddock.engine.conduct import PoseBlocks
+from paddock.engine.events import EventLog
+from paddock.engine.mission.cast import Cast, check_members
+from paddock.engine.mission.dynamics import DynamicsExecution
+from paddock.engine.mission.kinematic import KinematicExecution
+from paddock.engine.mission.verbs import carry_out, checked
+from paddock.engine.mission.view import MissionView, mission_routes, view_of
+from paddock.engine.program import FleetProgram
+from paddock.engine.roster import Roster
+from paddock.engine.routes import PlannedRoute
+from paddock.planning.mission.log import Entry
+from paddock.planning.mission.mission import Mission
+from paddock.planning.scenario_setup import setup_of
+from paddock.scenario import Scenario
+from paddock.world.world import World
+
+TOLD = {
+    "planned": "mission_planned",
+    "completed": "task_completed",
+    "undone": "task_undone",
+    "task": "task_added",
+    "moved": "task_moved",
+    "removed": "task_removed",
+    "zone": "zone_added",
+    "damage": "damaged",
+    "vehicle": "joined",
+    "replanned": "replanned",
+    "range": "range_low",
+    "battery": "battery_low",
+    "stranded": "stranded",
+}
+"""Entries of the mission's log that are events of the simulation, and what they are called there."""
+STATES = {"returning": "returning", "home": "home"}
+
+
+class MissionRun:
+    """One run of the mission of a scenario."""
+
+    def __init__(self, scenario: Scenario, world: World, roster: Roster, events: EventLog, poses: PoseBlocks) -> None:
+        check_members(scenario, world)
+        self.scenario = scenario
+        self.world = world
+        self.roster = roster
+        self.events = events
+        self.mission = Mission(setup_of(scenario))
+        self.cast = Cast(scenario, world, roster.programs)
+        self.execution: DynamicsExecution | KinematicExecution
+        if self.mission.setup.execute == "kinematic":
+            self.execution = KinematicExecution(self.mission, self.cast, world)
+        else:
+            self.execution = DynamicsExecution(self.mission, self.cast, world, poses)
+        assert scenario.mission is not None
+        self.joining = sorted(
+            ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
+        )
+        self.joined = 0  # how many of them
+        self.told = 0  # entries of the log that have been events
+
+    def built(self, program: FleetProgram) -> None:
+        """A fleet has been built; members follow the mission."""
+        if program.fleet.name in self.cast.fleets:
+            self.execution.join(program)
+
+    def begin(self) -> None:
+        """Plan, unless that was done."""
+        if not self.mission.started:
+            self.execution.begin(self.world.clock.time)
+            self._tell(self.world.clock.tick)
+
+    def run(self, tick: int, fresh: bool) -> None:
+        """Carry on at this tick."""
+        self.begin()
+        time = self.world.clock.time
+        self._bring(time)
+        self.execution.run(time, fresh)
+        self._tell(tick)
+
+    def checked(self, order: MissionOrder) -> MissionOrder:
+        """The same order, if there is such a verb with such arguments."""
+        return checked(order)
+
+    def carry_out(self, order: MissionOrder) -> None:
+        """Let an order take effect."""
+        self.begin()
+        carry_out(self, order)
+
+    def view(self) -> MissionView:
+        """The mission as it is now."""
+        self.begin()
+        return view_of(self)
+
+    def routes(self) -> Iterator[PlannedRoute]:
+        """What is left of the members' routes."""
+        return mission_routes(self)
+
+    def enlist(self, entry: Mapping[str, Any]) -> str:
+        """Put one more fleet of members into the world; returns its name."""
+        name = str(entry["name"])
+        self.cast.fleets.add(name)
+        try:
+            return self.roster.spawn(entry)
+        except Exception:
+            self.cast.fleets.discard(name)
+            raise
+
+    def _bring(self, time: float) -> None:
+        """Vehicles that the scenario has join now."""
+        assert self.scenario.mission is not None
+        while self.joined < len(self.joining) and self.joining[self.joined][0] <= time:
+            entry = self.scenario.mission.events[self.joining[self.joined][1]].vehicle
+            assert entry is not None
+            self.joined += 1
+            self.enlist(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
+
+    def _tell(self, tick: int) -> None:
+        log = self.mission.log
+        for entry in log[self.told :]:
+            kind = STATES.get(entry.detail) if entry.kind == "state" else TOLD.get(entry.kind)
+            if kind is not None:
+                self.events.report(tick, kind, _subject(entry), _detail(entry))
+        self.told = len(log)
+
+    # the state -------------------------------------------------------------------------------------------------------
+
+    def save(self) -> dict[str, Any]:
+        """All that fleets do not hold themselves."""
+        self.begin()
+        return {
+            "mission": self.mission.save(),
+            "execution": self.execution.save(),
+            **{"fleets": sorted(self.cast.fleets), "joined": self.joined, "told": self.told},
+        }
+
+    def expect(self, saved: Mapping[str, Any]) -> None:
+        """Before the fleets of a saved state are built: which of them take part."""
+        self.cast.fleets = set(saved["fleets"])
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Exactly what was saved; the fleets are back already."""
+        self.mission.restore(saved["mission"])
+        self.execution.restore(saved["execution"])
+        self.joined, self.told = saved["joined"], saved["told"]
+
+
+def _subject(entry: Entry) -> str:
+    """Whom an event concerns: the vehicle, or the task."""
+    return entry.agent or entry.task or ""
+
+
+def _detail(entry: Entry) -> str:
+    if entry.kind == "state":
+        return ""
+    return ": ".join(part for part in (entry.task if entry.agent else "", entry.detail) if part)

@@ -1,0 +1,96 @@
+"""What should it do? Paths, coverage, obstacles, who does what, and missions.
+
+from paddock.planning import dubins, plan
+
+path = dubins((0, 0, 0), (400, 400, 1.57), radius=80)
+answer = plan("survey", method="routing")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paddock.planning.assignment import Assignment, assign
+    from paddock.planning.coverage.shape import InfeasibleError
+    from paddock.planning.generating import generate
+    from paddock.planning.mission.kinematic import KinematicRun
+    from paddock.planning.mission.mission import Mission
+    from paddock.planning.paths.climb import climbing
+    from paddock.planning.paths.dubins import dubins, dubins_lengths
+    from paddock.planning.paths.path import Path
+    from paddock.planning.paths.reeds_shepp import reeds_shepp, reeds_shepp_lengths
+    from paddock.planning.paths.segment import Segment, arc, line
+    from paddock.planning.paths.wind import dubins_in_wind
+    from paddock.planning.plans import Leg, Plan, Route, Undone
+    from paddock.planning.planner import solve
+    from paddock.planning.problem import Agent, Problem, Task
+    from paddock.planning.scenario_plan import plan, simulate
+
+HOMES = {
+    "Agent": "problem",
+    "Assignment": "assignment",
+    "InfeasibleError": "coverage.shape",
+    "KinematicRun": "mission.kinematic",
+    "Leg": "plans",
+    "Mission": "mission.mission",
+    "Path": "paths.path",
+    "Plan": "plans",
+    "Problem": "problem",
+    "Route": "plans",
+    "Segment": "paths.segment",
+    "Task": "problem",
+    "Undone": "plans",
+    "arc": "paths.segment",
+    "assign": "assignment",
+    "climbing": "paths.climb",
+    "dubins": "paths.dubins",
+    "dubins_in_wind": "paths.wind",
+    "dubins_lengths": "paths.dubins",
+    "generate": "generating",
+    "line": "paths.segment",
+    "plan": "scenario_plan",
+    "reeds_shepp": "paths.reeds_shepp",
+    "reeds_shepp_lengths": "paths.reeds_shepp",
+    "simulate": "scenario_plan",
+    "solve": "planner",
+}
+__all__ = [
+    "Agent",
+    "Assignment",
+    "InfeasibleError",
+    "KinematicRun",
+    "Leg",
+    "Mission",
+    "Path",
+    "Plan",
+    "Problem",
+    "Route",
+    "Segment",
+    "Task",
+    "Undone",
+    "arc",
+    "assign",
+    "climbing",
+    "dubins",
+    "dubins_in_wind",
+    "dubins_lengths",
+    "generate",
+    "line",
+    "plan",
+    "reeds_shepp",
+    "reeds_shepp_lengths",
+    "simulate",
+    "solve",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The public names, imported when they are first asked for."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+    globals()[name] = found  # in place of a module of the same name, which the import above has put here
+    return found

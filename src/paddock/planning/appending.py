@@ -1,0 +1,86 @@
+"""What one more task at the end of a tour would cost, for all agents and tasks at once."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+from numpy import empty, int64, zeros
+
+from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.planning.costs import Costs
+from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
+from paddock.planning.tours import Ints, Stand, begin, step, way_home
+from paddock.world.columns import Floats
+
+SLACK = 1e-12
+"""Relative: a tour may be longer than the range by rounding."""
+
+
+class Ends(NamedTuple):
+    """Where the tours of all agents end, before the way home; arrays over agents."""
+
+    places: Floats  # (a, 7) the fields of Stand but the last; metres flown if it went home now
+    before: Ints  # (a,) the last task
+
+
+def started(costs: Costs) -> Ends:
+    """Nobody has a task yet."""
+    ends = Ends(empty((costs.agents, 7)), zeros(costs.agents, int64))
+    if costs.agents:
+        _start(costs.fleet, ends)
+    return ends
+
+
+def start(fleet: Fleet, ends: Ends) -> None:
+    """Write where the agents are."""
+    for a in range(len(ends.before)):
+        put(fleet, ends, a, begin(mover_of(fleet, a)))
+
+
+def put(fleet: Fleet, ends: Ends, agent: int, at: Stand) -> None:
+    """Write where a tour ends."""
+    row = ends.places[agent]
+    row[6] = at.flown + way_home(mover_of(fleet, agent), detours_of(fleet, agent), at)
+    row[0], row[1], row[2], row[3], row[4], row[5] = at.x, at.y, at.z, at.heading, at.time, at.flown
+    ends.before[agent] = at.before
+
+
+def end_of(ends: Ends, agent: int) -> Stand:
+    """Where a tour ends."""
+    row = ends.places[agent]
+    return Stand(row[0], row[1], row[2], row[3], row[4], row[5], ends.before[agent])
+
+
+def append_cost(fleet: Fleet, ends: Ends, agent: int, task: int, by_time: bool) -> float:
+    """Metres that a task adds to a tour (or when it then ends, s), the way home included; inf beyond its range."""
+    m, extra, at = mover_of(fleet, agent), detours_of(fleet, agent), end_of(ends, agent)
+    after = step(m, jobs_of(fleet, agent), extra, at, task)
+    way = way_home(m, extra, after)
+    if not after.flown + way <= m.range * (1.0 + SLACK) or not after.flown + way < inf:
+        return inf
+    return after.time + way / m.speed if by_time else after.flown + way - ends.places[agent, 6]
+
+
+def append(fleet: Fleet, ends: Ends, agent: int, task: int) -> None:
+    """Give a task to an agent."""
+    m, extra = mover_of(fleet, agent), detours_of(fleet, agent)
+    put(fleet, ends, agent, step(m, jobs_of(fleet, agent), extra, end_of(ends, agent), task))
+
+
+def matrix(fleet: Fleet, ends: Ends, tasks: Ints, by_time: bool, found: Floats) -> None:
+    """`append_cost` for all agents and these tasks, (a, n)."""
+    for a in parallel_range(len(ends.before)):
+        for k in range(len(tasks)):
+            found[a, k] = append_cost(fleet, ends, a, tasks[k], by_time)
+
+
+def append_all(fleet: Fleet, ends: Ends, agents: Ints, tasks: Ints) -> None:
+    """Give tasks to agents, pair by pair."""
+    for k in range(len(agents)):
+        append(fleet, ends, agents[k], tasks[k])
+
+
+_start = routine(start)
+append_costs = parallel_routine(matrix)
+append_pairs = routine(append_all)

@@ -1,0 +1,180 @@
+"""What everything costs, in metres flown: the arrays that methods search in, made once for a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from paddock.compute.routine import Routine
+from paddock.planning.coverage.shape import InfeasibleError
+from paddock.planning.fleet import Fleet
+from paddock.planning.paths.path import Path
+from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.tours import (
+    Detours,
+    Ints,
+    Jobs,
+    Mover,
+    single_tours,
+    tour_flown,
+    ways_between,
+    ways_home,
+    ways_there,
+)
+from paddock.planning.transits import Transits
+from paddock.world.columns import Floats
+
+Covered = dict[tuple[Any, ...], tuple[Task, Path | InfeasibleError]]
+"""Paths of tasks by who flies them, among how many zones; the task stays with its path, so that its identity does."""
+NO_DETOURS = Detours(np.empty(0), np.empty((0, 0)), np.empty(0))
+
+
+class Costs:
+    """The costs of a problem. Agents with the same radius, speed and way of moving see the same jobs: a class."""
+
+    def __init__(self, problem: Problem, covered: Covered | None = None) -> None:
+        """`covered` keeps the paths of tasks from one planning to the next."""
+        self.problem = problem
+        self._covered_before: Covered = {} if covered is None else covered
+        self.transits = Transits(problem)
+        self.movers = [mover(agent, problem.wind) for agent in problem.agents]
+        kinds = [(agent.radius, agent.speed, agent.moves, agent.tightest) for agent in problem.agents]
+        self._kinds = list(dict.fromkeys(kinds))
+        self.class_of = [self._kinds.index(kind) for kind in kinds]  # of each agent
+        first = [kinds.index(kind) for kind in self._kinds]
+        self._coverage = [[self._covered(task, problem.agents[k]) for task in problem.tasks] for k in first]
+        self._jobs = [_jobs(problem.tasks, paths) for paths in self._coverage]
+        self._detours: dict[int, Detours] = {}
+        self._zoned: dict[int, tuple[Floats, Floats, Floats]] = {}
+
+    @property
+    def agents(self) -> int:
+        """How many agents."""
+        return len(self.problem.agents)
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks."""
+        return len(self.problem.tasks)
+
+    def jobs(self, agent: int) -> Jobs:
+        """The tasks as an agent sees them."""
+        return self._jobs[self.class_of[agent]]
+
+    def coverage(self, agent: int, task: int) -> Path | InfeasibleError:
+        """The path on which an agent does a task, level at height 0; or why it cannot."""
+        return self._coverage[self.class_of[agent]][task]
+
+    def detours(self, agent: int) -> Detours:
+        """What zones add to the ways of an agent; estimated from the shortest ways without a turn radius."""
+        if not self.problem.zones:
+            return NO_DETOURS
+        if agent not in self._detours:
+            self._detours[agent] = self._detours_of(agent)
+        return self._detours[agent]
+
+    def tour(self, agent: int, order: Sequence[int]) -> tuple[float, float]:
+        """Metres flown and the time at home (s) for tasks in that order; inf where it is impossible."""
+        tasks = np.array(order, dtype=np.int64)
+        return tour_flown(self.movers[agent], self.jobs(agent), self.detours(agent), tasks, len(tasks))
+
+    def fits(self, agent: int, order: Sequence[int]) -> bool:
+        """Whether it can be done within the agent's range."""
+        return self.tour(agent, order)[0] <= self.problem.agents[agent].range * (1.0 + 1e-12)
+
+    @cached_property
+    def first(self) -> Floats:
+        """Metres flown (agents, tasks) from where an agent is free to a task; inf where it cannot do it."""
+        return self._rows(ways_there)
+
+    @cached_property
+    def home(self) -> Floats:
+        """Metres flown (agents, tasks) from the end of a task to the agent's home; inf where it cannot do it."""
+        return self._rows(ways_home)
+
+    @cached_property
+    def alone(self) -> Floats:
+        """Metres flown (agents, tasks) if a task were an agent's only one: there, the task, and home."""
+        return self._rows(single_tours)
+
+    @cached_property
+    def fleet(self) -> Fleet:
+        """All agents and tasks for compiled searches."""
+        entry, leave, z, cover, opens, closes = (np.stack(arrays) for arrays in zip(*self._jobs, strict=True))
+        detours = [self.detours(a) for a in range(self.agents)]
+        first, last = np.stack([d.first for d in detours]), np.stack([d.last for d in detours])
+        between = np.stack([detours[self.class_of.index(k)].between for k in range(len(self._kinds))])
+        who, kind = np.array(self.movers), np.array(self.class_of)
+        return Fleet(who, kind, entry, leave, z, cover, opens, closes, first, between, last)
+
+    def between(self, agent: int, tasks: Ints) -> Floats:
+        """Metres flown (n, n) from the end of one of these tasks to the beginning of another, for an agent.
+
+        Where a task may be left with any heading, the straight one to the next is taken.
+        """
+        found = np.empty((len(tasks), len(tasks)))
+        ways_between(self.movers[agent], self.jobs(agent), self.detours(agent), tasks, found)
+        return found
+
+    def _rows(self, write: Routine[[Mover, Jobs, Detours, Floats], None]) -> Floats:
+        found = np.empty((self.agents, self.tasks))
+        for a, m in enumerate(self.movers):  # one compiled call a row
+            write(m, self.jobs(a), self.detours(a), found[a])
+        return found
+
+    def _covered(self, task: Task, agent: Agent) -> Path | InfeasibleError:
+        key = (id(task), agent.radius, agent.speed, agent.moves, agent.tightest, len(self.problem.zones))
+        known = self._covered_before.get(key)
+        if known is None:
+            known = self._covered_before[key] = task, self._over(task, agent)
+        return known[1]
+
+    def _over(self, task: Task, agent: Agent) -> Path | InfeasibleError:
+        try:
+            self.transits.refuse_inside(task.shape.entry)
+            return self.transits.over(task.shape.path(self.transits.held_radius(agent)), agent)
+        except InfeasibleError as error:
+            return error
+
+    def _detours_of(self, agent: int) -> Detours:
+        """From shortest ways without a turn radius: a search over orders cannot look for feasible paths each time."""
+        kind, j = self.class_of[agent], self.jobs(agent)
+        if kind not in self._zoned:
+            begin, end = j.entry[:, :2], j.leave[:, :2]
+            start, home = (
+                np.array([[m.x, m.y] for m in self.movers]),
+                np.array([[m.home_x, m.home_y] for m in self.movers]),
+            )
+            first, last = self.transits.detours_out(start, begin), self.transits.detours(end, home)
+            self._zoned[kind] = first, self.transits.detours(end, begin), np.ascontiguousarray(last.T)
+        first, between, last = self._zoned[kind]
+        return Detours(first[agent], between, last[agent])
+
+
+def mover(agent: Agent, wind: tuple[float, float]) -> Mover:
+    """An agent for compiled code."""
+    carried = agent.moves != "ground"
+    wind_x, wind_y = (wind[0] / agent.speed, wind[1] / agent.speed) if carried else (0.0, 0.0)
+    circles, reverse = float(agent.moves == "aircraft"), float(agent.reverse)
+    height, slope = agent.pose[2] if agent.height is None else agent.height, max(agent.slope, 1e-9)
+    own = (height, agent.speed, agent.radius, agent.range, slope, agent.ready)
+    fields = (*agent.pose, *agent.home, *own, wind_x, wind_y, circles, reverse, agent.under_way)
+    return Mover(*map(float, fields))  # whole numbers would be compiled anew
+
+
+def _jobs(tasks: Sequence[Task], coverage: Sequence[Path | InfeasibleError]) -> Jobs:
+    entry, leave, cover = np.full((len(tasks), 3), np.nan), np.full((len(tasks), 3), np.nan), np.full(len(tasks), inf)
+    for k, (task, path) in enumerate(zip(tasks, coverage, strict=True)):
+        x, y, heading = task.entry
+        entry[k] = leave[k] = x, y, np.nan if heading is None else heading
+        if isinstance(path, Path):
+            cover[k] = path.flown
+            if path.segments:
+                leave[k] = path.end[0], path.end[1], path.end[3]
+    z = np.array([np.nan if task.z is None else task.z for task in tasks])
+    opens, closes = np.array([task.opens for task in tasks]), np.array([task.closes for task in tasks])
+    return Jobs(entry, leave, z.reshape(-1), cover, opens.reshape(-1), closes.reshape(-1))

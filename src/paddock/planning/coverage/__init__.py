@@ -1,0 +1,1 @@
+"""What a task wants to be flown over: a file for each shape."""

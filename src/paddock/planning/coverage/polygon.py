@@ -1,0 +1,130 @@
+"""An arbitrary polygon with holes, swept by parallel swaths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import hypot, isfinite, nan, pi
+from typing import ClassVar
+
+import numpy as np
+import shapely
+from shapely import MultiPolygon, Polygon
+
+from paddock.errors import InvalidValueError
+from paddock.planning.coverage.checks import check_finite, check_positive, check_radius
+from paddock.planning.coverage.patterns import Nodes, Pattern, patterns_of
+from paddock.planning.coverage.region import Points, points_of, region_of, shrunk
+from paddock.planning.coverage.shape import Entry
+from paddock.planning.coverage.swaths import lines_of
+from paddock.planning.coverage.sweep import Sweep, best_sweep, swept
+from paddock.planning.coverage.tour import first_of, tour_of
+from paddock.planning.coverage.turns import turn, turn_lengths
+from paddock.planning.paths.path import Path
+from paddock.planning.paths.segment import Segment, line
+from paddock.world.columns import Floats
+
+
+@dataclass(frozen=True)
+class PolygonShape:
+    """All inside an outline and outside its holes comes within half a spacing of a swath.
+
+    Swaths stop at holes; past slanted edges of the outline they reach by up to three quarters of a spacing; turns go
+    where they need to (a margin keeps more room). Of narrow slivers beside holes up to 0.02 % of the area may be left.
+    """
+
+    kind: ClassVar[str] = "polygon"
+
+    outer: Points  # m east, north; either way round
+    holes: tuple[Points, ...] = ()
+    spacing: float = nan  # m between swaths; there is no sensible default: it must be given
+    angle: float | None = None  # rad ccw from east, of the swaths; None: the best
+    margin: float = 0.0  # m along the outline and around holes that are left out
+    start: tuple[float, float] | None = None  # m: the sweep begins at the corner nearest to this; None: the best
+
+    def __post_init__(self) -> None:
+        check_positive("polygon", spacing=self.spacing)
+        check_finite("polygon", angle=self.angle or 0.0)
+        if not (isfinite(self.margin) and self.margin >= 0.0):
+            raise InvalidValueError(f"polygon: margin is {self.margin!r}; it must be a number of at least 0 m")
+        if self.start is not None:
+            check_finite("polygon", **{"start's x": self.start[0], "start's y": self.start[1]})
+            object.__setattr__(self, "start", (float(self.start[0]), float(self.start[1])))
+        object.__setattr__(self, "outer", points_of("outline", self.outer))
+        object.__setattr__(self, "holes", tuple(points_of(f"hole {k}", h) for k, h in enumerate(self.holes)))
+        if self.region.is_empty:
+            raise InvalidValueError(f"polygon: a margin of {self.margin:g} m leaves nothing of it; make it smaller")
+        self.sweep  # noqa: B018  laid out now, so that too fine a spacing is told now
+
+    @cached_property
+    def region(self) -> MultiPolygon:
+        """What is to be covered: the polygon less its margin, perhaps in pieces."""
+        return shrunk(region_of(self.outer, self.holes), self.margin)
+
+    @cached_property
+    def sweep(self) -> Sweep:
+        """Its swaths and cells, at the best angle or at the one that was given."""
+        holes = shapely.union_all([Polygon(hole) for hole in self.holes]).buffer(self.margin, join_style="mitre")
+        if self.angle is None:
+            return best_sweep(self.region, holes, self.spacing)
+        return swept(self.region, holes, self.spacing, self.angle)
+
+    @cached_property
+    def swaths(self) -> Floats:
+        """The ends of all swaths in m, (n, 2, 2), in no order of flight."""
+        return self.sweep.to_world(lines_of(self.sweep.swaths))
+
+    @property
+    def entry(self) -> Entry:
+        """The end of the swath with which every vehicle begins, along it."""
+        (x, y), heading = self._ends(self._first)[0], self._heading(self._first)
+        return Entry(x, y, heading)
+
+    def path(self, radius: float, z: float = 0.0) -> Path:
+        """All swaths with Dubins turns of at least `radius` m between them; 0 turns on the spot."""
+        check_radius("polygon", radius)
+        if (radius, z) not in self._paths:
+            self._paths[radius, z] = self._flown(tour_of(*self._choices(radius), self._first), radius, z)
+        return self._paths[radius, z]
+
+    def outline(self) -> Floats:
+        """The outline as a closed ring, (k, 2)."""
+        return np.array([*self.outer, self.outer[0]])
+
+    @cached_property
+    def _paths(self) -> dict[tuple[float, float], Path]:
+        return {}
+
+    @cached_property
+    def _first(self) -> int:
+        """The node to begin with, the same for vehicles of every radius: chosen for turns that just fit the spacing."""
+        if self.start is None:
+            return first_of(*self._choices(0.5 * self.spacing))
+        corners = [node for cell in self.sweep.cells for k in (cell[0], cell[-1]) for node in (2 * k, 2 * k + 1)]
+        places = np.array([self._ends(node)[0] for node in corners])
+        return corners[int(np.argmin(np.hypot(*(places - self.start).T)))]
+
+    def _choices(self, radius: float) -> tuple[list[list[Pattern]], Floats]:
+        """For each cell the patterns in which it may be flown; the lengths of all turns."""
+        turns = turn_lengths(self.sweep.swaths, radius)
+        return [patterns_of(cell, turns) for cell in self.sweep.cells], turns
+
+    def _ends(self, node: int) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Where a node begins and where it ends."""
+        (a, b), (c, d) = self.swaths[node // 2].tolist()
+        return ((c, d), (a, b)) if node % 2 else ((a, b), (c, d))
+
+    def _heading(self, node: int) -> float:
+        return self.sweep.angle + (pi if node % 2 else 0.0)
+
+    def _flown(self, tour: Nodes, radius: float, z: float) -> Path:
+        segments: list[Segment] = []
+        before: tuple[float, float, float] | None = None
+        for node in tour.tolist():
+            (x, y), (end_x, end_y) = self._ends(node)
+            heading = self._heading(node)
+            if before is not None:
+                segments += turn(before, (x, y, heading), radius, z)
+            segments.append(line(x, y, heading, hypot(end_x - x, end_y - y), z))
+            before = (end_x, end_y, heading)
+        return Path(segments)

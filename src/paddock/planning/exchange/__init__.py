@@ -1,0 +1,1 @@
+"""Missions and routes to and from the files of other programs."""

@@ -1,0 +1,58 @@
+"""The contract of a method, and finding one by name: shipped files, installed entry points, or a user's dotted name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from paddock.planning import methods
+from paddock.planning.costs import Costs
+from paddock.plugins import find_plugin, plugin_modules
+from paddock.world.columns import filled
+
+ENTRY_POINTS = "paddock.planning_methods"
+Tell = Callable[[float], None]
+"""Hears how far it has come, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a method found: the tasks of each agent in order, as indices. Tasks that are nowhere were given up."""
+
+    orders: list[list[int]]  # one list for each agent of the problem
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    headings: Mapping[int, float] = field(default_factory=dict)  # rad, of tasks for which it chose one
+
+
+class NoOptions(NamedTuple):
+    """The options of a method that has none."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to say who does what: `solve(costs, options, tell) -> Answer`. The same costs give the same answer."""
+
+    summary: str
+    solve: Callable[[Costs, Any, Tell], Answer]
+    options: type = NoOptions  # a named tuple with Column annotations
+    revise: Callable[[Costs, Any, list[list[int]]], Answer] | None = None
+    """(costs, options, orders that stand) -> Answer: after an event, when some tasks are in no order, or an agent has
+    none yet. None: solved anew."""
+    name: str = ""
+
+    def read(self, given: Mapping[str, Any], where: str = "") -> Any:
+        """The options as a user wrote them, checked."""
+        return self.options(*filled(self.options, given, f"option of method {self.name!r}", where).tolist())
+
+
+def method_names() -> list[str]:
+    """The names that `method` takes, besides dotted names of a user's own modules."""
+    return sorted(plugin_modules(methods, ENTRY_POINTS))
+
+
+@cache
+def find_method(name: str) -> Method:
+    """The method of that name; an unknown one is refused with the nearest name."""
+    return replace(find_plugin("planning method", name, methods, ENTRY_POINTS, "METHOD", Method), name=name)

@@ -1,0 +1,28 @@
+"""Auction: in rounds, vehicles bid for tasks; one task for every vehicle."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, NamedTuple
+
+from paddock.planning.assignment.auction import solve as auction
+from paddock.planning.costs import Costs
+from paddock.planning.method import Answer, Method, Tell
+from paddock.planning.rounds import assign_in_rounds
+from paddock.world.columns import Column
+
+
+class Options(NamedTuple):
+    """How exact the auctions are."""
+
+    epsilon: Annotated[
+        float, Column("m", "least rise of a bid: a round adds at most so much for each vehicle", 1e-6, 1e6)
+    ] = 0.01
+
+
+def solve(costs: Costs, options: Options, tell: Tell) -> Answer:
+    """One more task for every vehicle in each round."""
+    return assign_in_rounds(costs, partial(auction, epsilon=options.epsilon), tell)
+
+
+METHOD = Method("in rounds, vehicles bid for one more task each until nobody wants to change", solve, Options)

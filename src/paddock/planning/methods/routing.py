@@ -1,0 +1,203 @@
+"""Routing: whole sequences by PyVRP's iterated local search, then polished with exact tours.
+
+PyVRP sees Dubins ways between tasks, with the coverage of a task on the way out of it. A task that may be passed with
+any heading has, at first, the heading straight to the next; then the best headings for the orders found are chosen, and
+the search goes on with those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.errors import MissingFeatureError
+from paddock.planning.costs import Costs
+from paddock.planning.headings import chosen_headings
+from paddock.planning.method import Answer, Method, Tell
+from paddock.planning.methods.annealing import polished, value
+from paddock.world.columns import Column
+
+if TYPE_CHECKING:
+    from pyvrp import ProblemData, Solution
+
+Whole = NDArray[np.int64]
+
+SCALE = 10.0
+"""PyVRP counts in whole numbers: tenths of a metre, and of the time in which the slowest vehicle flies one."""
+NEVER = 10**8
+"""A way that does not exist: 10,000 km."""
+PRIZE = 4 * 10**7
+"""What a task is worth: more than any detour, less than a way that does not exist."""
+OVERTIME = 50
+"""Cost of a tenth of a metre beyond the time that is aimed at, where the last one home counts."""
+ROUNDS = 2
+"""Of search: headings are chosen for the orders that were found, then orders for these headings."""
+AIMS = 5
+"""Times that are aimed at, one after the other, where the last one home counts."""
+
+
+class Options(NamedTuple):
+    """How long to search. Equal iterations give equal plans; seconds depend on the machine."""
+
+    iterations: Annotated[float, Column("", "rounds of PyVRP's search", 1.0, 1e9)] = 4000.0
+    seconds: Annotated[float, Column("s", "stop after this time at the latest; 0: never", 0.0, 1e6)] = 0.0
+    polish: Annotated[float, Column("", "steps of the polish with exact tours", 0.0, 1e9)] = 200_000.0
+
+
+def solve(costs: Costs, options: Options, tell: Tell) -> Answer:
+    """The best order that the search and the polish find."""
+    if not costs.agents or not costs.tasks:
+        return Answer([[] for _ in range(costs.agents)])
+    try:
+        import pyvrp  # noqa: F401
+    except ImportError:
+        raise MissingFeatureError("method 'routing' needs PyVRP: pip install 'paddock[plan]'") from None
+    best, least, headed = Answer([]), (costs.tasks + 1, np.inf), costs
+    for k in range(ROUNDS):
+        orders = _search(headed, options, lambda part, k=k: tell((k + 0.9 * part) / ROUNDS))  # type: ignore[misc]
+        headings = chosen_headings(costs, orders)
+        headed = Costs(costs.problem.with_headings(headings))
+        orders = polished(headed, orders, int(options.polish) // ROUNDS)
+        if (reached := value(headed, orders)) < least:
+            best, least = Answer(orders, {"iterations": int(options.iterations)}, headings), reached
+    tell(1.0)
+    return best
+
+
+def _search(costs: Costs, options: Options, tell: Tell) -> list[list[int]]:
+    """Orders for the headings that the costs have."""
+    tables = Tables.of(costs)
+    if costs.problem.objective == "makespan":
+        return _earliest(costs, tables, options, tell)
+    return _searched(tables, tables.data(), options, 1.0 / ROUNDS)
+
+
+def _searched(tables: Tables, data: ProblemData, options: Options, share: float) -> list[list[int]]:
+    """One search with a share of the iterations and of the time."""
+    from pyvrp import solve as search
+    from pyvrp.stop import MaxIterations, MaxRuntime, MultipleCriteria
+
+    stops: list[Any] = [MaxIterations(max(1, int(options.iterations * share)))]
+    if options.seconds > 0.0:
+        stops.append(MaxRuntime(options.seconds * share))
+    result = search(data, MultipleCriteria(stops), seed=tables.seed, collect_stats=False, display=False)
+    return tables.orders(result.best)
+
+
+def _earliest(costs: Costs, tables: Tables, options: Options, tell: Tell) -> list[list[int]]:
+    """The least time until the last one is home: times are aimed at until none is met any more."""
+    best: list[list[int]] = [[] for _ in range(costs.agents)]
+    least = np.inf
+    low, high = tables.shortest_possible(), np.inf
+    aim = low
+    for k in range(AIMS):
+        orders = _searched(tables, tables.data(aim), options, 1.0 / (AIMS * ROUNDS))
+        missing = costs.tasks - sum(map(len, orders))
+        end = max(costs.tour(a, order)[1] for a, order in enumerate(orders)) + 1e6 * missing
+        if end < least:
+            best, least = orders, end
+        high = min(high, end * tables.speed * SCALE)
+        aim = low + (high - low) * (0.8 - 0.1 * k)
+        tell((k + 1) / AIMS)
+    return best
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The problem in PyVRP's terms. Locations: where agents are free, their homes, then the tasks."""
+
+    costs: Costs
+    distances: list[Any]  # arrays of whole numbers, for each class of agents
+    durations: list[Any]
+    speed: float  # m/s: a unit of time is what it takes to fly a tenth of a metre at this speed
+
+    @classmethod
+    def of(cls, costs: Costs) -> Tables:
+        """Everything that PyVRP is told about ways."""
+        speed = min(agent.speed for agent in costs.problem.agents)
+        distances, durations = [], []
+        for kind in range(max(costs.class_of) + 1):
+            ways = _ways(costs, kind)
+            own = costs.problem.agents[costs.class_of.index(kind)].speed
+            distances.append(ways)
+            durations.append(np.where(ways >= NEVER, NEVER, np.round(ways * (speed / own))).astype(np.int64))
+        return cls(costs, distances, durations, speed)
+
+    @property
+    def seed(self) -> int:
+        """PyVRP takes 32 bits of it."""
+        return self.costs.problem.seed % 2**32
+
+    def shortest_possible(self) -> float:
+        """No plan ends before this, in PyVRP's unit of time: the farthest task alone."""
+        speeds = np.array([agent.speed for agent in self.costs.problem.agents])
+        alone = (self.costs.alone / speeds[:, None]).min(axis=0)
+        return float(alone[np.isfinite(alone)].max(initial=0.0)) * self.speed * SCALE
+
+    def data(self, aim: float | None = None) -> ProblemData:
+        """The problem; with a time that is aimed at, being home later costs most."""
+        from pyvrp import Client, Depot, Location, ProblemData
+
+        agents, tasks = self.costs.agents, self.costs.tasks
+        clients = [self._client(Client, t) for t in range(tasks)]
+        vehicles = [self._vehicle(a, aim) for a in range(agents)]
+        locations = [Location(0, 0) for _ in range(2 * agents + tasks)]
+        return ProblemData(
+            locations, clients, [Depot(k) for k in range(2 * agents)], vehicles, self.distances, self.durations
+        )
+
+    def _client(self, make: Any, task: int) -> Any:
+        given = self.costs.problem.tasks[task]
+        late: dict[str, Any] = {"tw_late": self._time(given.closes)} if given.closes < np.inf else {}
+        place = 2 * self.costs.agents + task
+        return make(place, tw_early=self._time(given.opens), prize=PRIZE, required=False, **late)
+
+    def _vehicle(self, agent: int, aim: float | None) -> Any:
+        from pyvrp import VehicleType
+
+        who = self.costs.problem.agents[agent]
+        far: dict[str, Any] = {"max_distance": int(who.range * SCALE)} if who.range < NEVER / SCALE else {}
+        home_by: dict[str, Any] = {}
+        if aim is not None:
+            home_by = {"shift_duration": int(aim), "max_overtime": NEVER, "unit_overtime_cost": OVERTIME}
+        return VehicleType(
+            start_depot=agent,
+            end_depot=self.costs.agents + agent,
+            tw_early=self._time(who.ready),
+            profile=self.costs.class_of[agent],
+            **far,
+            **home_by,
+        )
+
+    def _time(self, seconds: float) -> int:
+        return round(seconds * self.speed * SCALE)
+
+    def orders(self, solution: Solution) -> list[list[int]]:
+        """The tasks of each agent, in order."""
+        orders: list[list[int]] = [[] for _ in range(self.costs.agents)]
+        for route in solution.routes():
+            orders[route.vehicle_type()] = [step.idx for step in route if step.is_client()]
+        return orders
+
+
+def _ways(costs: Costs, kind: int) -> Whole:
+    """Tenths of a metre between all locations, for a class of agents."""
+    agents, tasks = costs.agents, costs.tasks
+    agent = costs.class_of.index(kind)
+    ways = np.full((2 * agents + tasks, 2 * agents + tasks), np.inf)
+    cover = costs.jobs(agent).cover
+    own = [a for a in range(agents) if costs.class_of[a] == kind]
+    for a in own:
+        ways[a, 2 * agents :] = costs.first[a]
+        ways[2 * agents :, agents + a] = costs.home[a] + cover
+        ways[a, agents + a] = 0.0
+    ways[2 * agents :, 2 * agents :] = costs.between(agent, np.arange(tasks)) + cover[:, None]
+    ways[~np.isfinite(ways)] = NEVER / SCALE
+    np.fill_diagonal(ways, 0.0)
+    return np.minimum(np.round(ways * SCALE), NEVER).astype(np.int64)
+
+
+METHOD = Method("PyVRP's search over whole sequences, polished with exact tours", solve, Options)

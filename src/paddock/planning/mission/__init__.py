@@ -1,0 +1,1 @@
+"""A plan being carried out: states, events, replanning."""

@@ -1,0 +1,137 @@
+"""A mission flown exactly: every vehicle moves along its route at its speed, without a world.
+
+Where everybody is follows from the time alone, and whatever ends or happens does so at its own exact time. How the time
+is cut into steps changes nothing, not even the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf, isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paddock.errors import InvalidValueError
+from paddock.planning.mission.described import drawn_from, values_of
+from paddock.planning.mission.drawn import Drawn, drawn_again
+from paddock.planning.mission.members import Member
+from paddock.planning.mission.mission import Mission
+from paddock.planning.paths.segment import Pose
+from paddock.planning.plans import Route
+from paddock.world.columns import Floats
+
+
+class Followed(NamedTuple):
+    """A route that a vehicle followed from a time on."""
+
+    row: int
+    since: float  # s
+    route: Route
+    drawn: Drawn
+
+
+class KinematicRun:
+    """Moves the vehicles of a mission. Those that are at home, or damaged, stand."""
+
+    def __init__(self, mission: Mission, time: float = 0.0) -> None:
+        """A mission that has not been started is planned now."""
+        mission.tolerance = 0.0  # what is exact needs none
+        self.mission = mission
+        self.time = mission.time if mission.started else time  # s
+        self.history: list[Followed] = []
+        self._before = np.empty(0)  # m flown before the present route
+        if not mission.started:
+            self._take_up(mission.start(time))
+
+    @property
+    def finished(self) -> bool:
+        """Whether everybody has come to rest and nothing more is known to happen."""
+        return self.mission.finished
+
+    def advance(self, dt: float) -> None:
+        """Go on by `dt` seconds."""
+        if not (isfinite(dt) and dt >= 0.0):
+            raise InvalidValueError(f"time goes on by a number of seconds >= 0, not {dt!r}")
+        self._run(self.time + dt)
+
+    def finish(self, limit: float = inf) -> float:
+        """Go on until everybody has come to rest, or so many seconds at most; returns the time, s."""
+        self._run(self.time + limit, to_the_end=False)
+        return self.time
+
+    def poses(self) -> Floats:
+        """Where everybody is: x, y, z in m and heading in rad, (n, 4)."""
+        along = self._progress(self.time) - self.mission.members.passed
+        return np.array([_pose(m, along[m.row]) for m in self.mission.agents]).reshape(-1, 4)
+
+    def save(self) -> dict[str, Any]:
+        """All of its state and its mission's: plain values and arrays."""
+        history = [[f.row, f.since, values_of(f.drawn), bool(f.route.legs)] for f in self.history]
+        return {"mission": self.mission.save(), "time": self.time, "before": self._before.copy(), "history": history}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from a state that a run of a mission with the same setup was saved in."""
+        self.mission.restore(saved["mission"])
+        self.time, self._before = saved["time"], np.array(saved["before"])
+        self.history = [self._followed(*row) for row in saved["history"]]
+
+    def _run(self, target: float, to_the_end: bool = True) -> None:
+        """To a time; or only until everything is finished."""
+        while (due := self._next()) <= target and due < inf:
+            self._observe(max(due, self.time))
+        if to_the_end or isfinite(due):
+            self.time = target
+        progress = self._progress(self.time)
+        self.mission.note(self.time, progress, self._before + progress)
+
+    def _next(self) -> float:
+        """When something ends or happens, s; inf: never."""
+        until = self.mission.members.until
+        return min(float(until.min()) if len(until) else inf, self.mission.next_happening)
+
+    def _observe(self, time: float) -> None:
+        self.time = time
+        progress = self._progress(time)
+        members = self.mission.members
+
+        def pose(row: int) -> Pose:
+            return _pose(members.list[row], float(progress[row] - members.passed[row]))
+
+        new = self.mission.observe(time, progress, pose, self._before + progress)
+        if new:
+            self._take_up(new)
+
+    def _take_up(self, rows: list[int]) -> None:
+        """New routes."""
+        members = self.mission.members
+        self._before = np.append(self._before, np.zeros(len(members.list) - len(self._before)))
+        self._before[rows] = members.travelled[rows]
+        for row in rows:
+            member = members.list[row]
+            self.history.append(Followed(row, self.time, member.route, member.drawn))
+
+    def _progress(self, time: float) -> Floats:
+        """Metres flown on the present routes at a time within the present legs; a leg is complete only at its end."""
+        m = self.mission.members
+        # one bit short of the end before its time, so that rounding ends no leg early
+        short = np.maximum(np.where(m.due < inf, np.nextafter(m.due, 0.0), m.passed), m.passed)
+        moved = np.clip(m.passed + m.speed * (time - m.since), m.passed, short)
+        return np.where(m.until <= time, m.due, moved)
+
+    def _followed(self, row: int, since: float, drawn: Mapping[str, Any], legs: bool) -> Followed:
+        member, made = self.mission.agents[row], drawn_from(drawn)
+        if member.drawn == made and len(member.route.legs) > 0:
+            return Followed(row, since, member.route, made)
+        known, problem = self.mission.known, self.mission.problem
+        route = drawn_again(problem, known, made) if legs else Route(member.name, (), member.agent.speed)
+        return Followed(row, since, route, made)
+
+
+def _pose(member: Member, along: float) -> Pose:
+    """`along` in m on the present leg."""
+    leg = member.current
+    if leg is None:
+        return member.rest
+    x, y, z, heading = leg.path.at(along)[0].tolist()
+    return x, y, z, heading

@@ -1,0 +1,234 @@
+"""A mission: what is to be done, who is doing it, and what comes of it. It moves nobody.
+
+Whoever moves the vehicles (exactly along their routes, or in the world with their real dynamics) reports where they
+are; the mission answers whose routes are new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from paddock.errors import InvalidValueError, unknown_name
+from paddock.planning.mission.board import Job
+from paddock.planning.mission.log import Entry
+from paddock.planning.mission.members import Member, Members
+from paddock.planning.mission.replanning import first_plan, replan
+from paddock.planning.mission.requests import Move, Remove, Request, moved
+from paddock.planning.mission.saving import load_state, saved_state
+from paddock.planning.mission.state import Change, PoseOf, State
+from paddock.planning.mission.upsets import enforce_battery, enforce_range, happen
+from paddock.planning.obstacles.zone import Zone
+from paddock.planning.paths.path import Path
+from paddock.planning.paths.segment import Pose
+from paddock.planning.plans import Plan
+from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.setup import Happening, MissionSetup
+from paddock.planning.transits import Transits
+from paddock.world.columns import Floats
+
+Poses = Floats | PoseOf
+"""x, y, z in m and heading in rad, (n, 4); or what finds one out, for those who would do so only when needed."""
+
+
+class Mission:
+    """The state machine of a mission."""
+
+    def __init__(self, setup: MissionSetup, tolerance: float = 1e-3) -> None:
+        """`tolerance` in m: so near to its end a leg counts as flown."""
+        self.setup = setup
+        self.tolerance = tolerance
+        self.plan: Plan | None = None  # the one that it began with
+        self._state = State(setup)
+
+    def start(self, time: float = 0.0) -> list[int]:
+        """Plan; returns the rows of the vehicles, all of which have new routes."""
+        if self._state.started:
+            raise RuntimeError("the mission has been started already")
+        self._state.time, self._state.started = time, True
+        self.plan, new = first_plan(self._state)
+        return sorted(new)
+
+    def observe(
+        self, time: float, progress: Floats, poses: Poses, travelled: Floats, charge: Floats | None = None
+    ) -> list[int]:
+        """What the world reports about all vehicles, in the order of `agents`; returns the rows of new routes.
+
+        `progress` (m flown on the present route), `travelled` (m flown in all), `charge` (share of the battery, NaN:
+        unknown). A new route begins at the pose given, with a progress of 0.
+        """
+        self.note(time, progress, travelled)
+        state, all_ = self._state, self.members
+        for row in np.flatnonzero((all_.progress >= all_.due - self.tolerance) & (time >= all_.gate)).tolist():
+            state.pass_legs(all_.list[row], self.tolerance)
+        change, pose_of = Change(), self._pose_of(poses)
+        for request in self._due():
+            happen(state, request, pose_of, change)
+        enforce_range(state, change)
+        if charge is not None:
+            enforce_battery(state, charge, pose_of, change)
+        if change.causes or change.dirty:
+            replan(state, pose_of, change)
+        return sorted(change.new)
+
+    def note(self, time: float, progress: Floats, travelled: Floats) -> None:
+        """Only take down how far everybody is; nothing comes of it before the next observation."""
+        if not self._state.started:
+            raise RuntimeError("the mission has not been started")
+        self._state.time = time
+        self.members.progress[:], self.members.travelled[:] = progress, travelled
+
+    # what there is ---------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """When it was last observed, s."""
+        return self._state.time
+
+    @property
+    def started(self) -> bool:
+        """Whether it has been planned."""
+        return self._state.started
+
+    @property
+    def agents(self) -> Sequence[Member]:
+        """The vehicles, in the order in which they joined."""
+        return self.members.list
+
+    @property
+    def members(self) -> Members:
+        """The vehicles and arrays over all of them."""
+        return self._state.members
+
+    @property
+    def tasks(self) -> Mapping[str, Job]:
+        """What has become of each task."""
+        return self._state.board.jobs
+
+    def task(self, name: str) -> Task:
+        """A task as it is now."""
+        return self._state.board.task(name)
+
+    @property
+    def known(self) -> Sequence[Task]:
+        """All tasks that there ever were, in all their versions."""
+        return self._state.board.known
+
+    @property
+    def problem(self) -> Problem:
+        """The wind, the zones that are closed now, the objective; without vehicles and tasks."""
+        return self._state.problem
+
+    @property
+    def zones(self) -> tuple[Zone, ...]:
+        """The zones that are closed now."""
+        return self._state.zones
+
+    @property
+    def log(self) -> list[Entry]:
+        """What has happened so far."""
+        return self._state.log
+
+    @property
+    def replans(self) -> int:
+        """How often it was planned anew."""
+        return self._state.replans
+
+    @property
+    def next_happening(self) -> float:
+        """When the next thing happens that is known, s; inf: nothing more is."""
+        state = self._state
+        if state.queue:
+            return state.time
+        return state.happenings[state.happened].at if state.happened < len(state.happenings) else inf
+
+    @property
+    def finished(self) -> bool:
+        """Whether all vehicles have come to rest, and nothing more is known to happen."""
+        return self.next_happening == inf and not np.isfinite(self.members.due).any()
+
+    def loiter_path(self, agent: Member) -> Path:
+        """The circle on which an aircraft waits that has nothing to do: through its home; others stand there."""
+        home = agent.agent.home
+        if agent.agent.moves != "aircraft" or agent.agent.radius <= 0.0:
+            return Path((), home)
+        return Transits(Problem((), (), (), self.setup.problem.wind)).circle(agent.agent, home)
+
+    # what is asked for, and happens with the next observation --------------------------------------------------------
+
+    def add_task(self, task: Task) -> None:
+        """One more task."""
+        if task.name in self.tasks or any(task.name == t.name for t in self._announced("task")):
+            raise InvalidValueError(f"there is a task {task.name!r} already; give it another name")
+        self._state.queue.append(Happening(self.time, task=task))
+
+    def add_agent(self, agent: Agent) -> None:
+        """One more vehicle."""
+        if agent.name in self.members.row or any(agent.name == a.name for a in self._announced("agent")):
+            raise InvalidValueError(f"there is a vehicle {agent.name!r} already; give it another name")
+        Problem((agent,), (), (), self.setup.problem.wind)  # refuses what no vehicle can be
+        self._state.queue.append(Happening(self.time, agent=agent))
+
+    def add_zone(self, zone: Zone) -> None:
+        """Nobody may fly there from now on."""
+        if zone.name in {known.name for known in (*self.zones, *self._announced("zone"))}:
+            raise InvalidValueError(f"there is a zone {zone.name!r} already; give it another name")
+        self._state.queue.append(Happening(self.time, zone=zone))
+
+    def damage(self, name: str) -> None:
+        """A vehicle can do nothing more."""
+        known = {*self.members.row, *(agent.name for agent in self._announced("agent"))}
+        if name not in known:
+            raise unknown_name("vehicle", name, known)
+        self._state.queue.append(Happening(self.time, damage=name))
+
+    def move_task(self, name: str, x: float, y: float) -> None:
+        """A task is to be done elsewhere (m)."""
+        self._state.board.unfinished(name)
+        moved(self.task(name), x, y)  # refuses what cannot be moved
+        self._state.queue.append(Move(name, float(x), float(y)))
+
+    def remove_task(self, name: str) -> None:
+        """A task need not be done."""
+        self._state.board.unfinished(name)
+        self._state.queue.append(Remove(name))
+
+    # the state -------------------------------------------------------------------------------------------------------
+
+    def save(self) -> dict[str, Any]:
+        """All of it: plain values and arrays."""
+        return saved_state(self._state) | {"tolerance": self.tolerance}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from a state that a mission with the same setup was saved in."""
+        self._state, self.tolerance = load_state(self.setup, saved), saved["tolerance"]
+
+    def _announced(self, what: str) -> list[Any]:
+        """What was asked for and has not happened yet."""
+        found = [getattr(request, what, None) for request in self._state.queue if isinstance(request, Happening)]
+        return [one for one in found if one is not None]
+
+    def _due(self) -> list[Request]:
+        """What happens now, taken from what is to come."""
+        state, due = self._state, list[Request]()
+        while state.happened < len(state.happenings) and state.happenings[state.happened].at <= state.time:
+            due.append(state.happenings[state.happened])
+            state.happened += 1
+        due, state.queue = due + state.queue, []
+        return due
+
+    def _pose_of(self, poses: Poses) -> PoseOf:
+        known = len(self.agents)
+
+        def pose(row: int) -> Pose:
+            if row >= known:  # it has just joined
+                return self.agents[row].agent.pose
+            if callable(poses):
+                return poses(row)
+            x, y, z, heading = poses[row].tolist()
+            return x, y, z, heading
+
+        return pose

@@ -1,0 +1,1 @@
+"""Where nobody may fly, and ways around it."""

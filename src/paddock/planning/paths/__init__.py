@@ -1,0 +1,1 @@
+"""Ways from one pose to another that a vehicle can follow."""

@@ -1,0 +1,94 @@
+"""What is to be planned: vehicles, tasks, zones and wind, in local metres. Nothing here knows about scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Literal
+
+from paddock.errors import InvalidValueError
+from paddock.planning.coverage.shape import Entry, Shape
+from paddock.planning.obstacles.zone import Zone
+from paddock.planning.paths.segment import Pose
+
+Moves = Literal["aircraft", "hover", "ground"]
+"""An aircraft never stands still; what hovers, and what drives, may wait where it is."""
+Objective = Literal["total", "makespan"]
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A vehicle as the planner sees it: from where and when it is free, and what it can do."""
+
+    name: str
+    pose: Pose  # where it is free
+    home: Pose  # where it returns to
+    speed: float  # m/s through the air
+    radius: float  # m, of its planned turns; 0: it turns on the spot
+    range: float = inf  # m flown that it has left
+    slope: float = inf  # m up for each m along, at most
+    moves: Moves = "aircraft"
+    reverse: bool = False  # may drive backwards
+    ready: float = 0.0  # s: when it is free
+    height: float | None = None  # m, at which it travels; None: that of its pose
+    under_way: bool = False  # it has set out, and returns home even without tasks
+    tightest: float | None = None  # m, the radius of its tightest turn through the air; None: no tighter than planned
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to be done once, by one vehicle."""
+
+    name: str
+    shape: Shape
+    z: float | None = None  # m; None: at the vehicle's own height
+    opens: float = 0.0  # s: it is not begun before
+    closes: float = inf  # s: nor after
+    heading: float | None = None  # rad: chosen by a plan, where the shape leaves it open
+
+    @property
+    def entry(self) -> Entry:
+        """Where it begins; with the heading that a plan has chosen, if the shape leaves it open."""
+        x, y, heading = self.shape.entry
+        return Entry(x, y, self.heading if heading is None else heading)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be planned."""
+
+    agents: tuple[Agent, ...]
+    tasks: tuple[Task, ...]
+    zones: tuple[Zone, ...] = ()
+    wind: tuple[float, float] = (0.0, 0.0)  # m/s east, north: where the air moves to
+    objective: Objective = "total"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no vehicle can be."""
+        for agent in self.agents:
+            _check(agent, self.wind)
+
+    def with_headings(self, headings: Mapping[int, float]) -> Problem:
+        """The same with these headings for tasks that leave it open, by their numbers; any for all others."""
+        tasks = tuple(
+            task if task.heading == headings.get(k) else replace(task, heading=headings.get(k))
+            for k, task in enumerate(self.tasks)
+        )
+        return self if tasks == self.tasks else replace(self, tasks=tasks)
+
+
+def _check(agent: Agent, wind: tuple[float, float]) -> None:
+    who = f"vehicle {agent.name!r}"
+    if not 0.0 < agent.speed < inf:
+        raise InvalidValueError(f"{who}: its speed must be a positive number of m/s, not {agent.speed:g}")
+    if not 0.0 <= agent.radius < inf:
+        raise InvalidValueError(f"{who}: its turn radius must be a number of metres >= 0, not {agent.radius:g}")
+    if not agent.range >= 0.0:
+        raise InvalidValueError(f"{who}: its range must be a number of metres >= 0, not {agent.range:g}")
+    if agent.moves != "ground" and (wind[0] ** 2 + wind[1] ** 2) ** 0.5 >= agent.speed:
+        raise InvalidValueError(
+            f"{who}: a wind of {(wind[0] ** 2 + wind[1] ** 2) ** 0.5:g} m/s leaves no way forward at "
+            f"{agent.speed:g} m/s; the wind must be weaker"
+        )

@@ -1,0 +1,1 @@
+"""What a plan looks like: tables, pictures, a report to read, an animation."""

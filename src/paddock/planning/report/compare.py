@@ -1,0 +1,103 @@
+"""Several methods on one problem: what each found, and their maps side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, inf
+from time import perf_counter
+from typing import Any
+
+from paddock.errors import MissingFeatureError
+from paddock.planning.method import Tell
+from paddock.planning.plans import Plan
+from paddock.planning.planner import solve
+from paddock.planning.problem import Objective, Problem
+from paddock.planning.report.maps import draw_map
+from paddock.planning.report.style import GRID, INK, SOFT
+from paddock.planning.report.words import distance, duration
+
+ABREAST = 3
+"""Maps beside each other."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A method, tried on a problem."""
+
+    method: str
+    plan: Plan | None  # None: it cannot be used here
+    seconds: float = 0.0  # that it took to compute
+    problem: str = ""  # why there is no plan
+
+
+def compare(
+    problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]], tell: Tell
+) -> list[Trial]:
+    """Try all of them, the best first; `options` has those of the methods that are not to use their own."""
+    trials = []
+    for k, method in enumerate(methods):
+
+        def heard(share: float, k: int = k) -> None:
+            tell((k + share) / len(methods))
+
+        trials.append(_trial(problem, method, options.get(method, {}), heard, len(methods) > 1))
+        heard(1.0)
+    return ranked(trials, problem.objective)
+
+
+def ranked(trials: Iterable[Trial], objective: Objective) -> list[Trial]:
+    """Those that leave the fewest tasks first; among them by what was to be made small."""
+
+    def badness(trial: Trial) -> tuple[float, float, float, str]:
+        plan = trial.plan
+        if plan is None:
+            return inf, inf, inf, trial.method
+        costs = (plan.total, plan.makespan) if objective == "total" else (plan.makespan, plan.total)
+        return len(plan.undone), *costs, trial.method
+
+    return sorted(trials, key=badness)
+
+
+def _trial(problem: Problem, method: str, options: Mapping[str, Any], tell: Tell, warm: bool) -> Trial:
+    try:
+        if warm:
+            solve(replace(problem, tasks=problem.tasks[:2]), method, options)  # compiles what is not compiled yet
+        started = perf_counter()
+        plan = solve(problem, method, options, tell)
+    except MissingFeatureError as error:
+        return Trial(method, None, problem=str(error))
+    return Trial(method, plan, perf_counter() - started)
+
+
+def draw_comparison(figure_class: Any, trials: Sequence[Trial], title: str) -> Any:
+    """The figure: a small map for each method, the best first."""
+    shown = [(trial.method, trial.plan) for trial in trials if trial.plan is not None]
+    columns = min(ABREAST, max(len(shown), 1))
+    rows = max(ceil(len(shown) / columns), 1)
+    figure = figure_class(figsize=(3.4 * columns, 3.7 * rows + 0.4), layout="constrained")
+    figure.suptitle(f"{title} · methods compared", x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
+    maps = [figure.add_subplot(rows, columns, k + 1) for k in range(len(shown))]
+    for axes, (method, plan) in zip(maps, shown, strict=True):
+        draw_map(axes, plan, small=True)
+        _finish(axes, method, plan)
+    _same_limits(maps)
+    return figure
+
+
+def _finish(axes: Any, method: str, plan: Plan) -> None:
+    undone = f", {len(plan.undone)} undone" if plan.undone else ""
+    axes.set_title(method, fontsize=9.5, fontweight="bold", color=INK)
+    axes.set_xlabel(f"{distance(plan.total)}, {duration(plan.makespan)}{undone}", fontsize=8.5, color=SOFT)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for side in axes.spines.values():
+        side.set_color(GRID)
+
+
+def _same_limits(maps: Sequence[Any]) -> None:
+    """So that they can be compared."""
+    for limits in ("xlim", "ylim"):
+        ends = [end for axes in maps for end in getattr(axes, f"get_{limits}")()]
+        for axes in maps:
+            getattr(axes, f"set_{limits}")(min(ends), max(ends))

@@ -1,0 +1,185 @@
+"""The report: one file that explains a plan to somebody who plans flights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path as File
+
+from paddock.planning.plans import Plan, Route
+from paddock.planning.report.assumptions import assumptions
+from paddock.planning.report.compare import Trial
+from paddock.planning.report.legs import LEG_NUMBERS, leg_classes, leg_heads, leg_rows
+from paddock.planning.report.outcome import Outcome, outcome_sentence
+from paddock.planning.report.page_parts import cards, dot, picture, table, text
+from paddock.planning.report.style import colour
+from paddock.planning.report.usage import Usage, summary, usages
+from paddock.planning.report.words import clock, distance, duration, percent
+from paddock.world.geodesy import Origin
+
+CSS = File(__file__).with_name("page.css")
+CAPTIONS = {
+    "routes": "Routes from above. Thin: on the way; thick: doing a task; pale: returning.",
+    "gantt": "Who does what when.",
+    "timeline": "Tasks done, and the distance flown by all, over time.",
+    "costs": "What each task would cost each vehicle if it were its only one, in km: there, done, and home.",
+    "compare": "The same tasks by every method, the best first.",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a report tells beside the plan."""
+
+    plan: Plan
+    name: str
+    description: str = ""
+    origin: Origin | None = None  # None: places have no latitude and longitude
+    settings: Sequence[tuple[str, str]] = ()  # more assumptions: what, and its value
+    trials: Sequence[Trial] = ()  # a comparison
+    pictures: Mapping[str, str] = field(default_factory=dict)  # SVG: routes, gantt, timeline, costs, compare
+    missing: str = ""  # why there are no pictures
+    outcome: Outcome | None = None  # of a mission with events
+
+
+def report_html(report: Report) -> str:
+    """The page. It needs nothing else, and the same plan gives the same bytes."""
+    lines = [
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{text(report.name)}: plan</title>",
+        f"<style>\n{CSS.read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>",
+        *_sections(report),
+        "</main>\n</body>\n</html>\n",
+    ]
+    return "\n".join(lines)
+
+
+def _sections(report: Report) -> Iterator[str]:
+    plan, parts = report.plan, usages(report.plan)
+    yield f"<h1>{text(report.name)}</h1>"
+    if report.description:
+        yield f'<p class="soft">{text(report.description)}</p>'
+    yield f'<p class="lead">{text(summary(plan))}</p>'
+    yield _figures(plan, parts)
+    yield from _undone(plan)
+    yield from _events(report.outcome)
+    yield from _picture(report, "routes", "Map")
+    yield from _vehicles(plan, parts)
+    yield from _picture(report, "gantt", "Timetable")
+    yield from _comparison(report)
+    yield from _legs(report, parts)
+    yield from _picture(report, "timeline", "Progress")
+    yield from _picture(report, "costs", "Costs")
+    if report.missing:
+        yield f'<p class="soft">{text(report.missing)}</p>'
+    yield "<h2>Assumptions</h2>"
+    rows = [(text(what), text(value)) for what, value in [*assumptions(plan), *report.settings]]
+    yield f'<div class="sheet">{table(("what", "value"), rows)}</div>'
+
+
+def _figures(plan: Plan, parts: Sequence[Usage]) -> str:
+    most = max((part.share for part in parts if part.share is not None), default=None)
+    out = sum(part.tasks > 0 for part in parts)
+    pairs = [
+        (f"{plan.done} of {len(plan.problem.tasks)}", "tasks done"),
+        (duration(plan.makespan), "until all are back"),
+        (distance(plan.total), "flown in all"),
+        (f"{out} of {len(parts)}", "vehicles with tasks"),
+    ]
+    return cards([*pairs, *([] if most is None else [(percent(most), "largest share of a range")])])
+
+
+def _undone(plan: Plan) -> Iterator[str]:
+    """Right at the top: nobody should have to look for what is not done."""
+    if plan.undone:
+        count = len(plan.undone)
+        yield f'<div class="sheet undone" style="margin-top:1.5rem"><h2>{count} task{"s" * (count > 1)} not done</h2>'
+        yield table(("task", "reason"), [(text(one.task), text(one.reason)) for one in plan.undone])
+        yield "</div>"
+
+
+def _events(outcome: Outcome | None) -> Iterator[str]:
+    """What came of a mission that did not go as planned."""
+    if outcome is None:
+        return
+    yield "<h2>When things change</h2>"
+    note = "The rest of this report is the plan at the start."
+    yield f'<div class="sheet"><p>{text(outcome_sentence(outcome))} {note}</p>'
+    yield table(("at", "what happens"), [(clock(time), text(what)) for time, what in outcome.story], (0,))
+    if outcome.undone:
+        yield table(("not done", "reason"), [(text(task), text(reason)) for task, reason in outcome.undone])
+    yield "</div>"
+
+
+def _picture(report: Report, name: str, title: str) -> Iterator[str]:
+    if name in report.pictures:
+        yield f"<h2>{title}</h2>"
+        yield picture(report.pictures[name], name, CAPTIONS[name])
+
+
+def _vehicles(plan: Plan, parts: Sequence[Usage]) -> Iterator[str]:
+    heads = ("vehicle", "tasks", "distance", "of its range", "transit", "busy", "waiting", "return", "idle", "home at")
+    rows = []
+    for k, part in enumerate(parts):
+        share = "no limit" if part.share is None else percent(part.share)
+        times = (*_times(part), part.home)
+        cells = (str(part.tasks), distance(part.flown), share, *(clock(seconds) for seconds in times))
+        rows.append((dot(colour(k)) + text(part.vehicle), *cells))
+    sums = (clock(sum(times)) for times in zip(*map(_times, parts), strict=True)) if parts else ()
+    rows.append(("all", str(plan.done), distance(plan.total), "", *sums, clock(plan.makespan)))
+    classes = [""] * len(parts) + ["sum"]
+    yield "<h2>Vehicles</h2>"
+    yield f'<div class="sheet">{table(heads, rows, range(1, 10), classes)}'
+    yield '<p class="soft">Times are minutes and seconds, with hours where there are any.</p></div>'
+
+
+def _times(part: Usage) -> tuple[float, ...]:
+    return part.transit, part.busy, part.wait, part.back, part.idle
+
+
+def _comparison(report: Report) -> Iterator[str]:
+    if not report.trials:
+        return
+    rows, best = [], report.trials[0].plan
+    for trial in report.trials:
+        if trial.plan is None:
+            rows.append((text(trial.method), "-", "-", "-", "-", "-"))
+            continue
+        plan = trial.plan
+        more = plan.total / best.total - 1.0 if best is not None and best.total > 0.0 else 0.0
+        cells = (distance(plan.total), f"{100.0 * more:+.0f} %", clock(plan.makespan), str(plan.done))
+        rows.append((text(trial.method), *cells, str(len(plan.undone))))
+    heads = ("method", "distance", "against the best", "all back at", "done", "undone")
+    order = "distance" if report.plan.problem.objective == "total" else "the time until all are back"
+    yield "<h2>Methods compared</h2>"
+    yield f'<div class="sheet">{table(heads, rows, range(1, 6))}'
+    shown = f"This report shows the plan of {text(report.plan.method)}."
+    yield f'<p class="soft">By tasks done, then by {order}. {shown}</p>'
+    yield from (f'<p class="soft">{text(trial.problem)}</p>' for trial in report.trials if trial.plan is None)
+    yield "</div>"
+    if "compare" in report.pictures:
+        yield picture(report.pictures["compare"], "compare", CAPTIONS["compare"])
+
+
+def _legs(report: Report, parts: Sequence[Usage]) -> Iterator[str]:
+    """Every vehicle's way, leg by leg."""
+    yield "<h2>Leg by leg</h2>"
+    for k, (route, part) in enumerate(zip(report.plan.routes, parts, strict=True)):
+        yield f'<div class="sheet"><h3>{dot(colour(k))}{text(route.agent)}</h3>'
+        yield f'<p class="soft">{text(_sentence(route, part))}</p>'
+        if route.legs:
+            rows = [tuple(text(cell) for cell in row) for row in leg_rows(route, report.plan, report.origin)]
+            yield table(leg_heads(report.origin), rows, LEG_NUMBERS, leg_classes(route, report.plan))
+        yield "</div>"
+    yield '<p class="soft">Distance is flown through the air; heading is the course over the ground where a leg '
+    yield "ends, from north, clockwise; so are places, in metres east and north of the origin.</p>"
+
+
+def _sentence(route: Route, part: Usage) -> str:
+    if not route.legs:
+        return "Stays where it is."
+    share = "" if part.share is None else f", {percent(part.share)} of its range"
+    tasks = f"{part.tasks} task{'' if part.tasks == 1 else 's'}"
+    return f"{tasks} in {duration(route.ends)}; {distance(part.flown)}{share}."

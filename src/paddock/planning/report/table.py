@@ -1,0 +1,79 @@
+"""A plan in the terminal: calm tables, with and without colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from paddock.planning.plans import Plan
+from paddock.planning.report.compare import Trial
+from paddock.planning.report.usage import Usage, usages
+from paddock.planning.report.words import clock, computing, distance, percent
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SHOWN = 40
+"""Vehicles that have a line of their own, at most."""
+HEADS = ("tasks", "distance", "range", "transit", "busy", "waiting", "return", "idle", "home at")
+
+
+def vehicle_table(plan: Plan) -> Table:
+    """A line for each vehicle, and one for all; times in minutes and seconds."""
+    parts = usages(plan)
+    table = _table(["vehicle"], HEADS)
+    for part in parts[:SHOWN]:
+        table.add_row(_plain(part.vehicle), *_cells(part), style="" if part.tasks else "dim")
+    if len(parts) > SHOWN:
+        table.add_row(f"and {len(parts) - SHOWN} more", style="dim")
+    if len(parts) > 1:
+        table.add_section()
+        table.add_row("all", *_sums(plan, parts), style="bold")
+    return table
+
+
+def comparison_table(trials: Sequence[Trial]) -> Table:
+    """A line for each method, the best first."""
+    table = _table(["method"], ("distance", "makespan", "done", "undone", "computed in"))
+    for trial in trials:
+        if trial.plan is None:
+            table.add_row(_plain(trial.method), "-", "-", "-", "-", "-", style="dim")
+            continue
+        plan = trial.plan
+        undone = f"[yellow]{len(plan.undone)}[/]" if plan.undone else "0"
+        cells = (distance(plan.total), clock(plan.makespan), str(plan.done), undone, computing(trial.seconds))
+        table.add_row(_plain(trial.method), *cells)
+    return table
+
+
+def _table(left: Sequence[str], right: Sequence[str]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
+    for head in left:
+        table.add_column(head, no_wrap=True)
+    for head in right:
+        table.add_column(head, justify="right", no_wrap=True)
+    return table
+
+
+def _cells(part: Usage) -> tuple[str, ...]:
+    times = (part.transit, part.busy, part.wait, part.back, part.idle, part.home)
+    share = "-" if part.share is None else percent(part.share)
+    return f"{part.tasks}", distance(part.flown), share, *(clock(seconds) for seconds in times)
+
+
+def _sums(plan: Plan, parts: Sequence[Usage]) -> tuple[str, ...]:
+    def total(name: str) -> str:
+        return clock(sum(getattr(part, name) for part in parts))
+
+    times = (total(name) for name in ("transit", "busy", "wait", "back", "idle"))
+    return f"{plan.done}", distance(plan.total), "", *times, clock(plan.makespan)
+
+
+def _plain(text: str) -> str:
+    """Text in which brackets are only that."""
+    from rich.markup import escape
+
+    return escape(text)

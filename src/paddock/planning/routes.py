@@ -1,0 +1,157 @@
+"""From tasks in order to a route: legs with their times, and paths that are made when somebody wants to see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil, hypot, isfinite, pi
+
+import numpy as np
+
+from paddock.planning.costs import Costs
+from paddock.planning.coverage.shape import InfeasibleError
+from paddock.planning.paths.path import Path
+from paddock.planning.paths.segment import Pose, Segment
+from paddock.planning.plans import Leg, Route
+from paddock.planning.problem import Agent, Task
+from paddock.planning.tours import LEG_COLUMNS, write_legs
+from paddock.planning.transits import Goal
+
+
+def route_of(costs: Costs, agent: int, order: Sequence[int]) -> Route:
+    """The route of an agent that does these tasks in this order, and goes home; raises InfeasibleError."""
+    who = costs.problem.agents[agent]
+    if not order and (not who.under_way or _same_place(who.pose, who.home)):
+        return Route(who.name, (), who.speed)
+    if predictable(costs, agent, order):
+        return Route(who.name, tuple(_predicted(costs, agent, order)), who.speed)
+    return Route(who.name, tuple(_followed(costs, agent, order)), who.speed)
+
+
+def predictable(costs: Costs, agent: int, order: Sequence[int]) -> bool:
+    """Whether compiled code knows every length exactly: no zones, all on one level, no waiting in wind."""
+    problem = costs.problem
+    tasks, who = [problem.tasks[t] for t in order], problem.agents[agent]
+    height = who.pose[2] if who.height is None else who.height
+    level = who.pose[2] == who.home[2] == height and all(task.z is None for task in tasks)
+    return level and not problem.zones and (problem.wind == (0.0, 0.0) or all(task.opens == 0.0 for task in tasks))
+
+
+def _predicted(costs: Costs, agent: int, order: Sequence[int]) -> list[Leg]:
+    who, jobs = costs.problem.agents[agent], costs.jobs(agent)
+    table = np.empty((len(order) + 1, LEG_COLUMNS))
+    write_legs(costs.movers[agent], jobs, costs.detours(agent), np.array(order, dtype=np.int64), table)
+    writer = _Writer(costs, agent)
+    for t, (way, wait, begin, arrival, end) in zip(order, table.tolist(), strict=False):  # the last row is the way home
+        task, z = costs.problem.tasks[t], writer.here[2]
+        x, y, heading = task.entry
+        there: Pose = (x, y, z, arrival)
+        writer.add("transit", task, way, way / who.speed, there, writer.way((x, y, z, heading)))
+        if begin - writer.time > 1e-9:
+            writer.add("wait", task, wait, begin - writer.time, there, _waiting(who, there, wait))
+        leave = jobs.leave[t].tolist()
+        away: Pose = (leave[0], leave[1], z, leave[2] if isfinite(leave[2]) else arrival)
+        writer.add("coverage", task, float(jobs.cover[t]), end - begin, away, writer.coverage(t, z))
+    way = float(table[-1, 0])
+    writer.add("return", None, way, way / who.speed, who.home, writer.way(who.home))
+    return writer.legs
+
+
+def _followed(costs: Costs, agent: int, order: Sequence[int]) -> list[Leg]:
+    """Leg by leg, each measured on its path."""
+    who, jobs = costs.problem.agents[agent], costs.jobs(agent)
+    height = who.pose[2] if who.height is None else who.height
+    writer = _Writer(costs, agent)
+    for t in order:
+        task = costs.problem.tasks[t]
+        x, y, heading = task.entry
+        writer.follow("transit", task, writer.way((x, y, height if task.z is None else task.z, heading)), heading)
+        writer.wait(task)
+        leave = float(jobs.leave[t, 2])
+        writer.follow("coverage", task, writer.coverage(t, writer.here[2]), leave if isfinite(leave) else None)
+    writer.follow("return", None, writer.way(who.home), who.home[3])
+    return writer.legs
+
+
+class _Writer:
+    """Legs, one after the other."""
+
+    def __init__(self, costs: Costs, agent: int) -> None:
+        self.costs, self.agent = costs, agent
+        self.who = costs.problem.agents[agent]
+        self.here: Pose = self.who.pose
+        self.time = self.who.ready
+        self.legs: list[Leg] = []
+
+    def way(self, goal: Goal) -> Callable[[], Path]:
+        """The path from here, made later."""
+        here, who = self.here, self.who
+        return lambda: self.costs.transits.path(who, here, goal)
+
+    def coverage(self, task: int, z: float) -> Callable[[], Path]:
+        """The path of a task, from here."""
+        here = self.here
+
+        def make() -> Path:
+            path = self.costs.coverage(self.agent, task)
+            if isinstance(path, InfeasibleError):
+                raise path
+            return lifted(path, z) if path.segments else Path((), here)
+
+        return make
+
+    def add(
+        self, kind: str, task: Task | None, flown: float, seconds: float, end: Pose, make: Callable[[], Path]
+    ) -> None:
+        """One more leg of known length."""
+        name = None if task is None else task.name
+        begins, self.time = self.time, self.time + seconds
+        self.legs.append(Leg(kind, name, flown, begins, self.time, self.here, end, make))  # type: ignore[arg-type]
+        self.here = end
+
+    def follow(self, kind: str, task: Task | None, make: Callable[[], Path], heading: float | None) -> None:
+        """One more leg, measured; `heading` is the course over the ground at its end, if that was asked for."""
+        path = make()
+        x, y, z, nose = path.end
+        end: Pose = (x, y, z, self._course(path, nose) if heading is None else heading)
+        self.add(kind, task, path.flown, path.flown / self.who.speed, end, lambda: path)
+
+    def wait(self, task: Task) -> None:
+        """Until the task may be begun."""
+        missing = task.opens - self.time
+        if missing <= 1e-9:
+            return
+        if self.who.moves != "aircraft":
+            self.add("wait", task, 0.0, missing, self.here, _waiting(self.who, self.here, 0.0))
+            return
+        turn = self.costs.transits.circle(self.who, self.here)
+        rounds = ceil(missing * self.who.speed / turn.flown - 1e-9)
+        path = Path(turn.segments * rounds)
+        self.add("wait", task, path.flown, path.flown / self.who.speed, self.here, lambda: path)
+
+    def _course(self, path: Path, nose: float) -> float:
+        """Over the ground, at the end of a path."""
+        if not path.segments:
+            return self.here[3]
+        last = path.segments[-1]
+        if hypot(last.drift_x, last.drift_y) == 0.0:
+            return nose
+        return float(np.arctan2(np.sin(nose) + last.drift_y, np.cos(nose) + last.drift_x))
+
+
+def lifted(path: Path, z: float) -> Path:
+    """The same, `z` metres higher."""
+    return Path([segment._replace(z=segment.z + z) for segment in path.segments], path.start)
+
+
+def _waiting(who: Agent, here: Pose, flown: float) -> Callable[[], Path]:
+    """Circles to the left that end where they begin, or standing still."""
+    if flown <= 0.0 or who.radius <= 0.0:
+        return lambda: Path((), here)
+    rounds = round(flown / (2.0 * pi * who.radius))
+    x, y, z, heading = here
+    turn = Segment(x, y, z, heading, 2.0 * pi * who.radius, 1.0 / who.radius)
+    return lambda: Path([turn] * rounds)
+
+
+def _same_place(a: Pose, b: Pose) -> bool:
+    return hypot(a[0] - b[0], a[1] - b[1]) < 1e-9

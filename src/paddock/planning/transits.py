@@ -1,0 +1,129 @@
+"""Ways between tasks as paths: around zones, with the wind, up and down, forwards or backwards."""
+
+from __future__ import annotations
+
+from math import pi
+
+import numpy as np
+
+from paddock.planning.coverage.shape import Entry, InfeasibleError
+from paddock.planning.leaving import nearest_outside, way_out
+from paddock.planning.obstacles.clear import blocked_by, inside
+from paddock.planning.obstacles.detours import straight_lengths
+from paddock.planning.obstacles.transit import ZoneMap
+from paddock.planning.obstacles.zone import Zone
+from paddock.planning.paths.climb import raised, tilted
+from paddock.planning.paths.dubins import dubins
+from paddock.planning.paths.path import Path
+from paddock.planning.paths.reeds_shepp import reeds_shepp
+from paddock.planning.paths.segment import Pose, Segment
+from paddock.planning.paths.wind import dubins_in_wind, over_ground
+from paddock.planning.problem import Agent, Problem
+from paddock.world.columns import Floats
+
+Goal = tuple[float, float, float, float | None]
+"""x, y, z in m and heading in rad; None: any."""
+SAME_HEIGHT = 1e-9
+"""m."""
+NARROW = 2.0
+"""m: radius of the spiral on which a vehicle climbs that could as well turn on the spot."""
+
+
+class Transits:
+    """Finds feasible paths for the agents of a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.zones = problem.zones
+        self.wind = problem.wind
+        self._maps: dict[tuple[float, tuple[Zone, ...]], ZoneMap] = {}
+
+    def path(self, agent: Agent, start: Pose, goal: Goal) -> Path:
+        """The way from a pose to another; raises InfeasibleError with the reason where there is none."""
+        level = self._level(agent, start, goal)
+        if abs(start[2] - goal[2]) < SAME_HEIGHT:
+            return tilted(level, start[2], start[2])
+        return raised(level, start[2], goal[2], agent.slope, self.circle(agent, start))
+
+    def refuse_inside(self, entry: Entry) -> None:
+        """Refuse a place inside a zone."""
+        zone = inside(entry.x, entry.y, self.zones) if self.zones else None
+        if zone is not None:
+            raise InfeasibleError(f"it lies in the no-fly zone {zone.name!r}")
+
+    def over(self, path: Path, agent: Agent) -> Path:
+        """A path that is to be held over the ground, as the agent flies it in this wind; refused inside a zone."""
+        zone = blocked_by(path, self.zones) if self.zones else None
+        if zone is not None:
+            raise InfeasibleError(f"it leads through the no-fly zone {zone.name!r}")
+        return over_ground(path, agent.speed, self.wind) if self._windy(agent) else path
+
+    def circle(self, agent: Agent, at: Pose) -> Path:
+        """One turn to the left on which an aircraft waits, held over the ground, back to the same pose."""
+        x, y, z, heading = at
+        radius = self.held_radius(agent) or NARROW
+        turn = Path([Segment(x, y, z, heading, 2.0 * pi * radius, 1.0 / radius)])
+        return over_ground(turn, agent.speed, self.wind) if self._windy(agent) else turn
+
+    def held_radius(self, agent: Agent) -> float:
+        """Radius (m) of turns over the ground that the agent can hold whatever the direction of the wind.
+
+        The sideways acceleration of the tightest turn through the air has to do for the fastest ground speed.
+        """
+        if not self._windy(agent):
+            return agent.radius
+        tightest = agent.radius if agent.tightest is None else agent.tightest
+        return max(agent.radius, tightest * (1.0 + float(np.hypot(*self.wind)) / agent.speed) ** 2)
+
+    def detours(self, starts: Floats, goals: Floats) -> Floats:
+        """Metres (n, m) that zones add to straight ways between points (n, 2) and (m, 2); inf where there is none."""
+        straight = np.hypot(*(goals[None, :, :] - starts[:, None, :]).transpose(2, 0, 1))
+        more: Floats = straight_lengths(starts, goals, self.zones) - straight
+        return more
+
+    def detours_out(self, starts: Floats, goals: Floats) -> Floats:
+        """The same from places that may lie inside a zone, which is then left first."""
+        free = np.array([nearest_outside(x, y, self.zones) for x, y in starts.tolist()])
+        lost = np.isnan(free[:, 0])
+        straight = np.hypot(*(goals[None, :, :] - starts[:, None, :]).transpose(2, 0, 1))
+        onwards = straight_lengths(np.where(lost[:, None], starts, free), goals, self.zones)
+        return np.where(lost[:, None], np.inf, np.hypot(*(free - starts).T)[:, None] + onwards - straight)
+
+    def _level(self, agent: Agent, start: Pose, goal: Goal) -> Path:
+        begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
+        direct = self._direct(agent, begin, end)
+        # tasks inside a zone are refused: what may lie inside is a home, to which a vehicle has to return all the same
+        zones = tuple(zone for zone in self.zones if not zone.contains(goal[0], goal[1]))
+        if not zones or blocked_by(direct, zones) is None:
+            return direct
+        if not self._windy(agent):
+            return self._around(begin, end, agent.radius, zones)
+        way = self._around(begin, end, self.held_radius(agent), zones)
+        return over_ground(way, agent.speed, self.wind)  # as zones are
+
+    def _around(
+        self,
+        begin: tuple[float, float, float],
+        end: tuple[float, float, float | None],
+        radius: float,
+        zones: tuple[Zone, ...],
+    ) -> Path:
+        """A way around zones; one that begins inside leaves them first."""
+        if inside(begin[0], begin[1], zones) is None:
+            return self._map(radius, zones).transit(begin, end)
+        out = way_out(begin, radius, zones)
+        return out + self._map(radius, zones).transit((out.end[0], out.end[1], out.end[3]), end)
+
+    def _direct(self, agent: Agent, begin: tuple[float, float, float], end: tuple[float, float, float | None]) -> Path:
+        if self._windy(agent):
+            return dubins_in_wind(begin, end, agent.radius, agent.speed, self.wind)
+        if agent.reverse and end[2] is not None:
+            return reeds_shepp(begin, (end[0], end[1], end[2]), agent.radius)
+        return dubins(begin, end, agent.radius)
+
+    def _windy(self, agent: Agent) -> bool:
+        return agent.moves != "ground" and self.wind != (0.0, 0.0)
+
+    def _map(self, radius: float, zones: tuple[Zone, ...]) -> ZoneMap:
+        if (radius, zones) not in self._maps:
+            self._maps[radius, zones] = ZoneMap(zones, radius, 0.0)
+        return self._maps[radius, zones]

@@ -1,0 +1,250 @@
+"""`paddock plan` as its users meet it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from paddock.cli.main import exit_code
+from paddock.planning.planner import solve
+from paddock.planning.scenario_setup import setup_of
+from paddock.scenario import load_scenario
+
+SMALL = ("--seed", "3", "--uavs", "2", "--tasks", "5", "--method", "greedy")
+FAR = """\
+name: far
+seed: 1
+world: {origin: [47.0, 8.0, 400.0]}
+mission:
+  speed: 17.5
+  turn_radius: 80
+  range: 6000
+  method: greedy
+  tasks:
+    - {name: near, point: {at: [500, 0]}}
+    - {name: strip, line: {at: [600, 300], heading: 0.0, length: 150}}
+    - {name: beyond, point: {at: [9000, 0]}}
+"""
+FILES = {
+    *("report.html", "plan.json", "metrics.csv", "scenario.yaml", "routes.geojson"),
+    *("routes.png", "gantt.png", "costs.png", "timeline.png"),
+}
+
+Ask = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Run `paddock plan ...` in an empty folder: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = exit_code(["plan", *arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def far(tmp_path: Path) -> str:
+    """A mission with a task that nobody can reach."""
+    (tmp_path / "far.yaml").write_text(FAR)
+    return "far.yaml"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_drawn_mission_becomes_a_table_and_a_folder(ask: Ask, tmp_path: Path) -> None:
+    code, out, err = ask(*SMALL)
+    assert (code, err) == (0, "")
+    assert "5 of 5 tasks" in out and "uav[1]" in out and "mission_3_plan/report.html" in out
+    found = contents(tmp_path / "mission_3_plan")
+    assert set(found) >= FILES
+    assert all(found[name].startswith(b"\x89PNG") for name in FILES if name.endswith(".png"))
+    assert ask(*SMALL, "--output", "again")[0] == 0
+    assert contents(tmp_path / "again") == found  # the same bytes
+
+
+def test_the_numbers_are_those_of_the_plan(ask: Ask, tmp_path: Path, far: str) -> None:
+    code, out, err = ask(far, "--json", "--output", "out")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    setup = setup_of(load_scenario(str(tmp_path / far)))
+    plan = solve(setup.problem, "greedy")
+    assert (told["total_m"], told["makespan_s"], told["done"]) == (plan.total, plan.makespan, plan.done)
+    assert told["undone"] == [{"task": one.task, "reason": one.reason} for one in plan.undone]
+    assert [row["task"] for row in told["undone"]] == ["beyond"]
+    assert set(told["files"]) == set(contents(tmp_path / "out"))
+    written = json.loads((tmp_path / "out" / "plan.json").read_text())
+    assert written["total_m"] == plan.total and written["undone"] == told["undone"]
+    assert "compute_s" not in (tmp_path / "out" / "plan.json").read_text()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert all(name in page for name in ("near", "strip", "beyond")) and "47.0" in page
+
+
+def test_undone_tasks_are_told_and_strict_minds_them(ask: Ask, tmp_path: Path, far: str) -> None:
+    code, out, _ = ask(far, "--no-files")
+    assert code == 0
+    assert "not done (1)" in out and "beyond: it takes" in out
+    assert ask(far, "--no-files", "--strict")[0] == 1
+    assert not (tmp_path / "far_plan").exists()
+
+
+def test_files_for_maps_and_ground_stations(ask: Ask, tmp_path: Path, far: str) -> None:
+    assert ask(far, "--output", "out")[0] == 0
+    found = contents(tmp_path / "out")
+    features = json.loads(found["routes.geojson"])["features"]
+    kinds = {feature["properties"].get("kind") for feature in features}
+    assert {"base", "point", "line", "route"} <= kinds
+    plans = [json.loads(text) for name, text in found.items() if name.endswith(".plan")]
+    assert plans and all(plan["fileType"] == "Plan" for plan in plans)
+    assert load_scenario(found["scenario.yaml"].decode()).name == "far"
+
+
+def test_methods_are_compared(ask: Ask, tmp_path: Path) -> None:
+    code, out, _ = ask(*SMALL[:6], "--methods", "greedy,hungarian", "--json", "--output", "out")
+    assert code == 0
+    told = json.loads(out)
+    rows = told["comparison"]
+    assert {row["method"] for row in rows} == {"greedy", "hungarian"}
+    assert [row["total_m"] for row in rows] == sorted(row["total_m"] for row in rows)
+    assert told["method"] == rows[0]["method"] and told["total_m"] == rows[0]["total_m"]
+    assert all(row["compute_s"] > 0.0 for row in rows)
+    assert "compare.png" in told["files"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Methods compared" in page and "hungarian" in page and "compute" not in page
+    table = ask(*SMALL, "--methods", "hungarian", "--no-files")[1]
+    assert "computed in" in table and "method greedy" in table  # --method is shown
+
+
+def test_a_mission_is_drawn_as_yaml(ask: Ask, tmp_path: Path) -> None:
+    code, out, err = ask("--generate", *SMALL)
+    assert (code, err) == (0, "")
+    scenario = load_scenario(out)
+    assert scenario.mission is not None
+    assert (scenario.seed, len(scenario.mission.tasks), scenario.mission.method.name) == (3, 5, "greedy")
+    assert sum(entry.count for entry in scenario.vehicles) == 2
+    code, out, err = ask("--generate", "drawn.yaml", *SMALL)
+    assert (code, out) == (0, "") and "plan it with: paddock plan drawn.yaml" in err
+    assert yaml.safe_load((tmp_path / "drawn.yaml").read_text())["seed"] == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn.yaml"]
+    planned = json.loads(ask("drawn.yaml", "--no-files", "--json")[1])
+    both = json.loads(ask("--generate", *SMALL, "--no-files", "--json")[1])
+    assert planned["total_m"] == both["total_m"]
+
+
+def test_the_seed_and_the_objective_can_be_chosen(ask: Ask) -> None:
+    told = json.loads(ask(*SMALL, "--objective", "makespan", "--no-files", "--json")[1])
+    assert (told["objective"], told["seed"], told["tasks"]) == ("makespan", 3, 5)
+
+
+def test_tasks_come_from_a_map(ask: Ask, tmp_path: Path, far: str) -> None:
+    place = {
+        "type": "Feature",
+        "properties": {"name": "barn"},
+        "geometry": {"type": "Point", "coordinates": [8.001, 47.001]},
+    }
+    (tmp_path / "farm.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [place]}))
+    told = json.loads(ask(far, "--import-tasks", "farm.geojson", "--json", "--no-files")[1])
+    assert (told["tasks"], told["done"]) == (4, 3)
+    alone = json.loads(ask("--import-tasks", "farm.geojson", "--json", "--no-files", "--method", "greedy")[1])
+    assert (alone["scenario"], alone["tasks"], alone["done"]) == ("farm", 1, 1)
+
+
+def test_a_plan_file_of_a_ground_station_brings_its_own_origin(ask: Ask, tmp_path: Path, far: str) -> None:
+    assert ask(far, "--output", "out")[0] == 0
+    file = next(path for path in sorted((tmp_path / "out").glob("*.plan")))
+    code, out, _ = ask("--import-tasks", str(file), "--method", "greedy", "--output", "again", "--json")
+    assert code == 0 and json.loads(out)["done"] > 0
+    origin = yaml.safe_load((tmp_path / "again" / "scenario.yaml").read_text())["world"]["origin"]
+    assert origin[:2] == pytest.approx([47.0, 8.0], abs=1e-9)
+
+
+EVENTS = """\
+  events:
+    - {at: 5, task: {name: late, point: {at: [300, 200]}}}
+    - {at: 8, damage: "uav[0]"}
+    - {at: 10, zone: {name: fire, circle: {at: [-2000, 0], radius: 100}}}
+"""
+
+
+def test_a_mission_with_events_is_also_flown(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paddock.planning.report.animation.SECONDS", 0.4)
+    (tmp_path / "far.yaml").write_text(FAR + EVENTS)
+    code, out, _ = ask("far.yaml", "--output", "out", "--json", "--animate", "film.gif")
+    assert code == 0
+    told = json.loads(out)
+    assert (told["tasks"], told["done"]) == (3, 2)  # as it was planned
+    flown = told["outcome"]
+    assert (flown["tasks"], flown["done"]) == (4, 3)
+    assert [row["task"] for row in flown["undone"]] == ["beyond"]
+    assert {(5.0, "new task late"), (10.0, "new no-fly zone fire")} <= {(r["at_s"], r["what"]) for r in flown["story"]}
+    assert any(row["at_s"] == 8.0 and row["what"].startswith("uav[0] is damaged") for row in flown["story"])
+    assert json.loads((tmp_path / "out" / "plan.json").read_text())["outcome"] == flown
+    assert "When things change" in (tmp_path / "out" / "report.html").read_text()
+    assert (tmp_path / "film.gif").stat().st_size > 10_000
+    assert "With its events: 3 of 4 tasks" in ask("far.yaml", "--no-files")[1]
+
+
+def test_an_animation(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paddock.planning.report.animation.SECONDS", 0.4)
+    code, out, _ = ask(*SMALL, "--no-files", "--animate", "film.gif")
+    assert code == 0 and out.endswith("film.gif\n")
+    assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF89a")
+
+
+def test_without_matplotlib_all_but_pictures_is_there(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, out, _ = ask(*SMALL, "--output", "out")
+    assert code == 0 and "no pictures: pictures need matplotlib: pip install 'paddock[plan]'" in out
+    found = contents(tmp_path / "out")
+    assert {"plan.json", "metrics.csv", "report.html"} <= set(found)
+    assert not any(name.endswith(".png") for name in found)
+
+
+MISTAKES: dict[str, tuple[list[str], str]] = {
+    "nothing": ([], "give a scenario file, a demo's name, or --seed, --uavs or --tasks to draw a mission: "
+                "e.g. paddock plan survey, or paddock plan --seed 3 --uavs 4 --tasks 20"),
+    "no file": (["none.yaml"], "none.yaml: no such scenario file or demo; "),
+    "no mission": (["race"], "race: scenario 'race' has no mission: add a section `mission` with tasks"),
+    "method": (["far.yaml", "--method", "greedi"],
+               "--method: unknown planning method 'greedi'; did you mean 'greedy'?"),
+    "methods": (["far.yaml", "--methods", "greedy,nope"], "--methods: unknown planning method 'nope'; "),
+    "no methods": (["far.yaml", "--methods", ","],
+                   "--methods takes names with commas between them, e.g. greedy,auction"),
+    "objective": (["far.yaml", "--objective", "fast"], "--objective: unknown objective 'fast'; valid: makespan, total"),
+    "uavs of a file": (["far.yaml", "--uavs", "3"],
+                       "--uavs goes with a mission that is drawn; a scenario file says it itself"),
+    "uavs": (["--uavs", "-1"], "--uavs must lie in 0..10,000, not -1"),
+    "tasks": (["--tasks", "1.5"], "invalid value for --tasks: must be a whole number, not '1.5'"),
+    "seed": (["--seed", "-1"], "--seed must lie in 0..2^64-1, not -1"),
+    "film": (["far.yaml", "--animate", "a.avi"], "an animation is a .mp4 or a .gif file, not 'a.avi'"),
+    "both": (["far.yaml", "--output", "a", "--no-files"], "--output and --no-files say the opposite: give one of them"),
+    "folder": (["far.yaml", "--output", "far.yaml"], "--output takes the name of a folder, not 'far.yaml'"),
+    "import": (["far.yaml", "--import-tasks", "none.geojson"], "none.geojson: "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_costs_one_line(case: str, ask: Ask, far: str) -> None:
+    arguments, told = MISTAKES[case]
+    code, out, err = ask(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"paddock: error: {told}") and err.count("\n") == 1
+
+
+def test_nothing_to_do_and_nobody_to_do_it(ask: Ask) -> None:
+    told: dict[str, Any] = json.loads(ask("--tasks", "0", "--uavs", "2", "--json", "--output", "a")[1])
+    assert (told["tasks"], told["done"], told["undone"]) == (0, 0, [])
+    told = json.loads(ask("--tasks", "2", "--uavs", "0", "--json", "--output", "b")[1])
+    assert (told["done"], len(told["undone"]), told["total_m"]) == (0, 2, 0)

@@ -1,0 +1,157 @@
+"""The state of a mission is complete: saved, restored, hashed, reset, recorded and replayed with its simulation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.engine.replay import replayed
+from paddock.engine.simulation import Simulation
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.record import Recorder, verify
+
+EVENTS = [
+    {"at": 12, "task": {"name": "more", "point": {"at": [500, 100]}}},
+    {"at": 20, "vehicle": {"name": "late", "model": "fixed_wing", "pose": [0, 200, 100, 0], "speed": 17.5}},
+    {"at": 28, "damage": "uav[1]"},
+]
+
+
+def scenario(**fields: Any) -> dict[str, Any]:
+    """Three aircraft, drawn tasks, something happening on the way."""
+    line = {"start": [0, -60, 100], "end": [0, 60, 100]}
+    uav = {"name": "uav", "count": 3, "model": "fixed_wing", "spawn": {"line": line}}
+    mission = {"generate": {"tasks": 6, "area": [1500, 1500]}, "events": EVENTS, **fields}
+    return {"seed": 5, "clock": {"rate": 20}, "every": {"behaviour": 2}, "vehicles": [uav], "mission": mission}
+
+
+def interfere(sim: Simulation) -> None:
+    """Verbs from outside, at once and later."""
+    sim.add_task("extra", line={"at": [-200, 300], "heading": 0.3, "length": 100})
+    sim.direct("add_zone", name="shut", circle={"at": [600, 600], "radius": 50}, at_tick=100)
+    sim.direct("move_task", task="extra", x=-100.0, y=350.0, at_tick=205)
+    sim.direct("add_vehicle", name="third", model="fixed_wing", pose=[0, -200, 100, 0], at_tick=333)
+
+
+@pytest.mark.parametrize("execute", ["dynamics", "kinematic"])
+def test_two_runs_are_equal_however_they_are_stepped(execute: str) -> None:
+    """Same scenario, same verbs: the same hash, in one go or in uneven strides."""
+    one, other = paddock.load(scenario(execute=execute)), paddock.load(scenario(execute=execute))
+    interfere(one)
+    interfere(other)
+    one.step(900)
+    for ticks in (1, 7, 92, 133, 5, 400, 262):
+        other.step(ticks)
+    assert one.state_hash() == other.state_hash()
+
+
+@pytest.mark.parametrize("execute", ["dynamics", "kinematic"])
+@pytest.mark.parametrize("at", [150, 437, 601])
+def test_restore_and_step_is_step(execute: str, at: int) -> None:
+    """A state saved mid-mission goes on as if nothing had happened, here and in a new simulation."""
+    sim = paddock.load(scenario(execute=execute))
+    interfere(sim)
+    sim.step(at)
+    saved, before = sim.save(), sim.state_hash()
+    sim.step(800 - at)
+    goal = sim.state_hash()
+    sim.restore(saved)
+    assert sim.state_hash() == before
+    fresh = paddock.load(scenario(execute=execute))
+    fresh.restore(saved)
+    for again in (sim, fresh):
+        again.step(800 - at)
+        assert again.state_hash() == goal
+
+
+def test_a_restored_state_brings_its_seed() -> None:
+    """Tasks are drawn from the seed: a state goes on with its own, whatever the simulation was reset to."""
+    sim = paddock.load(scenario())
+    sim.step(200)
+    saved, names = sim.save(), [task.outline.tolist() for task in _view(sim).tasks]
+    sim.reset(seed=77)
+    assert [task.outline.tolist() for task in _view(sim).tasks][:6] != names[:6]
+    sim.restore(saved)
+    assert [task.outline.tolist() for task in _view(sim).tasks] == names
+
+
+def test_reset_starts_the_mission_again() -> None:
+    """As a new simulation would."""
+    sim = paddock.load(scenario())
+    start = sim.state_hash()
+    interfere(sim)
+    sim.step(700)
+    sim.reset()
+    assert sim.state_hash() == start
+    assert {member.name for member in _view(sim).members} == {"uav[0]", "uav[1]", "uav[2]"}
+
+
+def test_a_log_replays_the_mission() -> None:
+    """Verbs are logged like all that comes from outside."""
+    sim = paddock.load(scenario())
+    interfere(sim)
+    sim.step(500)
+    again = replayed(sim.scenario, sim.log.complete(), 500)
+    assert again.state_hash() == sim.state_hash()
+    assert {task.name for task in _view(again).tasks} >= {"extra", "more"}
+
+
+def test_a_recording_verifies(tmp_path: Path) -> None:
+    """What was recorded can be simulated anew, to the same hashes."""
+    with paddock.load(scenario()) as sim, Recorder(sim, tmp_path / "mission.mcap"):
+        interfere(sim)
+        sim.step(400)
+    result = verify(tmp_path / "mission.mcap")
+    assert result.same, result.lines()
+    assert result.actions == 4
+
+
+def test_it_may_be_prepared_later() -> None:
+    """A simulation that is not prepared at once is the same once it is."""
+    source = paddock.load(scenario()).scenario
+    late = Simulation(source, prepared=False)
+    late.prepare()
+    assert late.state_hash() == Simulation(source).state_hash()
+
+
+def test_verbs_are_checked() -> None:
+    """Each mistake in one line; nothing of it enters the mission."""
+    sim = paddock.load(scenario())
+    before = sim.state_hash()
+    with pytest.raises(InvalidValueError, match=r"add_task.*exactly one of"):
+        sim.add_task("wrong")
+    with pytest.raises(InvalidValueError, match="already"):
+        sim.add_task("task_0", point={"at": [0, 0]})
+    with pytest.raises(PaddockError, match="unknown vehicle"):
+        sim.damage("uaw[0]")
+    with pytest.raises(PaddockError, match="unknown verb"):
+        sim.direct("explode")
+    with pytest.raises(InvalidValueError, match="takes task, x, y"):
+        sim.direct("move_task", task="task_0")
+    with pytest.raises(InvalidValueError, match=r"add_vehicle\.behaviour"):
+        sim.add_vehicle("more", model="fixed_wing", behaviour="hold")
+    with pytest.raises(PaddockError, match="no mission"):
+        paddock.load({"vehicles": []}).damage("x")
+    assert sim.state_hash() == before
+
+
+def test_a_vehicle_that_is_removed_is_lost_to_the_mission() -> None:
+    """Its tasks are given to others."""
+    sim = paddock.load(scenario(events=[]))
+    sim.step(100)
+    sim.remove("uav[0]")
+    sim.step(100)
+    view = _view(sim)
+    assert view.members[0].status == "damaged"
+    assert not {task.name for task in view.tasks if task.vehicle == "uav[0]" and task.state == "assigned"}
+    assert np.isfinite(sim.snapshot().fleet("uav").position).all()
+
+
+def _view(sim: Simulation) -> Any:
+    view = sim.mission
+    assert view is not None
+    return view

@@ -1,0 +1,246 @@
+"""Missions in the world: fleets of every kind do all their tasks with their own dynamics, and come home."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.engine.simulation import Simulation
+from paddock.errors import InvalidValueError, PaddockError
+
+
+def fleet(name: str, model: str, preset: str | None, aside: float, z: float) -> dict[str, Any]:
+    """An entry of two vehicles, so many metres to the left and right of the base."""
+    line = {"start": [0, -aside, z], "end": [0, aside, z]}
+    return {"name": name, "count": 2, "model": model, "preset": preset, "spawn": {"line": line}}
+
+
+TASKS = [
+    {"point": {"at": [300, 250]}},
+    {"point": {"at": [-350, 200], "heading": 1.0}},
+    {"line": {"at": [200, -300], "heading": 0.5, "length": 150}},
+    {"circle": {"at": [-300, -200], "heading": 0.0, "radius": 120}},
+    {"area": {"at": [100, 400], "heading": 0.0, "length": 200, "spacing": 220, "passes": 2}},
+]
+PLANES = {
+    "clock": {"rate": 20},
+    "vehicles": [fleet("uav", "fixed_wing", None, 60, 100)],
+    "mission": {"tasks": TASKS},
+}
+QUADS = {
+    "clock": {"rate": 240},
+    "every": {"behaviour": 12},
+    "vehicles": [fleet("q", "quad", "long_range", 20, 0)],
+    "mission": {
+        "altitude": 30,
+        "speed": 8,
+        "separation": {"distance": 10, "height": 4},
+        "tasks": [
+            {"point": {"at": [100, 50]}},
+            {"point": {"at": [-80, 60], "heading": 1.0}},
+            {"line": {"at": [50, -100], "heading": 0.5, "length": 60}},
+        ],
+    },
+}
+ROVERS = {
+    "clock": {"rate": 50},
+    "every": {"behaviour": 2},
+    "vehicles": [fleet("r", "rover", "outdoor", 5, 0)],
+    "mission": {
+        "tasks": [
+            {"point": {"at": [40, 20]}},
+            {"point": {"at": [-30, 24], "heading": 1.0}},
+            {"line": {"at": [20, -40], "heading": 0.5, "length": 20}},
+            {"name": "late", "point": {"at": [8, 50]}, "window": [90, 300]},
+        ]
+    },
+}
+
+
+def with_mission(scenario: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """The same with other fields of its mission."""
+    return {**scenario, "mission": {**scenario["mission"], **fields}}
+
+
+def finished(sim: Simulation, longest: float = 2000.0) -> Simulation:
+    """Run until everybody has come to rest."""
+    while not _view(sim).finished and sim.time < longest:
+        sim.step(round(2.0 * sim.world.clock.rate))
+    assert _view(sim).finished
+    return sim
+
+
+def _view(sim: Simulation) -> Any:
+    view = sim.mission
+    assert view is not None
+    return view
+
+
+def kinds(sim: Simulation) -> list[str]:
+    """Of all events so far."""
+    return [event.kind for event in sim.events.since()]
+
+
+@pytest.mark.parametrize("scenario", [PLANES, QUADS, ROVERS], ids=["planes", "quads", "rovers"])
+def test_a_fleet_does_its_tasks_and_comes_home(scenario: dict[str, Any]) -> None:
+    """All tasks once, everybody home, within 10 % of the time that the exact flight of the same plan takes."""
+    sim = finished(paddock.load(scenario))
+    exact = finished(paddock.load(with_mission(scenario, execute="kinematic")))
+    view = _view(sim)
+    assert [task.state for task in view.tasks] == ["completed"] * len(scenario["mission"]["tasks"])
+    assert {member.status for member in view.members} == {"home"}
+    assert kinds(sim).count("task_completed") == len(view.tasks)
+    assert kinds(sim).count("home") == len(view.members)
+    assert view.metrics["makespan"] == pytest.approx(_view(exact).metrics["makespan"], rel=0.1)
+    assert view.metrics["travelled"] == pytest.approx(_view(exact).metrics["travelled"], rel=0.05)
+
+
+def test_those_who_can_stand_wait_for_a_window() -> None:
+    """A task that opens at 90 s is not begun before, by whoever has it."""
+    sim = finished(paddock.load(ROVERS))
+    started = next(e.time for e in _view(sim).log if e.kind == "started" and e.task == "late")
+    assert started >= 90.0
+
+
+def test_exact_flight_is_on_its_path() -> None:
+    """Without dynamics: after 20 s at 17.5 m/s a vehicle has flown 350 m of its route, and is there."""
+    sim = paddock.load(with_mission(PLANES, execute="kinematic"))
+    sim.step(400)
+    for member in _view(sim).members:
+        assert member.progress == pytest.approx(350.0, abs=1e-9)
+    run = sim.stage.mission
+    assert run is not None
+    for k, member in enumerate(run.mission.agents):
+        here = member.route.path.at(350.0)[0]
+        assert sim.snapshot()[f"uav[{k}]"].position == pytest.approx(here[:3], abs=1e-6)
+
+
+def test_an_aircraft_that_is_home_circles_there() -> None:
+    """It loiters within two radii of its home, on and on, and uses up no range."""
+    sim = finished(paddock.load(PLANES))
+    before = [member.travelled for member in _view(sim).members]
+    seen = []
+    for _ in range(30):
+        sim.step(100)
+        seen.append(sim.snapshot().fleet("uav").position[:, :2].copy())
+    assert np.hypot(*np.concatenate(seen).T).max() < 2.2 * 100.0
+    assert np.ptp(np.array(seen), axis=0).min() > 100.0
+    assert [member.travelled for member in _view(sim).members] == before
+
+
+def test_a_quad_with_a_small_battery_returns() -> None:
+    """It goes home while its charge is above the reserve, and what it leaves is told."""
+    small = {**QUADS["vehicles"][0], "count": 1, "spawn": None, "pose": [0, 0, 0, 0], "parameters": {"capacity": 120.0}}
+    small = {key: value for key, value in small.items() if value is not None}
+    far = [
+        {"point": {"at": [x, y]}} for x, y in ((150, 0), (150, 150), (-150, 150), (-150, -150), (150, -150), (0, 200))
+    ]
+    sim = finished(paddock.load(with_mission({**QUADS, "vehicles": [small]}, tasks=far)))
+    assert "battery_low" in kinds(sim)
+    undone = [task for task in _view(sim).tasks if task.state == "undone"]
+    assert undone
+    assert all(task.reason for task in undone)
+    assert sim.snapshot().fleet("q")["charge"][0] > 0.15
+    assert np.hypot(*sim.snapshot()["q"].position[:2]) < 1.0
+
+
+def test_damage_hands_tasks_on() -> None:
+    """The tasks of an aircraft that fails half-way are done by the other; it circles where it was."""
+    sim = paddock.load(with_mission(PLANES, events=[{"at": 30, "damage": "uav[0]"}]))
+    sim.step(20 * 31)
+    assert _view(sim).members[0].status == "damaged"
+    there = sim.snapshot()["uav[0]"].position[:2].copy()
+    finished(sim)
+    view = _view(sim)
+    assert {task.state for task in view.tasks} == {"completed"}
+    assert {task.vehicle for task in view.tasks if task.state == "completed"} <= {"uav[0]", "uav[1]"}
+    late = [e for e in view.log if e.kind == "completed" and e.time > 31.0]
+    assert {e.agent for e in late} == {"uav[1]"}
+    assert np.hypot(*(sim.snapshot()["uav[0]"].position[:2] - there)) < 2.5 * 100.0
+    assert "damaged" in kinds(sim)
+    assert "replanned" in kinds(sim)
+
+
+def test_what_fails_comes_to_rest() -> None:
+    """A damaged quad lands where it is, a damaged rover stops."""
+    quads, rovers = paddock.load(QUADS), paddock.load(ROVERS)
+    for sim, name in ((quads, "q[0]"), (rovers, "r[0]")):
+        sim.step(round(8 * sim.world.clock.rate))
+        sim.damage(name)
+        sim.step(round(45 * sim.world.clock.rate))
+        assert np.abs(sim.snapshot()[name].velocity).max() < 0.1
+    assert quads.snapshot()["q[0]"].position[2] < 0.2
+
+
+def test_vehicles_tasks_and_zones_come_on_the_way() -> None:
+    """A vehicle joins at its time, a new task is done, and a new zone is flown around."""
+    joining = {"name": "late", "model": "fixed_wing", "pose": [0, 200, 100, 0], "speed": 17.5}
+    events = [
+        {"at": 20, "vehicle": joining},
+        {"at": 25, "task": {"name": "more", "point": {"at": [600, 0]}}},
+        {"at": 30, "zone": {"name": "shut", "circle": {"at": [400, 0], "radius": 60}}},
+    ]
+    sim = paddock.load(with_mission(PLANES, events=events))
+    nearest = np.inf
+    while not _view(sim).finished:
+        sim.step(20)
+        if sim.time > 40:
+            places = np.concatenate([fleet.position[:, :2] for fleet in sim.snapshot()])
+            nearest = min(nearest, np.hypot(*(places - [400, 0]).T).min())
+    view = _view(sim)
+    assert {task.state for task in view.tasks} == {"completed"}
+    assert [member.name for member in view.members] == ["uav[0]", "uav[1]", "late"]
+    assert nearest > 55.0
+    assert {"joined", "task_added", "zone_added"} <= set(kinds(sim))
+
+
+def test_an_order_suspends_the_mission_of_a_vehicle() -> None:
+    """It does what it is told, keeps its place on its route, and goes on when it is given back."""
+    sim = paddock.load(ROVERS)
+    sim.step(50 * 10)
+    sim.order("r[0]", {"goto": {"x": 0.0, "y": -5.0, "z": 0.0, "speed": 1.0}})
+    sim.step(50 * 60)
+    held = _view(sim).members[0].progress
+    assert np.hypot(*(sim.snapshot()["r[0]"].position[:2] - [0.0, -5.0])) < 1.5
+    sim.step(50 * 5)
+    assert _view(sim).members[0].progress == held
+    sim.order("r[0]", None)
+    finished(sim)
+    assert {task.state for task in _view(sim).tasks} == {"completed"}
+
+
+def test_commands_for_members_are_refused() -> None:
+    """A member is driven by its mission."""
+    sim = paddock.load(ROVERS)
+    with pytest.raises(PaddockError, match=r"r\[0\].*'mission'"):
+        sim.command("r[0]", speed=1.0)
+
+
+@pytest.mark.parametrize("field", [{"behaviour": {"hold": {}}}, {"driver": "external"}, {"commands": {"speed": 1.0}}])
+def test_a_member_has_no_other_driver(field: dict[str, Any]) -> None:
+    """The error is told where it was written."""
+    wrong = {**ROVERS, "vehicles": [{**ROVERS["vehicles"][0], **field}]}
+    with pytest.raises(InvalidValueError, match=rf"vehicles\[0\]\.{next(iter(field))}.*takes part in the mission"):
+        paddock.load(wrong)
+
+
+def test_a_mission_shows_its_routes() -> None:
+    """What is left of them, from where the vehicles are to their home."""
+    sim = paddock.load(PLANES)
+    sim.step(20 * 10)
+    routes = [route for route in sim.routes() if route.behaviour == "mission"]
+    assert len(routes) == 2
+    for k, route in enumerate(routes):
+        assert route.points[0] == pytest.approx(sim.snapshot()[f"uav[{k}]"].position, abs=30.0)
+        assert route.points[-1] == pytest.approx((0, 0, 100), abs=0.1)
+    assert paddock.load({"vehicles": []}).mission is None
+
+
+def test_a_joining_vehicle_is_checked_when_the_scenario_is_loaded() -> None:
+    """Not when its time comes."""
+    wrong = [{"at": 100, "vehicle": {"name": "late", "model": "fixed_wing", "parameters": {"sped": 1.0}}}]
+    with pytest.raises(PaddockError, match=r"mission\.events\[0\]\.vehicle\.parameters\.sped"):
+        paddock.load(with_mission(PLANES, events=wrong))

@@ -1,0 +1,100 @@
+"""Simulated annealing over whole sequences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+from math import inf, pi
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paddock.planning.costs import Costs
+from paddock.planning.coverage.line import LineShape
+from paddock.planning.coverage.point import PointShape
+from paddock.planning.method import Answer, find_method
+from paddock.planning.methods.annealing import Options, annealed, polished, value
+from paddock.planning.problem import Agent, Problem, Task
+
+
+def problem(seed: int, agents: int, tasks: int, **changes: Any) -> Problem:
+    draw = np.random.default_rng(seed)
+    home = (0.0, 0.0, 0.0, 0.0)
+    who = tuple(Agent(f"u{k}", home, home, 17.5, 80.0, 20_000.0) for k in range(agents))
+    what = []
+    for k in range(tasks):
+        x, y, heading = (float(v) for v in draw.uniform(-1.0, 1.0, 3) * (1250.0, 1250.0, pi))
+        what.append(Task(f"t{k}", LineShape(x, y, heading, 100.0) if k % 3 == 0 else PointShape(x, y)))
+    return replace(Problem(who, tuple(what), seed=seed), **changes)
+
+
+def solved(costs: Costs, name: str = "annealing", **options: float) -> Answer:
+    method = find_method(name)
+    return method.solve(costs, method.read(options), lambda share: None)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_six_tasks_within_two_percent_of_the_best_order(seed: int) -> None:
+    costs = Costs(problem(seed, 1, 6))
+    best = min(costs.tour(0, order)[0] for order in permutations(range(6)))
+    assert costs.tour(0, solved(costs, steps=20_000).orders[0])[0] <= 1.02 * best
+
+
+@pytest.mark.parametrize("objective", ["total", "makespan"])
+@pytest.mark.parametrize("seed", range(4))
+def test_never_worse_than_its_start(seed: int, objective: str) -> None:
+    costs = Costs(problem(seed, 4, 20, objective=objective))
+    start = min(value(costs, solved(costs, name).orders) for name in ("clustered_greedy", "greedy"))
+    found = solved(costs, steps=20_000)
+    assert value(costs, found.orders) <= start
+    for steps in (1, 10, 100):  # also when it is stopped while hot
+        hot = annealed(costs, solved(costs, "greedy").orders, steps, Options(steps, 50.0, 1.0))
+        assert value(costs, hot) <= value(costs, solved(costs, "greedy").orders)
+
+
+def test_it_is_a_good_deal_better_than_clustered_greedy() -> None:
+    ratios = []
+    for seed in range(4):
+        costs = Costs(problem(seed, 4, 20))
+        better, before = solved(costs, steps=50_000).orders, solved(costs, "clustered_greedy").orders
+        ratios.append(value(costs, better)[1] / value(costs, before)[1])
+    assert np.mean(ratios) < 0.9
+
+
+def test_two_vehicles_share_two_far_tasks_when_the_last_one_home_counts() -> None:
+    home = (0.0, 0.0, 0.0, 0.0)
+    who = tuple(Agent(f"u{k}", home, home, 10.0, 0.0, moves="hover") for k in range(2))
+    what = tuple(Task(f"t{k}", PointShape(x, 0.0)) for k, x in enumerate((1000.0, -1000.0, 900.0, -900.0)))
+    costs = Costs(Problem(who, what, objective="makespan"))
+    assert value(costs, solved(costs, steps=2000).orders) == (0, pytest.approx(200.0))
+
+
+def test_ranges_and_windows_are_kept_and_what_was_left_out_comes_in() -> None:
+    short = problem(3, 3, 12)
+    short = replace(short, agents=tuple(replace(agent, range=6000.0) for agent in short.agents))
+    tasks = (
+        replace(short.tasks[0], closes=120.0),
+        replace(short.tasks[1], opens=150.0, closes=300.0),
+        *short.tasks[2:],
+    )
+    costs = Costs(replace(short, tasks=tasks))
+    orders = annealed(costs, [[], [], []], 30_000, Options())
+    assert all(costs.fits(agent, order) for agent, order in enumerate(orders))
+    assert all(costs.tour(agent, order)[0] < inf for agent, order in enumerate(orders))
+    assert sum(len(order) for order in orders) >= 10
+
+
+def test_an_impossible_start_is_mended() -> None:
+    short = problem(3, 2, 8)
+    costs = Costs(replace(short, agents=tuple(replace(agent, range=7000.0) for agent in short.agents)))
+    orders = polished(costs, [list(range(8)), []], 5000)
+    assert all(costs.fits(agent, order) for agent, order in enumerate(orders))
+    assert len({t for order in orders for t in order}) == sum(map(len, orders))
+
+
+def test_same_seed_same_orders_and_another_seed_another_search() -> None:
+    given, start = problem(1, 3, 15), [list(range(5)), list(range(5, 10)), list(range(10, 15))]
+    first, again = (annealed(Costs(given), start, 500, Options(500, 0.01)) for _ in range(2))
+    assert first == again != start
+    assert annealed(Costs(replace(given, seed=2)), start, 500, Options(500, 0.01)) != first

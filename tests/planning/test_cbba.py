@@ -1,0 +1,168 @@
+"""Consensus-based bundles: the same answer without anybody in charge."""
+
+from __future__ import annotations
+
+from math import pi
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from paddock.planning.assignment.cbba import bidding_on
+from paddock.planning.assignment.greedy import solve as greedy
+from paddock.planning.consensus import LEAVE, NOBODY, RESET, UPDATE, decide
+from paddock.planning.costs import Costs
+from paddock.planning.coverage.line import LineShape
+from paddock.planning.coverage.point import PointShape
+from paddock.planning.methods.cbba import Options, agreed, bidding_for
+from paddock.planning.problem import Agent, Problem, Task
+
+Graph = NDArray[np.bool_]
+
+
+def graph(kind: str, n: int) -> tuple[Graph, int]:
+    """Who hears whom, and the diameter."""
+    if kind == "complete" or n == 1:
+        return np.ones((n, n), dtype=bool), 1
+    links = np.zeros((n, n), dtype=bool)
+    for k in range(n - 1):
+        links[k, k + 1] = links[k + 1, k] = True
+    if kind == "ring":
+        links[0, -1] = links[-1, 0] = True
+        return links, max(n // 2, 1)
+    return links, n - 1
+
+
+def problem(seed: int, agents: int, tasks: int) -> Problem:
+    draw = np.random.default_rng(seed)
+    who = []
+    for k in range(agents):
+        x, y, heading = (float(v) for v in draw.uniform(-1.0, 1.0, 3) * (1000.0, 1000.0, pi))
+        who.append(Agent(f"u{k}", (x, y, 0.0, heading), (x, y, 0.0, heading), 17.5, 60.0, 20_000.0))
+    what = []
+    for k in range(tasks):
+        x, y, heading = (float(v) for v in draw.uniform(-1.0, 1.0, 3) * (1250.0, 1250.0, pi))
+        what.append(Task(f"t{k}", LineShape(x, y, heading, 100.0) if k % 3 == 0 else PointShape(x, y)))
+    return Problem(tuple(who), tuple(what), seed=seed)
+
+
+@pytest.mark.parametrize("kind", ["line", "ring", "complete"])
+@given(st.integers(0, 2**32 - 1), st.integers(1, 10), st.integers(1, 12), st.booleans())
+@settings(deadline=None, max_examples=30)
+def test_single_tasks_equal_sequential_greedy_within_the_bound(
+    kind: str, seed: int, n: int, m: int, ties: bool
+) -> None:
+    draw = np.random.default_rng(seed)
+    cost = draw.integers(0, 5, (n, m)).astype(float) if ties else draw.random((n, m))
+    links, diameter = graph(kind, n)
+    found = bidding_on(cost)
+    rounds = found.run(lambda _: links)
+    assert found.agreed
+    assert rounds <= min(n, m) * diameter
+    rows, columns = greedy(cost)
+    assert {(i, order[0]) for i, order in enumerate(found.orders()) if order} == set(
+        zip(rows.tolist(), columns.tolist(), strict=True)
+    )
+
+
+@pytest.mark.parametrize("kind", ["line", "ring", "complete"])
+@pytest.mark.parametrize("seed", range(4))
+def test_bundles_agree_within_the_bound_whatever_the_graph(kind: str, seed: int) -> None:
+    costs = Costs(problem(seed, 5, 14))
+    links, diameter = graph(kind, 5)
+    found = bidding_for(costs, Options())
+    rounds = found.run(lambda _: links)
+    assert found.agreed
+    assert rounds <= 14 * diameter
+    orders = found.orders()
+    assert sorted(t for order in orders for t in order) == list(range(14))
+    winners = found.beliefs.winners[0]
+    assert all(winners[task] == agent for agent, order in enumerate(orders) for task in order)
+
+
+def test_the_graph_does_not_change_the_answer() -> None:
+    costs = Costs(problem(9, 4, 12))
+    answers = [
+        agreed(costs, Options(), lambda _, k=kind: graph(k, 4)[0]).orders for kind in ("line", "ring", "complete")
+    ]
+    assert answers[0] == answers[1] == answers[2] == agreed(costs, Options()).orders
+
+
+def test_messages_are_counted() -> None:
+    found = bidding_on(np.array([[1.0, 2.0], [1.5, 9.0], [3.0, 4.0]]))
+    found.round(np.ones((3, 3), dtype=bool))
+    assert (found.rounds, found.messages) == (1, 6)
+    found.round(graph("line", 3)[0])
+    assert (found.rounds, found.messages) == (2, 10)
+
+
+def test_who_hears_nobody_keeps_what_it_took() -> None:
+    found = bidding_on(np.array([[1.0, 5.0], [1.0, 5.0]]))
+    found.run(lambda _: np.zeros((2, 2), dtype=bool))
+    assert found.orders() == [[0], [0]] and found.messages == 0 and not found.agreed
+
+
+def test_links_may_come_and_go() -> None:
+    draw = np.random.default_rng(4)
+    cost = draw.random((6, 8))
+    found = bidding_on(cost)
+    changing = [draw.random((6, 6)) < 0.4 for _ in range(400)]
+    for links in changing:
+        found.round(links)
+    rows, columns = greedy(cost)
+    assert [order[0] for order in found.orders()] == columns[np.argsort(rows)].tolist()
+
+
+def test_bundles_hold_no_more_than_they_may() -> None:
+    answer = agreed(Costs(problem(2, 3, 12)), Options(2))
+    assert [len(order) for order in answer.orders] == [2, 2, 2]
+    assert answer.notes["rounds"] >= 1 and answer.notes["messages"] % 6 == 0
+
+
+# The listener is 0, the speaker 1, others 2 and 3; news: of whom the speaker heard later, or the listener.
+TABLE = [
+    # speaker's winner, listener's winner, speaker bids higher, speaker has newer news of, listener has, verdict
+    (1, 0, True, [], [], UPDATE),
+    (1, 0, False, [], [], LEAVE),
+    (1, 1, False, [], [], UPDATE),
+    (1, 2, False, [2], [], UPDATE),
+    (1, 2, True, [], [2], UPDATE),
+    (1, 2, False, [], [], LEAVE),
+    (1, NOBODY, False, [], [], UPDATE),
+    (0, 0, True, [], [], LEAVE),
+    (0, 1, False, [], [], RESET),
+    (0, 2, False, [2], [], RESET),
+    (0, 2, True, [], [], LEAVE),
+    (0, NOBODY, True, [], [], LEAVE),
+    (2, 0, True, [2], [], UPDATE),
+    (2, 0, True, [], [], LEAVE),
+    (2, 0, False, [2], [], LEAVE),
+    (2, 1, False, [2], [], UPDATE),
+    (2, 1, True, [], [], RESET),
+    (2, 2, False, [2], [], UPDATE),
+    (2, 2, True, [], [], LEAVE),
+    (2, 3, False, [2, 3], [], UPDATE),
+    (2, 3, True, [2], [], UPDATE),
+    (2, 3, False, [3], [2], RESET),
+    (2, 3, False, [2], [], LEAVE),
+    (2, 3, True, [], [], LEAVE),
+    (2, NOBODY, True, [2], [], UPDATE),
+    (2, NOBODY, True, [], [], LEAVE),
+    (NOBODY, 0, False, [], [], LEAVE),
+    (NOBODY, 1, False, [], [], UPDATE),
+    (NOBODY, 2, False, [2], [], UPDATE),
+    (NOBODY, 2, False, [], [], LEAVE),
+    (NOBODY, NOBODY, False, [], [], LEAVE),
+]
+
+
+@pytest.mark.parametrize(("theirs", "mine", "higher", "newer", "older", "verdict"), TABLE)
+def test_the_decision_table(
+    theirs: int, mine: int, higher: bool, newer: list[int], older: list[int], verdict: int
+) -> None:
+    speaker, listener = np.full(4, 5), np.full(4, 5)
+    speaker[newer] = listener[older] = 6
+    bid = 2.0 if higher else 0.5
+    assert decide(0, 1, mine, 1.0, theirs, bid, listener, speaker) == verdict

@@ -1,0 +1,206 @@
+"""The state machine, told by hand what a world would report."""
+
+from __future__ import annotations
+
+from math import inf, pi
+
+import numpy as np
+import pytest
+
+from paddock.errors import InvalidValueError, UnknownNameError
+from paddock.planning.coverage.area import AreaShape
+from paddock.planning.coverage.line import LineShape
+from paddock.planning.coverage.point import PointShape
+from paddock.planning.coverage.polygon import PolygonShape
+from paddock.planning.mission.kinematic import KinematicRun
+from paddock.planning.mission.mission import Mission
+from paddock.planning.obstacles.zone import CircleZone
+from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.setup import MissionSetup
+
+
+def drone(name: str = "d", range_: float = inf, y: float = 0.0) -> Agent:
+    pose = (0.0, y, 0.0, 0.0)
+    return Agent(name, pose, pose, 10.0, 0.0, range_, moves="hover")
+
+
+def point(name: str, x: float, y: float = 0.0) -> Task:
+    return Task(name, PointShape(x, y))
+
+
+def mission_of(agents: list[Agent], tasks: list[Task], **setup: object) -> Mission:
+    mission = Mission(MissionSetup(Problem(tuple(agents), tuple(tasks)), "greedy", **setup))  # type: ignore[arg-type]
+    mission.start()
+    return mission
+
+
+def observe(
+    mission: Mission, time: float, progress: float, x: float, travelled: float, charge: float | None = None
+) -> list[int]:
+    """One vehicle on the x axis."""
+    poses = np.array([[x, 0.0, 0.0, 0.0]])
+    charges = None if charge is None else np.array([charge])
+    return mission.observe(time, np.array([progress]), poses, np.array([travelled]), charges)
+
+
+def test_legs_end_where_they_are_passed() -> None:
+    mission = mission_of([drone()], [point("a", 100.0), point("b", 200.0)])
+    assert observe(mission, 9.0, 99.0, 99.0, 99.5) == []
+    assert mission.tasks["a"].state == "assigned" and mission.agents[0].status == "transit"
+    observe(mission, 11.0, 99.9995, 100.0, 101.0)  # to within a millimetre
+    assert mission.tasks["a"].completed == 11.0
+    observe(mission, 50.0, 400.0, 0.0, 402.0)  # a coarse report passes all that is left
+    assert mission.agents[0].status == "home" and mission.finished
+    assert mission.tasks["b"].state == "completed"
+
+
+def test_who_flies_further_than_planned_gives_tasks_back() -> None:
+    mission = mission_of([drone(range_=420.0)], [point("a", 100.0), point("b", 200.0)])
+    observe(mission, 5.0, 50.0, 50.0, 60.0)
+    assert mission.agents[0].ahead == ["a", "b"]
+    new = observe(mission, 9.0, 90.0, 90.0, 115.0)  # 115 flown and 310 ahead are 425
+    assert new == [0] and mission.agents[0].ahead == ["a"] and mission.agents[0].progress == 0.0
+    assert mission.tasks["b"].state == "undone" and "m there and back" in mission.tasks["b"].reason
+    assert mission.agents[0].route.flown == pytest.approx(10.0 + 100.0)
+    assert mission.agents[0].range_left == pytest.approx(305.0)
+
+
+def test_a_reserve_is_kept() -> None:
+    assert mission_of([drone(range_=420.0)], [point("b", 200.0)]).tasks["b"].state == "assigned"
+    assert mission_of([drone(range_=420.0)], [point("b", 200.0)], reserve=30.0).tasks["b"].state == "undone"
+
+
+def test_a_task_that_would_strand_its_vehicle_is_given_up() -> None:
+    mission = mission_of([drone(range_=400.0)], [Task("line", LineShape(100.0, 0.0, 0.0, 80.0))])
+    observe(mission, 15.0, 150.0, 150.0, 150.0)
+    assert mission.agents[0].status == "busy"
+    assert observe(mission, 16.0, 160.0, 160.0, 220.0) == [0]  # 20 m of it and 180 m home are too many
+    assert mission.agents[0].status == "returning"
+    assert mission.agents[0].route.flown == pytest.approx(160.0)
+    assert mission.tasks["line"].state == "undone"
+
+
+def test_a_low_battery_calls_home_and_others_take_over() -> None:
+    mission = mission_of([drone("a"), drone("b", y=5000.0)], [point("far", 1000.0)], battery_reserve=0.2)
+    assert mission.tasks["far"].agent == "a"
+    poses = np.array([[500.0, 0.0, 0.0, 0.0], [0.0, 5000.0, 0.0, 0.0]])
+
+    def report(time: float, progress: float, charge: float) -> list[int]:
+        poses[0, 0] = progress
+        way = np.array([progress, 0.0])
+        return mission.observe(time, way, poses, way, np.array([charge, 1.0]))
+
+    assert report(0.0, 0.0, 1.0) == []
+    assert report(50.0, 500.0, 0.61) == []  # 0.00078 a metre: 0.39 for the way home
+    assert report(60.0, 600.0, 0.49) == [0, 1]  # 0.00085 a metre: 0.51 for the way home leaves less than nothing
+    assert mission.agents[0].status == "returning" and mission.agents[0].spent
+    assert mission.tasks["far"].agent == "b"
+
+
+def test_whoever_is_busy_finishes_first() -> None:
+    mission = mission_of([drone()], [Task("line", LineShape(100.0, 0.0, 0.0, 50.0))])
+    observe(mission, 12.0, 120.0, 120.0, 120.0)
+    mission.add_task(point("new", 150.0, 40.0))
+    assert observe(mission, 12.0, 120.0, 120.0, 120.0) == [0]
+    legs = mission.agents[0].route.legs
+    assert [leg.kind for leg in legs] == ["coverage", "transit", "coverage", "return"]
+    np.testing.assert_allclose([leg.flown for leg in legs], [30.0, 40.0, 0.0, np.hypot(150.0, 40.0)], atol=1e-9)
+    np.testing.assert_allclose(legs[0].start[:2], [120.0, 0.0], atol=1e-9)
+    observe(mission, 15.0, 30.0, 150.0, 150.0)
+    assert (mission.tasks["line"].started, mission.tasks["line"].completed) == (12.0, 15.0)
+
+
+def test_a_route_whose_order_stands_is_kept() -> None:
+    mission = mission_of([drone("a"), drone("b", y=1000.0)], [point("p", 300.0)])
+    route = mission.agents[0].route
+    mission.add_task(point("q", 10.0, 1000.0))
+    progress = np.array([50.0, 0.0])
+    poses = np.array([[50.0, 0.0, 0.0, 0.0], [0.0, 1000.0, 0.0, 0.0]])
+    assert mission.observe(5.0, progress, poses, progress) == [1]
+    assert mission.agents[0].route is route and mission.agents[0].progress == 50.0
+    assert "+20.0 m" in next(entry for entry in mission.log if entry.kind == "replanned").detail
+
+
+def test_tasks_are_moved_and_removed() -> None:
+    mission = mission_of([drone()], [point("a", 100.0), point("b", -400.0)])
+    mission.move_task("a", 100.0, 50.0)
+    mission.remove_task("b")
+    assert observe(mission, 0.0, 0.0, 0.0, 0.0) == [0]
+    assert mission.agents[0].ahead == ["a"]
+    assert mission.agents[0].route.flown == pytest.approx(2.0 * np.hypot(100.0, 50.0))
+    assert mission.tasks["b"].state == "undone" and mission.tasks["b"].reason == "it was removed"
+    with pytest.raises(InvalidValueError, match="was removed"):
+        mission.remove_task("b")
+
+
+def test_a_polygon_moves_with_its_mean() -> None:
+    square = ((0.0, 0.0), (200.0, 0.0), (200.0, 200.0), (0.0, 200.0))
+    mission = mission_of([drone()], [Task("field", PolygonShape(square, spacing=50.0))])
+    mission.move_task("field", 1100.0, 100.0)
+    observe(mission, 0.0, 0.0, 0.0, 0.0)
+    outline = mission.task("field").shape.outline()
+    np.testing.assert_allclose([outline.min(0), outline.max(0)], [[1000.0, 0.0], [1200.0, 200.0]])
+
+
+def test_what_is_asked_for_wrongly_is_refused_at_once() -> None:
+    mission = mission_of([drone("alpha")], [point("a", 100.0)])
+    with pytest.raises(UnknownNameError, match="did you mean 'alpha'"):
+        mission.damage("alfa")
+    with pytest.raises(UnknownNameError, match="unknown task 'c'"):
+        mission.move_task("c", 0.0, 0.0)
+    with pytest.raises(InvalidValueError, match="two numbers"):
+        mission.move_task("a", np.nan, 0.0)
+    with pytest.raises(InvalidValueError, match="already"):
+        mission.add_task(point("a", 1.0))
+    mission.add_zone(CircleZone("z", 900.0, 0.0, 10.0))
+    with pytest.raises(InvalidValueError, match="already"):
+        mission.add_zone(CircleZone("z", 0.0, 900.0, 10.0))
+    with pytest.raises(InvalidValueError, match="already"):
+        mission.add_agent(drone("alpha"))
+    with pytest.raises(InvalidValueError, match="speed"):
+        mission.add_agent(Agent("slow", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 0.0, 0.0))
+
+
+def test_a_home_that_is_closed_is_still_returned_to() -> None:
+    mission = Mission(MissionSetup(Problem((drone(),), (point("a", 100.0), point("b", 500.0))), "greedy"))
+    run = KinematicRun(mission)
+    run.advance(20.0)
+    mission.add_zone(CircleZone("base", 0.0, 0.0, 80.0))
+    run.finish()
+    assert mission.tasks["b"].state == "undone" and "no way" in mission.tasks["b"].reason
+    assert mission.agents[0].status == "home"
+    np.testing.assert_allclose(run.poses()[0, :2], [0.0, 0.0], atol=1e-9)
+
+
+def test_aircraft_circle_over_home_and_others_stand() -> None:
+    home = (10.0, 20.0, 100.0, 0.5)
+    plane = Agent("p", home, home, 17.5, 80.0)
+    mission = mission_of([plane, drone()], [])
+    circle = mission.loiter_path(mission.agents[0])
+    assert circle.length == pytest.approx(2.0 * pi * 80.0)
+    np.testing.assert_allclose(circle.at([0.0, circle.flown])[:, :3], [home[:3]] * 2, atol=1e-6)
+    assert mission.loiter_path(mission.agents[1]).length == 0.0
+
+
+def test_a_saved_state_goes_on_as_if_nothing_had_been() -> None:
+    home = (0.0, 0.0, 50.0, 0.0)
+    plane = Agent("p", home, home, 15.0, 40.0, 9000.0)
+    area = Task("area", AreaShape(200.0, 100.0, 0.3, 200.0, 90.0, 3))
+    setup = MissionSetup(Problem((plane,), (area, point("a", -300.0, 50.0)), (), (2.0, 1.0)), "greedy")
+
+    def run(*, saved: bool) -> tuple[object, ...]:
+        run = KinematicRun(Mission(setup))
+        run.advance(30.0)
+        run.mission.add_task(point("b", 100.0, -200.0))  # asked for, not yet done when it is saved
+        run.mission.add_zone(CircleZone("z", -150.0, 20.0, 60.0))
+        if saved:
+            kept, run = run.save(), KinematicRun(Mission(setup))
+            run.restore(kept)
+        run.advance(5.0)
+        if saved:
+            kept, run = run.save(), KinematicRun(Mission(setup))
+            run.restore(kept)
+        run.finish()
+        return run.mission.log, run.time, run.poses().tobytes(), run.mission.agents[0].travelled
+
+    assert run(saved=True) == run(saved=False)

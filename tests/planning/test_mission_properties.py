@@ -1,0 +1,165 @@
+"""What holds for every mission: random vehicles, tasks, zones, winds, happenings and steps."""
+
+from __future__ import annotations
+
+import json
+from math import inf, pi
+from random import Random
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paddock.planning.coverage.area import AreaShape
+from paddock.planning.coverage.circle import CircleShape
+from paddock.planning.coverage.line import LineShape
+from paddock.planning.coverage.point import PointShape
+from paddock.planning.coverage.shape import Shape
+from paddock.planning.mission.kinematic import KinematicRun
+from paddock.planning.mission.mission import Mission
+from paddock.planning.mission.trace import trace
+from paddock.planning.obstacles.zone import CircleZone
+from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.setup import Happening, MissionSetup
+
+chances = st.randoms(use_true_random=False)
+few = settings(max_examples=25, deadline=None)
+
+
+def a_shape(r: Random) -> Shape:
+    x, y, heading = r.uniform(-600.0, 600.0), r.uniform(-600.0, 600.0), r.uniform(-pi, pi)
+    kind = r.choice(["point", "point", "free", "line", "circle", "area"])
+    if kind in ("point", "free"):
+        return PointShape(x, y, heading if kind == "point" else None)
+    if kind == "line":
+        return LineShape(x, y, heading, r.uniform(20.0, 200.0))
+    if kind == "circle":
+        return CircleShape(x, y, heading, r.uniform(20.0, 150.0), r.random() < 0.5)
+    return AreaShape(x, y, heading, r.uniform(50.0, 200.0), r.uniform(40.0, 120.0), r.randint(2, 4), r.random() < 0.5)
+
+
+def a_task(r: Random, k: int) -> Task:
+    opens = r.choice([0.0, 0.0, r.uniform(0.0, 100.0)])
+    return Task(f"task{k}", a_shape(r), opens=opens, closes=r.choice([inf, inf, opens + 200.0]))
+
+
+def an_agent(r: Random, k: int) -> Agent:
+    moves = r.choice(["aircraft", "aircraft", "hover", "ground"])
+    radius = r.choice([20.0, 40.0] if moves == "aircraft" else [0.0, 20.0])
+    pose = (r.uniform(-50.0, 50.0), r.uniform(-50.0, 50.0), 0.0, r.uniform(-pi, pi))
+    home = r.choice([pose, (0.0, 0.0, 0.0, 0.0)])
+    most = r.choice([inf, 8000.0, 3000.0, 1200.0])
+    return Agent(f"agent{k}", pose, home, r.uniform(5.0, 20.0), radius, most, moves=moves)
+
+
+def a_happening(r: Random, k: int, agents: tuple[Agent, ...]) -> Happening:
+    at = r.choice([0.0, r.uniform(0.0, 100.0), r.uniform(0.0, 100.0), 5000.0])  # by then everyone is home
+    kind = r.choice(["task", "damage", "agent", "zone"])
+    if kind == "damage" and agents:
+        return Happening(at, damage=r.choice(agents).name)
+    if kind == "agent":
+        return Happening(at, agent=an_agent(r, 100 + k))
+    if kind == "zone":
+        return Happening(at, zone=a_zone(r, 100 + k))
+    return Happening(at, task=a_task(r, 100 + k))
+
+
+def a_zone(r: Random, k: int) -> CircleZone:
+    return CircleZone(f"zone{k}", r.uniform(-500.0, 500.0), r.uniform(-500.0, 500.0), r.uniform(20.0, 200.0))
+
+
+def a_setup(r: Random, zones: bool = True) -> MissionSetup:
+    agents = tuple(an_agent(r, k) for k in range(r.randint(0, 4)))
+    tasks = tuple(a_task(r, k) for k in range(r.randint(0, 7)))
+    closed = tuple(a_zone(r, k) for k in range(r.choice([0, 0, 1]))) if zones else ()
+    happenings = tuple(a_happening(r, k, agents) for k in range(r.randint(0, 4)))
+    if not zones:
+        happenings = tuple(happening for happening in happenings if happening.zone is None)
+    wind = r.choice([(0.0, 0.0), (0.0, 0.0), (2.0, -1.0)])
+    problem = Problem(agents, tasks, closed, wind, r.choice(["total", "makespan"]))
+    return MissionSetup(
+        problem, "greedy", replan=r.random() < 0.8, reserve=r.choice([0.0, 100.0]), happenings=happenings
+    )
+
+
+def finished(setup: MissionSetup) -> KinematicRun:
+    run = KinematicRun(Mission(setup))
+    run.finish()
+    return run
+
+
+@few
+@given(chances)
+def test_every_task_is_done_once_or_undone_with_a_reason(r: Random) -> None:
+    setup = a_setup(r)
+    mission = finished(setup).mission
+    named = {task.name for task in setup.problem.tasks} | {h.task.name for h in setup.happenings if h.task}
+    done = [entry.task for entry in mission.log if entry.kind == "completed"]
+    assert set(mission.tasks) == named and len(done) == len(set(done))
+    for name, job in mission.tasks.items():
+        assert (job.state == "completed") == (name in done)
+        assert job.state == "completed" or job.reason or (not setup.replan and job.state == "unassigned")
+    assert all(member.status in ("idle", "home", "damaged") for member in mission.agents)
+
+
+@few
+@given(chances)
+def test_nobody_flies_beyond_its_range(r: Random) -> None:
+    setup = a_setup(r, zones=False)  # a zone that is closed on the way may make any way home too long
+    for member in finished(setup).mission.agents:
+        assert member.travelled <= member.agent.range * (1.0 + 1e-6)
+
+
+@few
+@given(chances)
+def test_steps_do_not_matter_and_what_is_flown_is_the_length_of_the_way(r: Random) -> None:
+    setup = a_setup(r)
+    whole = finished(setup)
+    run = KinematicRun(Mission(setup))
+    run.advance(0.0)
+    while run.time < whole.time:
+        run.advance(r.choice([0.01 * r.random(), r.uniform(0.0, 5.0), r.uniform(0.0, 50.0), 400.0]))
+    assert run.mission.log == whole.mission.log
+    for member in whole.mission.agents:
+        own = [followed for followed in whole.history if followed.row == member.row]
+        ends = [later.since for later in own[1:]] + [whole.time]
+        ways = [_flown(followed.route, followed.since, end) for followed, end in zip(own, ends, strict=True)]
+        assert abs(member.travelled - sum(ways)) < 1e-5
+
+
+def _flown(route: object, since: float, until: float) -> float:
+    """Metres of a route's paths up to a time, measured on the paths themselves."""
+    flown = 0.0
+    for leg in route.legs:  # type: ignore[attr-defined]
+        if leg.ends <= until:
+            flown += leg.path.flown
+        elif leg.begins < until and leg.flown > 0.0:
+            flown += leg.path.subpath(0.0, (until - leg.begins) * route.speed).flown  # type: ignore[attr-defined]
+    return flown
+
+
+@few
+@given(chances)
+def test_a_run_that_is_saved_and_restored_goes_on_to_the_last_bit(r: Random) -> None:
+    setup = a_setup(r)
+    whole = finished(setup)
+    run = KinematicRun(Mission(setup))
+    run.advance(r.uniform(0.0, min(whole.time, 200.0)))
+    saved = json.loads(json.dumps(run.save(), default=lambda array: array.tolist()))
+    again = KinematicRun(Mission(setup))
+    again.restore(saved)
+    again.finish()
+    assert again.mission.log == whole.mission.log and again.time == whole.time
+    assert again.poses().tobytes() == whole.poses().tobytes()
+    assert trace(again, 7.0).poses.tobytes() == trace(whole, 7.0).poses.tobytes()
+
+
+@few
+@given(chances)
+def test_nobody_jumps(r: Random) -> None:
+    setup = a_setup(r)
+    run = finished(setup)
+    found = trace(run, 1.0)
+    steps = np.hypot(*np.diff(found.poses[:, :, :2], axis=0).transpose(2, 0, 1))
+    fastest = run.mission.members.speed + np.hypot(*setup.problem.wind)
+    assert (steps <= fastest * np.diff(found.times)[:, None] + 1e-6).all()

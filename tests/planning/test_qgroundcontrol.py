@@ -1,0 +1,276 @@
+"""QGroundControl's plans: a plan written by hand, plans that are written, round trips, and mistakes at their place."""
+
+import json
+from math import hypot, pi, radians
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pymap3d
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paddock.errors import PaddockError
+from paddock.planning.exchange.document import as_text
+from paddock.planning.exchange.files import read_mission
+from paddock.planning.exchange.qgroundcontrol import Loiter, tasks_from_plan, thinned, to_plans
+from paddock.scenario import load_scenario
+from paddock.world.geodesy import Origin
+
+HOME = Origin(47.3977419, 8.545594, 487.989)
+
+PLAN = """\
+{
+    "fileType": "Plan",
+    "geoFence": {
+        "circles": [
+            {"circle": {"center": [47.39756, 8.54464], "radius": 319.85}, "inclusion": true, "version": 1},
+            {"circle": {"center": [47.4077419, 8.545594], "radius": 50}, "inclusion": false, "version": 1}
+        ],
+        "polygons": [
+            {"inclusion": false, "version": 1,
+             "polygon": [[47.3907419, 8.545594], [47.3907419, 8.555594], [47.3807419, 8.545594]]}
+        ],
+        "version": 2
+    },
+    "groundStation": "QGroundControl",
+    "mission": {
+        "cruiseSpeed": 15,
+        "firmwareType": 12,
+        "globalPlanAltitudeMode": 1,
+        "hoverSpeed": 5,
+        "items": [
+            {"AMSLAltAboveTerrain": null, "Altitude": 50, "AltitudeMode": 1, "autoContinue": true, "command": 22,
+             "doJumpId": 1, "frame": 3, "params": [15, 0, 0, null, 47.3985099, 8.5451002, 50], "type": "SimpleItem"},
+            {"autoContinue": true, "command": 16, "doJumpId": 2, "frame": 3,
+             "params": [0, 0, 0, null, 47.4067419, 8.545594, 60], "type": "SimpleItem"},
+            {"autoContinue": true, "command": 16, "doJumpId": 3, "frame": 0,
+             "params": [5, 0, 0, 90, 47.3977419, 8.555594, 557.989], "type": "SimpleItem"},
+            {"autoContinue": true, "command": 18, "doJumpId": 4, "frame": 3,
+             "params": [3, 0, 120, null, 47.3877419, 8.545594, 70], "type": "SimpleItem"},
+            {"autoContinue": true, "command": 18, "doJumpId": 5, "frame": 3,
+             "params": [1, 0, -75, null, 47.3877419, 8.545594, 70], "type": "SimpleItem"},
+            {"autoContinue": true, "command": 178, "doJumpId": 6, "frame": 2, "params": [1, 12, -1, 0, 0, 0, 0],
+             "type": "SimpleItem"},
+            {"autoContinue": true, "command": 4242, "doJumpId": 7, "frame": 2, "params": [0, 0, 0, 0, 0, 0, 0],
+             "type": "SimpleItem"},
+            {
+                "TransectStyleComplexItem": {
+                    "CameraCalc": {
+                        "AdjustedFootprintFrontal": 272.4, "AdjustedFootprintSide": 409.2,
+                        "CameraName": "Sony ILCE-QX1", "DistanceMode": 1, "DistanceToSurface": 940.6896551724138,
+                        "FixedOrientation": false, "FocalLength": 16, "FrontalOverlap": 70, "ImageDensity": 25,
+                        "ImageHeight": 3632, "ImageWidth": 5456, "Landscape": true, "MinTriggerInterval": 0,
+                        "SensorHeight": 15.4, "SensorWidth": 23.2, "SideOverlap": 70, "ValueSetIsDistance": false,
+                        "version": 2
+                    },
+                    "CameraTriggerInTurnAround": true, "HoverAndCapture": false, "Items": [], "Refly90Degrees": true,
+                    "TurnAroundDistance": 10, "VisualTransectPoints": [], "version": 2
+                },
+                "angle": 30, "complexItemType": "survey", "entryLocation": 0, "flyAlternateTransects": false,
+                "polygon": [[47.41, 8.54], [47.41, 8.55], [47.42, 8.55], [47.42, 8.54]],
+                "type": "ComplexItem", "version": 5
+            },
+            {
+                "TransectStyleComplexItem": {
+                    "CameraCalc": {
+                        "AdjustedFootprintFrontal": 25, "AdjustedFootprintSide": 40,
+                        "CameraName": "Manual (no camera specs)", "DistanceToSurface": 80,
+                        "DistanceToSurfaceRelative": true, "version": 1
+                    },
+                    "Items": [], "TurnAroundDistance": 0, "version": 1
+                },
+                "angle": 0, "complexItemType": "survey",
+                "polygon": [[47.41, 8.54], [47.41, 8.55], [47.42, 8.55]], "type": "ComplexItem", "version": 4
+            },
+            {"complexItemType": "CorridorScan", "CorridorWidth": 50, "polyline": [], "type": "ComplexItem",
+             "version": 2},
+            {"autoContinue": true, "command": 20, "doJumpId": 9, "frame": 2, "params": [0, 0, 0, 0, 0, 0, 0],
+             "type": "SimpleItem"}
+        ],
+        "plannedHomePosition": [47.3977419, 8.545594, 487.989],
+        "vehicleType": 1,
+        "version": 2
+    },
+    "rallyPoints": {"points": [[47.39760401, 8.5509154, 50]], "version": 2},
+    "version": 1
+}
+"""
+
+
+def enu(lat: float, lon: float) -> tuple[float, float]:
+    east, north, _ = pymap3d.geodetic2enu(lat, lon, HOME.height_m, HOME.latitude_deg, HOME.longitude_deg, HOME.height_m)
+    return float(east), float(north)
+
+
+def test_a_plan_is_read() -> None:
+    mission = tasks_from_plan(PLAN, HOME).mission
+    assert mission["base"] == pytest.approx([0, 0, 0], abs=1e-6) and mission["speed"] == 15
+    tasks = {task["name"]: task for task in mission["tasks"]}
+    assert list(tasks) == ["waypoint_0", "waypoint_1", "loiter_0", "loiter_1", "survey_0", "survey_1"]
+    assert tasks["waypoint_0"]["point"]["at"] == pytest.approx(enu(47.4067419, 8.545594), abs=1e-5)
+    assert tasks["waypoint_0"]["altitude"] == 60
+    assert tasks["waypoint_1"]["point"]["at"] == pytest.approx(enu(47.3977419, 8.555594), abs=1e-5)
+    assert tasks["waypoint_1"]["altitude"] == pytest.approx(70)  # 557.989 m above the sea
+    right, left = tasks["loiter_0"]["circle"], tasks["loiter_1"]["circle"]
+    center = enu(47.3877419, 8.545594)
+    assert (right["radius"], right["turn"], left["radius"], left["turn"]) == (120, "right", 75, "left")
+    assert hypot(right["at"][0] - center[0], right["at"][1] - center[1]) == pytest.approx(120)
+    assert (right["heading"], left["heading"]) == (-pi / 2, pi / 2)  # begun in the east
+    survey, manual = tasks["survey_0"]["polygon"], tasks["survey_1"]["polygon"]
+    assert survey["outline"][2] == pytest.approx(enu(47.42, 8.55), abs=1e-5)
+    assert survey["angle"] == pytest.approx(radians(60)) and manual["angle"] == pytest.approx(pi / 2)
+    assert survey["camera"] == {
+        "width_px": 5456, "height_px": 3632, "sensor_width_mm": 23.2, "sensor_height_mm": 15.4, "focal_length_mm": 16,
+        "side_overlap": 0.7,
+    }  # fmt: skip
+    footprint = 940.6896551724138 * 23.2 / 16 * (1 - 0.7)  # what QGroundControl worked out itself
+    assert footprint == pytest.approx(409.2) and tasks["survey_0"]["altitude"] == 940.6896551724138
+    assert manual["spacing"] == 40 and tasks["survey_1"]["altitude"] == 80
+    assert [zone["name"] for zone in mission["zones"]] == ["fence_0", "fence_1"]
+    assert mission["zones"][0]["circle"]["at"] == pytest.approx(enu(47.4077419, 8.545594), abs=1e-5)
+    assert mission["zones"][1]["polygon"][1] == pytest.approx(enu(47.3907419, 8.555594), abs=1e-5)
+    assert len(load_scenario({"mission": mission}).vehicles) == 1
+
+
+def test_what_is_not_supported_is_named() -> None:
+    assert tasks_from_plan(PLAN, HOME).notes == [
+        "item 1: take-off is left out: vehicles start where the scenario puts them",
+        "item 3: the waypoint's hold of 5 s is not supported",
+        "item 3: the waypoint's yaw of 90 deg is not supported",
+        "item 4: 3 turns are one",
+        "item 6: command 178 (change speed) is not supported",
+        "item 7: command 4242 is not supported",
+        "item 8: the survey's Refly90Degrees is not supported",
+        "item 8: the survey's TurnAroundDistance is not supported: turns are planned",
+        "item 10: CorridorScan is not supported",
+        "geoFence: inclusion circle 1 is not supported",
+        "rally point 1 is not supported: vehicles return to the base",
+    ]
+
+
+def test_a_camera_upright() -> None:
+    upright = json.loads(PLAN)
+    upright["mission"]["items"][7]["TransectStyleComplexItem"]["CameraCalc"]["Landscape"] = False
+    camera = tasks_from_plan(upright, HOME).mission["tasks"][4]["polygon"]["camera"]
+    assert (camera["width_px"], camera["sensor_width_mm"]) == (3632, 15.4)
+
+
+MISSION: dict[str, Any] = {
+    "base": [0, 0, 2, 0],
+    "zones": [
+        {"name": "tower", "circle": {"at": [-500, -500], "radius": 150}},
+        {"name": "city", "polygon": [[-900, 0], [-800, 0], [-800, 100]]},
+    ],
+}
+
+
+def route() -> Any:
+    return np.array([[0, 0, 102, 0], [200, 0, 102, 0], [400, 0, 102, 1.5], [400, 300, 102, 1.5]], dtype=np.float64)
+
+
+def test_a_plan_is_written_for_each_vehicle() -> None:
+    loiter = Loiter(400, 400, 82, 90, left=True)
+    plans = to_plans([("uav[0]", route()), ("uav[1]", [route(), loiter]), ("uav[2]", [])], MISSION, HOME, speed=20)
+    assert list(plans) == ["uav[0]", "uav[1]", "uav[2]"]
+    plan = plans["uav[1]"]
+    assert set(plan) == {"fileType", "geoFence", "groundStation", "mission", "rallyPoints", "version"}
+    assert (plan["fileType"], plan["version"], plan["mission"]["version"]) == ("Plan", 1, 2)
+    mission = plan["mission"]
+    assert (mission["cruiseSpeed"], mission["firmwareType"], mission["vehicleType"]) == (20, 12, 1)
+    assert mission["plannedHomePosition"] == pytest.approx([47.3977419, 8.545594, 489.989])
+    assert [item["command"] for item in mission["items"]] == [22, 16, 16, 18, 20]
+    assert [item["doJumpId"] for item in mission["items"]] == [1, 2, 3, 4, 5]
+    assert [item["frame"] for item in mission["items"]] == [3, 3, 3, 3, 2]
+    assert all(len(item["params"]) == 7 for item in mission["items"])
+    corner, turn = mission["items"][1]["params"], mission["items"][3]["params"]
+    assert enu(*corner[4:6]) == pytest.approx((400, 0), abs=2e-5) and corner[6] == 100
+    assert (turn[0], turn[2], turn[6]) == (1, -90, 80)  # counter-clockwise
+    assert plans["uav[2]"]["mission"]["items"] == []
+    quad = to_plans([("a", route())], MISSION, HOME, vehicle="quad", firmware="ardupilot", speed=7)["a"]["mission"]
+    assert (quad["hoverSpeed"], quad["vehicleType"], quad["firmwareType"]) == (7, 2, 3)
+    assert json.loads(as_text(plan)) == plan
+    with pytest.raises(PaddockError, match=r"unknown firmware of a .plan file 'px5'; did you mean 'px4'\?"):
+        to_plans([], MISSION, HOME, firmware="px5")
+
+
+def test_fences_of_zones() -> None:
+    fence = to_plans([("a", route())], MISSION, HOME)["a"]["geoFence"]
+    assert fence["version"] == 2
+    (circle,), (polygon,) = fence["circles"], fence["polygons"]
+    assert circle["inclusion"] is False and circle["circle"]["radius"] == 150
+    assert enu(*circle["circle"]["center"]) == pytest.approx((-500, -500), abs=2e-5)
+    points = [enu(*point) for point in polygon["polygon"]]
+    assert polygon["inclusion"] is False and len(points) == 3
+    area = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(points, points[1:] + points[:1], strict=True)) / 2
+    assert area == pytest.approx(-5000, abs=0.1)  # clockwise
+
+
+@given(
+    st.lists(
+        st.tuples(*[st.floats(-1e4, 1e4)] * 2, st.floats(10, 500), st.just(0.0)), min_size=2, max_size=6, unique=True
+    )
+)
+@settings(max_examples=50, deadline=None)
+def test_there_and_back(points: list[tuple[float, ...]]) -> None:
+    waypoints = np.array(points)
+    plan = to_plans([("a", waypoints)], MISSION, HOME, tolerance=-1.0)["a"]
+    found = tasks_from_plan(as_text(plan), HOME).mission
+    read = [[*task["point"]["at"], task["altitude"]] for task in found["tasks"]]
+    np.testing.assert_allclose(read, waypoints[1:, :3] - [0, 0, 2], atol=1e-3)  # the first is the take-off
+    assert found["zones"][0]["circle"]["at"] == pytest.approx([-500, -500], abs=2e-5)
+
+
+@given(st.integers(2, 200), st.floats(0.1, 20))
+@settings(max_examples=50, deadline=None)
+def test_thinned_ways_stay_near(count: int, tolerance: float) -> None:
+    angle = np.linspace(0, 3 * pi, count)
+    way = np.stack([200 * np.cos(angle), 200 * np.sin(angle), 10 * angle, angle], axis=1)
+    few = thinned(way, tolerance)
+    assert (few[0] == way[0]).all() and (few[-1] == way[-1]).all() and len(few) <= len(way)
+    dense = np.concatenate([np.linspace(a, b, 400) for a, b in zip(few[:-1, :3], few[1:, :3], strict=True)])
+    gaps = np.linalg.norm(np.diff(dense, axis=0), axis=1).max()
+    nearest = np.linalg.norm(way[:, None, :3] - dense[None], axis=2).min(axis=1)
+    assert nearest.max() <= tolerance + gaps
+
+
+def test_a_straight_way_has_two_ends() -> None:
+    way = np.stack([np.arange(100.0), np.zeros(100), np.full(100, 50.0), np.zeros(100)], axis=1)
+    assert thinned(way, 0.01).tolist() == [[0, 0, 50, 0], [99, 0, 50, 0]]
+    assert len(thinned(way[:1], 1.0)) == 1 and len(thinned(way[:0], 1.0)) == 0
+
+
+MISTAKES = [
+    ("", "", "a.plan:1:1: not valid JSON: Expecting value"),
+    ('"Plan"', '"Mission"', "a.plan:2:17: a plan has fileType 'Plan', not 'Mission'"),
+    ('    "version": 1\n}', '    "version": 7\n}', "a.plan:74:16: plan version 1 is read, not 7"),
+    ('"vehicleType": 1,\n        "version": 2', '"vehicleType": 1,\n        "version": 1',
+     "a.plan:71:20: mission version 2 is read, not 1"),
+    ("47.4067419, 8.545594, 60]", "147.4, 8.545594, 60]",
+     "a.plan:24:24: [147.4, 8.54559] is no place on Earth; the order is latitude, longitude"),
+    ("[0, 0, 0, null, 47.4067419, 8.545594, 60]", "[0, 0]", "a.plan:24:24: an item has 7 params, not 2"),
+    ('"frame": 0,', '"frame": 7,', "a.plan:25:75: a place has frame 0, 3 or 10, not 7"),
+    ('"type": "SimpleItem"}', '"type": "Item"}', "a.plan:22:104: an item is a SimpleItem or ComplexItem, not 'Item'"),
+    ('"radius": 50}', '"radius": "x"}', 'a.plan:6:69: expected a finite number, not "x"'),
+    ('"radius": 50}', '"radius": -1}', "a.plan:6:24: circle.radius: must be > 0, not -1.0"),
+    ('"AdjustedFootprintSide": 40,', "", "a.plan:54:35: expected a finite number, not null"),
+    ("[[47.41, 8.54], [47.41, 8.55], [47.42, 8.55]]", "[[47.41, 8.54]]",
+     "a.plan:62:28: a polygon has at least 3 points, not 1"),
+    ('"items": [', '"items": 3, "other": [', "a.plan:20:18: expected a list, not 3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message"), MISTAKES)
+def test_mistakes(old: str, new: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert old in PLAN
+    (tmp_path / "a.plan").write_text(PLAN.replace(old, new, 1) if old else "")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PaddockError) as caught:
+        read_mission("a.plan", HOME)
+    assert str(caught.value) == message
+
+
+def test_files_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(PLAN)
+    assert len(read_mission(tmp_path / "a.json", HOME).mission["tasks"]) == 6

@@ -1,0 +1,330 @@
+"""What is told about a plan, against a plan whose numbers were worked out by hand.
+
+One aircraft flies east at 10 m/s: 1,000 m to a point, 500 m to a line of 200 m, 500 m home. A second one stays.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from math import inf, pi
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from pymap3d import enu2geodetic
+
+from paddock.errors import MissingFeatureError
+from paddock.planning.coverage.line import LineShape
+from paddock.planning.coverage.point import PointShape
+from paddock.planning.obstacles.zone import CircleZone
+from paddock.planning.paths.path import Path
+from paddock.planning.paths.segment import Pose, line
+from paddock.planning.plans import Leg, Plan, Route, Undone
+from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.report.compare import Trial, draw_comparison, ranked
+from paddock.planning.report.cost_matrix import draw_costs
+from paddock.planning.report.document import comparison, document, metrics_csv, numbers
+from paddock.planning.report.gantt import draw_gantt
+from paddock.planning.report.html import Report, report_html
+from paddock.planning.report.routes import draw_routes, wind_note
+from paddock.planning.report.style import ALARM, COLOURS, png, styled, svg
+from paddock.planning.report.timeline import done_times, draw_timeline
+from paddock.planning.report.usage import summary, usages
+from paddock.planning.report.words import (
+    bearing,
+    clock,
+    computing,
+    course,
+    distance,
+    duration,
+    latitude,
+    longitude,
+)
+from paddock.world.geodesy import Origin
+
+NASTY = '<b>&"'
+REASON = "it is <far> & \"wide\" 'of' us"
+DRAWINGS: dict[str, Callable[..., Any]] = {
+    "routes": draw_routes,
+    "gantt": draw_gantt,
+    "timeline": draw_timeline,
+    "costs": draw_costs,
+}
+
+
+def _leg(kind: str, task: str | None, x: float, metres: float, begins: float) -> Leg:
+    start: Pose = (x, 0.0, 50.0, 0.0)
+    path = Path([line(x, 0.0, 0.0, metres, 50.0)] if metres else (), start)
+    ends = begins + metres / 10.0
+    return Leg(kind, task, metres, begins, ends, start, path.end, lambda: path)  # type: ignore[arg-type]
+
+
+def by_hand(name: str = "survey_1", reason: str = REASON) -> Plan:
+    home: Pose = (2200.0, 0.0, 50.0, 0.0)
+    agents = (
+        Agent("uav[0]", (0.0, 0.0, 50.0, 0.0), home, 10.0, 80.0, 4400.0),
+        Agent("uav[1]", home, home, 10.0, 80.0),
+    )
+    tasks = (
+        Task("here", PointShape(1000.0, 0.0, None)),
+        Task(name, LineShape(1500.0, 0.0, 0.0, 200.0)),
+        Task("away", PointShape(0.0, 9000.0, 0.5 * pi)),
+    )
+    legs = (
+        _leg("transit", "here", 0.0, 1000.0, 0.0),
+        _leg("coverage", "here", 1000.0, 0.0, 100.0),
+        _leg("transit", name, 1000.0, 500.0, 100.0),
+        _leg("coverage", name, 1500.0, 200.0, 150.0),
+        _leg("return", None, 1700.0, 500.0, 170.0),
+    )
+    problem = Problem(agents, tasks, (CircleZone("tower", 1100.0, 600.0, 200.0),), (0.0, 3.0), "total", 5)
+    routes = (Route("uav[0]", legs, 10.0), Route("uav[1]", (), 10.0))
+    return Plan(problem, "by_hand", routes, (Undone("away", reason),), {"rounds": 3})
+
+
+def picture(name: str, plan: Plan) -> bytes:
+    with styled() as figures:
+        return png(DRAWINGS[name](figures, plan, "mission"))
+
+
+def ink(content: bytes, colour: str) -> int:
+    """Pixels of exactly a colour."""
+    pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+    return int((pixels == [int(colour[k : k + 2], 16) for k in (1, 3, 5)]).all(axis=2).sum())
+
+
+# words ---------------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_written_as_people_write_them() -> None:
+    assert [distance(metres) for metres in (0.0, 850.4, 999.6, 41_340.0)] == ["0 m", "850 m", "1.0 km", "41.3 km"]
+    assert [duration(s) for s in (0.0, 59.4, 59.6, 860.0, 7500.0)] == [
+        "0 s", "59 s", "1 min 00 s", "14 min 20 s", "2 h 05 min",
+    ]  # fmt: skip
+    assert [clock(s) for s in (0.0, 9.0, 860.0, 3599.6, 7509.0)] == ["0:00", "0:09", "14:20", "1:00:00", "2:05:09"]
+
+
+def test_headings_are_told_from_north() -> None:
+    assert [course(heading) for heading in (0.0, 0.5 * pi, pi, -0.5 * pi)] == ["090°", "000°", "270°", "180°"]
+    assert bearing(0.5 * pi + 1e-9) == 0
+    assert wind_note((3.0, 0.0)) == "wind 3 m/s from 270°"
+    assert wind_note((0.0, 0.0)) == ""
+    assert (latitude(-35.5), longitude(139.25)) == ("35.50000° S", "139.25000° E")
+
+
+def test_computing_times() -> None:
+    assert [computing(s) for s in (0.00356, 0.0269, 3.64)] == ["3.56 ms", "26.9 ms", "3.6 s"]
+
+
+# numbers -------------------------------------------------------------------------------------------------------------
+
+
+def test_usage_of_each_vehicle() -> None:
+    flies, stays = usages(by_hand())
+    assert (flies.tasks, flies.flown, flies.home, flies.share) == (2, 2200.0, 220.0, 0.5)
+    assert (flies.transit, flies.wait, flies.busy, flies.back, flies.idle) == (150.0, 0.0, 20.0, 50.0, 0.0)
+    assert (stays.tasks, stays.flown, stays.share, stays.idle) == (0, 0.0, None, 220.0)
+
+
+def test_summary_in_a_sentence() -> None:
+    plan = by_hand()
+    assert summary(plan) == (
+        "1 of 2 aircraft does 2 of 3 tasks in 3 min 40 s; 2.2 km in all; uav[0] uses 50 % of its range."
+    )
+    nothing = Plan(replace(plan.problem, tasks=()), "x", (Route("uav[0]", (), 10.0), Route("uav[1]", (), 10.0)))
+    assert summary(nothing) == "2 aircraft do 0 of 0 tasks; nobody has anything to do."
+    nobody = Plan(Problem((), ()), "x", ())
+    assert summary(nobody) == "0 vehicles do 0 of 0 tasks; nobody has anything to do."
+
+
+def test_the_document_is_json_with_the_plan_s_numbers() -> None:
+    plan = by_hand()
+    told = json.loads(json.dumps(document(plan, "mission"), allow_nan=False))
+    assert (told["scenario"], told["method"], told["seed"]) == ("mission", "by_hand", 5)
+    assert (told["total_m"], told["makespan_s"], told["done"], told["tasks"]) == (2200.0, 220.0, 2, 3)
+    assert told["undone"] == [{"task": "away", "reason": REASON}]
+    assert told["agents"][1]["range_m"] is None
+    assert [leg["flown_m"] for leg in told["routes"][0]["legs"]] == [1000.0, 0.0, 500.0, 200.0, 500.0]
+    assert told["routes"][0]["tasks"] == ["here", "survey_1"]
+    assert numbers(plan)["vehicles"][0]["range_used"] == 0.5
+
+
+def test_metrics_as_a_table() -> None:
+    head, first, second = metrics_csv(by_hand()).splitlines()
+    assert head == "name,tasks,flown_m,home_s,range_used,transit_s,wait_s,busy_s,return_s,idle_s"
+    assert first == "uav[0],2,2200.0,220.0,0.5,150.0,0.0,20.0,50.0,0.0"
+    assert second == "uav[1],0,0.0,0.0,,0.0,0.0,0.0,0.0,220.0"
+
+
+def test_tasks_are_counted_when_they_are_done() -> None:
+    assert done_times(by_hand()).tolist() == [100.0, 170.0]
+
+
+# comparison ----------------------------------------------------------------------------------------------------------
+
+
+def test_methods_are_ranked_by_tasks_done_then_by_what_counts() -> None:
+    plan = by_hand()
+    all_done = replace(plan, undone=())
+    longer = replace(all_done, routes=(*plan.routes, Route("uav[2]", plan.routes[0].legs[:1], 10.0)))
+    trials = [
+        Trial("short", plan),
+        Trial("none", None, problem="not here"),
+        Trial("long", longer),
+        Trial("b", all_done),
+    ]
+    assert [trial.method for trial in ranked(trials, "total")] == ["b", "long", "short", "none"]
+    assert [trial.method for trial in ranked(trials, "makespan")] == ["b", "long", "short", "none"]
+    rows = comparison(ranked(trials, "total"), timed=False)
+    assert rows[1] == {"method": "long", "total_m": 3200.0, "makespan_s": 220.0, "done": 2, "undone": 0}
+    assert rows[3] == {"method": "none", "problem": "not here"}
+    assert "compute_s" in comparison(trials, timed=True)[0]
+
+
+# pictures ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_pictures_have_ink_and_are_the_same_every_time(name: str) -> None:
+    signs = "$x_{$ \\frac"  # of mathematics, which a task may be called
+    first = picture(name, by_hand(signs))
+    assert first == picture(name, by_hand(signs))
+    assert Image.open(io.BytesIO(first)).size[0] == 1440
+    assert ink(first, "#ffffff") > 100_000
+    if name in ("routes", "gantt"):
+        assert ink(first, COLOURS[0]) > 200
+
+
+def test_undone_tasks_and_zones_are_seen_on_the_map() -> None:
+    plan = by_hand()
+    assert ink(picture("routes", plan), ALARM) > 300
+    clear = replace(plan, undone=(), problem=replace(plan.problem, zones=()))
+    assert ink(picture("routes", clear), ALARM) == 0
+
+
+def test_the_gantt_is_solid_while_a_task_is_done() -> None:
+    """20 s of 220 s are solid: the part of the bar's pixels that have the full colour."""
+    pixels = np.asarray(Image.open(io.BytesIO(picture("gantt", by_hand()))).convert("RGB")).astype(int)
+    solid = (abs(pixels - [0x00, 0x72, 0xB2]) <= 2).all(axis=2)
+    pale = (abs(pixels - [0xA6, 0xCE, 0xE4]) <= 3).all(axis=2)  # 35 % of the colour on white
+    row = int(solid.sum(axis=1).argmax())
+    assert solid[row].sum() / pale[row].sum() == pytest.approx(20.0 / 150.0, rel=0.15)
+
+
+def test_nothing_to_draw_is_drawn() -> None:
+    nothing = Plan(Problem((), ()), "x", ())
+    for name in DRAWINGS:
+        assert picture(name, nothing)
+    assert "nobody has anything" in report_html(Report(nothing, "empty"))
+
+
+def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingFeatureError, match=r"pip install 'paddock\[plan\]'"), styled():
+        pass
+
+
+# the report ----------------------------------------------------------------------------------------------------------
+
+
+class Reader(HTMLParser):
+    """Collects text, and checks that every tag is closed in its turn."""
+
+    VOID = ("meta", "br", "img", "use", "path", "rect", "image")
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.tags: set[str] = set()
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.ids += [str(value) for key, value in attrs if key == "id"]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.ids += [str(value) for key, value in attrs if key == "id"]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+@cache
+def full_report(name: str, times: int = 1) -> str:
+    plan = by_hand(name)
+    trials = (Trial(plan.method, plan), Trial("missing", None, problem=f"{NASTY} is not installed"))
+    with styled() as figures:
+        pictures = {name: svg(draw(figures, plan, NASTY)) for name, draw in DRAWINGS.items()}
+        pictures["compare"] = svg(draw_comparison(figures, trials, NASTY))
+    origin = Origin(35.0, 139.0, 0.0)
+    return report_html(Report(plan, NASTY, f"{NASTY}!", origin, [("reserve", NASTY)], trials, pictures))
+
+
+def test_whatever_a_user_wrote_is_shown_and_breaks_nothing() -> None:
+    page = full_report(NASTY)
+    reader = read(page)
+    words = "".join(reader.words)
+    for said in ("here", NASTY, "away", REASON, "uav[1]", "tower", f"{NASTY} (line)", f"{NASTY} is not installed"):
+        assert said in words
+    assert "<b>&" not in page
+    assert "far" not in reader.tags
+    assert "<td>it is &lt;far&gt; &amp; &quot;wide&quot; &#x27;of&#x27; us</td>" in page
+
+
+def test_the_report_stands_alone() -> None:
+    page = full_report(NASTY)
+    reader = read(page)
+    assert not reader.tags & {"script", "link", "iframe", "img"}
+    assert "src=" not in page and "url(http" not in page and "@import" not in page
+    assert "prefers-color-scheme: dark" in page
+    assert len(reader.ids) == len(set(reader.ids))
+    assert str(File(__file__).parents[1]) not in page
+
+
+def test_the_report_tells_legs_with_times_and_places() -> None:
+    words = " ".join("".join(read(full_report(NASTY)).words).split())
+    assert summary(by_hand(NASTY)) in words
+    assert "to here (point)" in words and "return to base" in words
+    for cell in ("1:40", "2:30", "2:50", "3:40", "1,000 m", "090°", "wind"):
+        assert cell in words
+    north, east, _ = enu2geodetic(1000.0, 0.0, 0.0, 35.0, 139.0, 0.0)
+    assert f"{north:.5f}° N" in words and f"{east:.5f}° E" in words
+    assert "3 m/s from 180°" in words and "10 m/s" in words and "80 m" in words
+
+
+def test_the_report_is_the_same_every_time() -> None:
+    assert full_report(NASTY, 1) == full_report(NASTY, 2)
+
+
+def test_a_report_without_pictures_says_why() -> None:
+    page = report_html(Report(by_hand(), "mission", missing="pictures need matplotlib"))
+    assert "pictures need matplotlib" in page and "<svg" not in page
+
+
+def test_ranges_without_limit_are_told() -> None:
+    plan = by_hand()
+    free = replace(plan.problem, agents=tuple(replace(agent, range=inf) for agent in plan.problem.agents))
+    assert "no limit" in report_html(Report(replace(plan, problem=free), "mission"))

@@ -1,0 +1,294 @@
+"""Ways around zones: known shortest ones, what has none, and what holds for all of them."""
+
+from __future__ import annotations
+
+from math import acos, asin, atan2, cos, degrees, hypot, inf, nan, pi, remainder, sin, sqrt
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
+
+from paddock.errors import InvalidValueError
+from paddock.planning.coverage.shape import InfeasibleError
+from paddock.planning.obstacles.clear import clear, inside
+from paddock.planning.obstacles.pairs import detours
+from paddock.planning.obstacles.transit import ZoneMap, around
+from paddock.planning.obstacles.zone import CircleZone, PolygonZone, Zone
+from paddock.planning.paths.dubins import dubins, dubins_lengths
+from paddock.planning.paths.path import Path
+from paddock.planning.paths.segment import ends_at
+
+Pose = tuple[float, float, float]
+Goal = tuple[float, float, float | None]
+TURNED = 0.3
+"""rad: scenes are turned, so that nothing lies where the search looks first."""
+
+
+def box(name: str, x: float, y: float, width: float, height: float) -> PolygonZone:
+    return PolygonZone(name, ((x, y), (x + width, y), (x + width, y + height), (x, y + height)))
+
+
+def turned(x: float, y: float) -> tuple[float, float]:
+    return x * cos(TURNED) - y * sin(TURNED), x * sin(TURNED) + y * cos(TURNED)
+
+
+def check(path: Path, start: Pose, goal: Goal, radius: float, zones: tuple[Zone, ...], clearance: float = 0.0) -> None:
+    """It is clear, begins and ends as it should, is continuous, and turns no tighter than it may."""
+    assert clear(path, zones, clearance)
+    assert path.start[:2] == pytest.approx(start[:2], abs=1e-6)
+    assert path.end[:2] == pytest.approx(goal[:2], abs=1e-6)
+    for before, after in zip(path.segments, path.segments[1:], strict=False):
+        x, y, _, heading = ends_at(before)
+        assert hypot(x - after.x, y - after.y) < 1e-6
+        assert radius == 0.0 or abs(remainder(heading - after.heading, 2.0 * pi)) < 1e-8
+    if radius > 0.0:
+        assert remainder(path.start[3] - start[2], 2.0 * pi) == pytest.approx(0.0, abs=1e-8)
+        assert goal[2] is None or remainder(path.end[3] - goal[2], 2.0 * pi) == pytest.approx(0.0, abs=1e-8)
+        assert max(abs(segment.curvature) for segment in path.segments) <= (1.0 + 1e-9) / radius
+
+
+def scene(seed: int, size: float) -> tuple[tuple[Zone, ...], Pose, Pose]:
+    """Eight zones, some of which overlap, and two free poses."""
+    draw = np.random.default_rng(seed)
+    zones: list[Zone] = []
+    for k in range(8):
+        x, y = draw.uniform(0.15 * size, 0.85 * size, 2).tolist()
+        if k % 2:
+            zones.append(CircleZone(f"round {k}", x, y, draw.uniform(40.0, 0.1 * size)))
+        else:
+            angle = (np.arange(5) + draw.uniform(0.0, 0.8, 5)) * 2.0 * pi / 5.0
+            reach = draw.uniform(60.0, 0.15 * size, 5)
+            corners = zip((x + reach * np.cos(angle)).tolist(), (y + reach * np.sin(angle)).tolist(), strict=True)
+            zones.append(PolygonZone(f"corners {k}", tuple(corners)))
+    free = []
+    while len(free) < 2:
+        x, y, heading = (draw.uniform(0.0, 1.0, 3) * (size, size, 2.0 * pi)).tolist()
+        if inside(x, y, zones, clearance=60.0) is None:
+            free.append((x, y, heading))
+    return tuple(zones), free[0], free[1]
+
+
+def test_a_clear_way_is_the_dubins_path() -> None:
+    zones = (CircleZone("far", 0.0, 5000.0, 100.0),)
+    assert around((0.0, 0.0, 0.0), (4.0, 4.0, pi / 2.0), 1.0, zones).length == pytest.approx(5.813437, abs=1e-6)
+    assert around((0.0, 0.0, 0.0), (4.0, 4.0, pi / 2.0), 1.0, ()).length == pytest.approx(5.813437, abs=1e-6)
+
+
+@pytest.mark.parametrize("clearance", [0.0, 25.0])
+def test_around_a_circle_it_is_two_tangents_and_an_arc(clearance: float) -> None:
+    border = 200.0 + clearance
+    expected = 2.0 * sqrt(1000.0**2 - border**2) + border * (pi - 2.0 * acos(border / 1000.0))
+    lift = asin(border / 1000.0)
+    zones = (CircleZone("round", *turned(0.0, 0.0), 200.0),)
+    start, goal = (*turned(-1000.0, 0.0), TURNED + lift), (*turned(1000.0, 0.0), TURNED - lift)
+    for radius in (0.0, 80.0, 200.0):  # with the headings of the tangents, the turn radius costs nothing
+        path = around(start, goal, radius, zones, clearance)
+        assert path.length == pytest.approx(expected, abs=1e-4)
+        check(path, start, goal, radius, zones, clearance)
+
+
+@pytest.mark.parametrize("radius", [100.0, 250.0])
+@pytest.mark.parametrize(
+    "zone",
+    [
+        CircleZone("small", *turned(0.0, 0.0), 60.0),
+        PolygonZone("sharp", (turned(0.0, 60.0), turned(-40.0, -900.0), turned(40.0, -900.0))),
+    ],
+    ids=["circle", "corner"],
+)
+def test_around_what_is_tighter_than_a_turn_the_turn_touches_it_in_its_middle(zone: Zone, radius: float) -> None:
+    away = hypot(1500.0, radius - 60.0)
+    lift = atan2(60.0 - radius, 1500.0) + asin(radius / away)
+    expected = 2.0 * sqrt(away**2 - radius**2) + 2.0 * radius * lift
+    start, goal = (*turned(-1500.0, 0.0), TURNED + lift), (*turned(1500.0, 0.0), TURNED - lift)
+    path = around(start, goal, radius, (zone,))
+    assert path.length == pytest.approx(expected, abs=1e-4)
+    check(path, start, goal, radius, (zone,))
+
+
+def test_around_a_square_it_bends_at_the_nearer_corners() -> None:
+    zones = (box("square", -50.0, -90.0, 100.0, 100.0),)
+    path = around((-200.0, 0.0, 0.0), (300.0, 0.0, None), 0.0, zones)
+    assert path.length == pytest.approx(hypot(150.0, 10.0) + 100.0 + hypot(250.0, 10.0), abs=1e-4)
+    wide = around((-200.0, 0.0, 0.0), (300.0, 0.0, None), 0.0, zones, 5.0)
+    turn = asin(15.0 / hypot(150.0, 10.0))  # at most
+    assert path.length < wide.length < path.length + 4.0 * 5.0 * turn + 2.0
+
+
+@pytest.mark.parametrize("radius", [0.0, 20.0, 60.0])
+def test_between_two_zones_there_is_a_gap(radius: float) -> None:
+    zones = (box("north", -20.0, 30.0, 40.0, 900.0), box("south", -20.0, -1000.0, 40.0, 950.0))
+    start, goal = (-500.0, 300.0, -0.6), (500.0, -200.0, None)
+    path = around(start, goal, radius, zones)
+    check(path, start, goal, radius, zones)
+    taut = hypot(480.0, 270.0) + hypot(40.0, 0.0) + hypot(480.0, 230.0)
+    assert path.length < taut + 10.0  # the gap, not the long way around
+    middle = path.sample(1.0)
+    assert np.abs(middle[np.abs(middle[:, 0]) < 20.0, 1]).max() <= 50.0
+
+
+def test_zones_that_overlap_are_one() -> None:
+    zones = (CircleZone("a", -60.0, 0.0, 80.0), CircleZone("b", 60.0, 0.0, 80.0), box("c", -20.0, -300.0, 40.0, 600.0))
+    start, goal = (-400.0, 10.0, 0.0), (400.0, 10.0, 0.0)
+    path = around(start, goal, 0.0, zones)
+    assert path.length == pytest.approx(2.0 * hypot(380.0, 290.0) + 40.0, abs=1e-4)
+    check(around(start, goal, 50.0, zones), start, goal, 50.0, zones)
+
+
+def test_a_zone_of_many_corners_is_passed_closely() -> None:
+    angle = np.arange(400) * 2.0 * pi / 400.0
+    ring = PolygonZone(
+        "ring", tuple(zip((200.0 * np.cos(angle)).tolist(), (200.0 * np.sin(angle)).tolist(), strict=True))
+    )
+    lift = asin(0.2)
+    start, goal = (-1000.0, 0.0, lift), (1000.0, 0.0, -lift)
+    path = around(start, goal, 80.0, (ring,))
+    check(path, start, goal, 80.0, (ring,))
+    assert path.length < 1.005 * around(start, goal, 80.0, (CircleZone("round", 0.0, 0.0, 200.0),)).length
+
+
+def test_a_start_with_little_room_turns_twice() -> None:
+    # a lane 100 m wide that is closed ahead: no half turn of 40 m from its middle, but one that first swings out
+    zones = (
+        box("left", -400.0, 50.0, 800.0, 20.0),
+        box("right", -400.0, -50.0, 800.0, 20.0),
+        box("end", 300.0, -60.0, 20.0, 130.0),
+    )
+    start, goal = (0.0, 10.0, 0.0), (-800.0, 0.0, None)
+    path = around(start, goal, 35.0, zones)
+    check(path, start, goal, 35.0, zones)
+    assert path.length < 800.0 + 10.0 * 35.0
+
+
+CAGE = (
+    box("east", 100.0, -110.0, 10.0, 220.0),
+    box("north", -110.0, 100.0, 220.0, 10.0),
+    box("west", -110.0, -110.0, 10.0, 220.0),
+    box("south", -110.0, -110.0, 220.0, 10.0),
+)
+
+
+@pytest.mark.parametrize(
+    ("start", "goal", "radius", "zones", "clearance", "message"),
+    [
+        ((0, 0, 0), (500, 0, 0), 50, (CircleZone("a", 0, 0, 9),), 0, "the start (0, 0) lies inside the zone 'a'"),
+        ((500, 0, 0), (0, 0, 0), 50, (CircleZone("a", 0, 0, 9),), 0, "the goal (0, 0) lies inside the zone 'a'"),
+        (
+            (500, 0, 0),
+            (0, 20, 0),
+            50,
+            (CircleZone("a", 0, 0, 9),),
+            15,
+            "the goal (0, 20) lies within the clearance of 15 m of the zone 'a'",
+        ),
+        (
+            (500, 0, 0),
+            (0, 20, None),
+            50,
+            CAGE,
+            0,
+            "the goal (0, 20) is enclosed by the zones 'east', 'north', 'west' and 'south'",
+        ),
+        (
+            (0, 20, 0),
+            (500, 0, None),
+            0,
+            CAGE,
+            0,
+            "the start (0, 20) is enclosed by the zones 'east', 'north', 'west' and 'south'",
+        ),
+        (
+            (0, 0, 0),
+            (-500, 0, 0),
+            50,
+            (box("wall", 30, -500, 10, 1000),),
+            0,
+            "the zone 'wall' leaves no room for a turn of 50 m after the start (0, 0) with a heading of 0 degrees: "
+            "it is 30 m ahead",
+        ),
+        (
+            (-500, 0, 0),
+            (0, 0, pi),
+            50,
+            (box("wall", 30, -500, 10, 1000),),
+            0,
+            f"the zone 'wall' leaves no room for a turn of 50 m before the goal (0, 0) with a heading of "
+            f"{degrees(pi):g} degrees: it is 30 m behind",
+        ),
+    ],
+)
+def test_what_has_no_way_is_told_with_the_reason(
+    start: Pose, goal: Goal, radius: float, zones: tuple[Zone, ...], clearance: float, message: str
+) -> None:
+    with pytest.raises(InfeasibleError) as refused:
+        around(start, goal, radius, zones, clearance)
+    assert str(refused.value) == message
+
+
+def test_a_lane_too_narrow_to_turn_in_is_told() -> None:
+    zones = (
+        box("left", -400.0, 30.0, 800.0, 20.0),
+        box("right", -400.0, -50.0, 800.0, 20.0),
+        box("end", 390, -50, 20, 100),
+    )
+    with pytest.raises(
+        InfeasibleError, match=r"leaves room for turns of 60 m; the zone '(left|right|end)' is in the way"
+    ):
+        around((0.0, 0.0, 0.0), (-900.0, 0.0, None), 60.0, zones)
+
+
+def test_what_is_no_number_is_refused() -> None:
+    with pytest.raises(InvalidValueError, match="the start must be numbers x, y"):
+        around((nan, 0.0, 0.0), (1.0, 0.0, None), 1.0, ())
+    with pytest.raises(InvalidValueError, match="a turn radius must be a number of metres >= 0, not -1"):
+        ZoneMap((), -1.0)
+    with pytest.raises(InvalidValueError, match="a clearance must be a number of metres >= 0, not inf"):
+        ZoneMap((), 1.0, inf)
+
+
+@pytest.mark.parametrize("radius", [0.0, 40.0, 80.0])
+@pytest.mark.parametrize("clearance", [0.0, 20.0])
+def test_every_way_is_clear_continuous_and_no_tighter_than_the_radius(radius: float, clearance: float) -> None:
+    found = 0
+    for seed in range(20):
+        zones, start, fixed = scene(seed, 1800.0)
+        for goal in (fixed, (*fixed[:2], None)):
+            try:
+                path = ZoneMap(zones, radius, clearance).transit(start, goal)
+            except InfeasibleError:
+                continue
+            check(path, start, goal, radius, zones, clearance)
+            assert path.length >= dubins(start, goal, radius).length - 1e-6
+            found += 1
+    assert found >= 36
+
+
+def test_the_same_poses_have_the_same_way() -> None:
+    for seed in range(5):
+        zones, start, goal = scene(seed, 1500.0)
+        first, again = (ZoneMap(zones, 60.0).transit(start, goal).table.tobytes() for _ in range(2))
+        assert first == again
+
+
+def roadmap_length(zones: tuple[Zone, ...], start: Pose, goal: Pose, radius: float, count: int, seed: int) -> float:
+    """The shortest way over many random poses, near borders above all, that Dubins paths join."""
+    draw = np.random.default_rng(seed)
+    poses = [start, goal]
+    while len(poses) < count:
+        ring = zones[int(draw.integers(len(zones)))].grown(1.0 + radius * draw.random() ** 3).outline()
+        k = int(draw.integers(len(ring) - 1))
+        (x, y), (dx, dy) = ring[k], ring[k + 1] - ring[k]
+        if inside(x, y, zones) is None:
+            poses.append((x, y, atan2(dy, dx) + draw.normal(0.0, 0.5) + pi * draw.integers(2)))
+    table = np.array(poses)
+    lengths = np.where(detours(table, table, radius, zones), inf, dubins_lengths(table, table, radius))
+    i, j = np.nonzero(np.isfinite(lengths) & ~np.eye(count, dtype=bool))
+    return float(dijkstra(csr_matrix((lengths[i, j], (i, j)), shape=lengths.shape), indices=0)[1])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_a_dense_roadmap_finds_nothing_much_shorter(seed: int) -> None:
+    zones, start, goal = scene(100 + seed, 1500.0)
+    found = around(start, goal, 60.0, zones).length
+    assert found <= 1.01 * roadmap_length(zones, start, goal, 60.0, 300, seed)

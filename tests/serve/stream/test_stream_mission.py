@@ -1,0 +1,226 @@
+"""A mission over the stream endpoint: told, changed, refused; news of it only when something happens."""
+
+from __future__ import annotations
+
+from math import cos, pi, sin
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import paddock
+from paddock.errors import PaddockError
+from paddock.record import Player, Recorder
+from paddock.serve.mission_tree import MissionTeller
+from paddock.serve.replaying import ReplaySource
+
+CREW = {"name": "bus", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}
+TASKS = [
+    {"name": "gate", "point": {"at": [40, 0], "heading": 0.5}},
+    {"name": "fence", "line": {"at": [60, -30], "heading": pi / 2, "length": 20}},
+    {"name": "pond", "circle": {"at": [-40, 0], "heading": pi / 2, "radius": 10}},
+    {"name": "yard", "polygon": {"outline": [[80, 60], [120, 60], [120, 100], [80, 100]], "spacing": 20}},
+    {"name": "tower", "point": {"at": [0, 80]}},
+]
+SCENARIO: dict[str, Any] = {
+    "clock": {"rate": 10},
+    "vehicles": [CREW],
+    "mission": {
+        "base": [5, 6, 7, 0.25],
+        "method": "greedy",
+        "range": 3000,
+        "execute": "kinematic",
+        "tasks": TASKS,
+        "zones": [{"name": "house", "polygon": [[-5, 70], [5, 70], [5, 90], [-5, 90]]}],
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def served(serve: Any) -> Any:
+    return serve(SCENARIO)
+
+
+@pytest.fixture
+def peer(served: Any) -> Any:
+    """A client of a run that begins anew."""
+    client = served.connect()
+    client.call("reset")
+    client.call("let_go")
+    return client
+
+
+def tree(peer: Any) -> dict[str, Any]:
+    found: dict[str, Any] = peer.call("get_mission")["mission"]
+    return found
+
+
+def named(trees: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in trees}
+
+
+def step(peer: Any, ticks: int = 20) -> None:
+    peer.call("simulation_step", ticks=ticks)
+    peer.call("let_go")
+
+
+def test_a_mission_is_told(peer: Any) -> None:
+    told = tree(peer)
+    assert told["base"] == [5.0, 6.0, 7.0, 0.25]
+    tasks = named(told["tasks"])
+    assert {name: task["kind"] for name, task in tasks.items()} == {
+        "gate": "point",
+        "fence": "line",
+        "pond": "circle",
+        "yard": "polygon",
+        "tower": "point",
+    }
+    assert (tasks["gate"]["x"], tasks["gate"]["y"], tasks["gate"]["heading"]) == (40.0, 0.0, 0.5)
+    assert tasks["gate"]["outline"] == [[40.0, 0.0]]
+    assert tasks["fence"]["outline"] == [[60.0, -30.0], [60.0, -10.0]]
+    assert (tasks["yard"]["x"], tasks["yard"]["y"], tasks["yard"]["heading"]) == (100.0, 80.0, None)
+    ring = tasks["pond"]["outline"]  # to the left of north lies west: its centre is (-50, 0)
+    assert ring[0] == ring[-1] == [-40.0, 0.0]
+    assert all((x + 50) ** 2 + y**2 == pytest.approx(100, rel=1e-3) for x, y in ring)
+    quarter = ring[(len(ring) - 1) // 4]
+    assert quarter == pytest.approx([-50 + 10 * cos(pi / 2), 10 * sin(pi / 2)], abs=1e-3)
+
+
+def test_what_cannot_be_done_says_why(peer: Any) -> None:
+    told = tree(peer)
+    undone = [task for task in told["tasks"] if task["state"] == "undone"]
+    assert [task["name"] for task in undone] == ["tower"]
+    assert "house" in undone[0]["reason"] and undone[0]["vehicle"] is None
+    assert told["zones"] == [
+        {"name": "house", "outline": [[-5.0, 70.0], [5.0, 70.0], [5.0, 90.0], [-5.0, 90.0], [-5.0, 70.0]]}
+    ]
+
+
+def test_members_have_ids_ranges_and_tasks_in_order(peer: Any) -> None:
+    told = tree(peer)
+    assert [(one["id"], one["name"], one["range"]) for one in told["members"]] == [
+        (1, "bus[0]", 3000.0),
+        (2, "bus[1]", 3000.0),
+    ]
+    shared = [name for one in told["members"] for name in one["tasks"]]
+    assert sorted(shared) == ["fence", "gate", "pond", "yard"]
+    for one in told["members"]:
+        assert one["travelled"] == 0.0
+        for name in one["tasks"]:
+            assert named(told["tasks"])[name]["vehicle"] == one["name"]
+    fleets = {(route["fleet"], route["behaviour"]) for route in peer.call("get_routes")["routes"]}
+    assert fleets == {("bus", "mission")}
+
+
+def test_tasks_are_added_moved_and_removed(peer: Any) -> None:
+    peer.call("add_task", task={"name": "mill", "point": {"at": [20, -20]}})
+    peer.call("move_task", name="yard", x=200, y=180)
+    peer.call("move_task", name="gate", x=41.5, y=-2)
+    peer.call("remove_task", name="pond")
+    step(peer)
+    tasks = named(tree(peer)["tasks"])
+    assert "pond" not in tasks
+    assert tasks["mill"]["outline"] == [[20.0, -20.0]] and tasks["mill"]["state"] in ("assigned", "started")
+    assert tasks["gate"]["outline"] == [[41.5, -2.0]] and tasks["gate"]["heading"] == 0.5
+    assert (tasks["yard"]["x"], tasks["yard"]["y"]) == (200.0, 180.0)
+    assert tasks["yard"]["outline"][0] == [180.0, 160.0]
+    kinds = {event["kind"] for event in peer.call("get_events")["events"]}
+    assert {"task_added", "task_moved", "task_removed", "replanned"} <= kinds
+
+
+def test_a_zone_and_a_damaged_vehicle(peer: Any) -> None:
+    peer.call("add_zone", zone={"name": "pit", "circle": {"at": [40, 0], "radius": 8}})
+    peer.call("damage_vehicle", vehicle_id=2)
+    step(peer)
+    told = tree(peer)
+    assert [zone["name"] for zone in told["zones"]] == ["house", "pit"]
+    assert {one["name"]: one["status"] for one in told["members"]}["bus[1]"] == "damaged"
+    assert named(told["members"])["bus[1]"]["tasks"] == []
+    gate = named(told["tasks"])["gate"]
+    assert gate["state"] == "undone" and "pit" in gate["reason"]
+
+
+def test_news_come_when_something_happens(peer: Any) -> None:
+    peer.call("subscribe", kinds=["mission"])
+    assert set(named(peer.notification("mission")["tasks"])) == {"gate", "fence", "pond", "yard", "tower"}
+    peer.call("add_task", task={"name": "mill", "point": {"at": [20, -20]}})
+    step(peer)
+    while "mill" not in named(peer.notification("mission")["tasks"]):
+        pass
+    step(peer, 8000)  # long enough for all of them
+    while any(task["state"] in ("assigned", "started") for task in peer.notification("mission")["tasks"]):
+        pass
+    done = tree(peer)
+    states = {task["name"]: task["state"] for task in done["tasks"]}
+    assert states.pop("tower") == "undone" and set(states.values()) == {"completed"}
+    assert {one["status"] for one in done["members"]} == {"home"}
+    assert all(one["travelled"] > 40 for one in done["members"])
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code", "said"),
+    [
+        ("move_task", {"name": "gat", "x": 1, "y": 2}, -32000, "unknown task 'gat'; did you mean 'gate'?"),
+        ("move_task", {"name": "gate", "x": 1}, -32602, "'y'"),
+        ("move_task", {"name": "gate", "x": "1", "y": 2}, -32602, "'x' must be a number"),
+        ("remove_task", {"name": "gat"}, -32000, "unknown task 'gat'"),
+        ("add_task", {"task": 3}, -32602, "'task' must be an object"),
+        ("add_task", {"task": {"name": "a", "pont": {}}}, -32000, "unknown field of a task 'pont'; did you mean"),
+        ("add_task", {"task": {"name": "a", "verb": "damage"}}, -32000, "unknown field of a task 'verb'"),
+        ("add_task", {"task": {"name": "a"}}, -32000, "exactly one of point, line, circle, area, polygon"),
+        ("add_task", {"task": {"point": {"at": [1, 2]}}}, -32000, "name"),
+        ("add_task", {"task": {"name": "gate", "point": {"at": [1, 2]}}}, -32000, "there is a task 'gate' already"),
+        ("add_zone", {"zone": {"name": "a", "polygon": [[0, 0], [1, 1]]}}, -32000, "at least 3 points"),
+        ("add_zone", {"zone": {"name": "a", "source": "me"}}, -32000, "unknown field of a zone 'source'"),
+        ("damage_vehicle", {"vehicle": "bus[7]"}, -32000, "unknown vehicle 'bus[7]'"),
+        ("damage_vehicle", {"vehicle_id": 77}, -32000, "77"),
+        ("damage_vehicle", {}, -32602, "say whom it is about"),
+    ],
+)
+def test_what_is_wrong_is_said(peer: Any, method: str, params: dict[str, Any], code: int, said: str) -> None:
+    before = tree(peer)
+    found, message = peer.refused(method, **params)
+    assert found == code and said in message and "\n" not in message
+    step(peer, 1)
+    assert set(named(tree(peer)["tasks"])) == set(named(before["tasks"]))
+
+
+def test_a_state_in_words(served: Any) -> None:
+    run = served.sim.stage.mission
+    job = run.mission.tasks["gate"]
+    job.state, job.doing = "assigned", True
+    tasks = MissionTeller().tree(run.mission, (1.0, 2.0, 0.5), lambda name: None)
+    assert named(tasks["tasks"])["gate"]["state"] == "started"  # type: ignore[arg-type]
+    assert tasks["base"] == [1.0, 2.0, 0.0, 0.5] and tasks["members"][0]["id"] is None
+
+
+def test_where_there_is_no_mission(serve: Any) -> None:
+    peer = serve({"clock": {"rate": 100}, "vehicles": [CREW]}).connect()
+    assert peer.call("get_mission") == {"mission": None}
+    for method, params in {
+        "add_task": {"task": {"name": "a", "point": {"at": [1, 2]}}},
+        "move_task": {"name": "a", "x": 1, "y": 2},
+        "remove_task": {"name": "a"},
+        "add_zone": {"zone": {"name": "a", "circle": {"at": [1, 2], "radius": 3}}},
+        "damage_vehicle": {"vehicle": "bus[0]"},
+    }.items():
+        code, message = peer.refused(method, **params)
+        assert code == -32000 and "there is no mission" in message and "\n" not in message
+
+
+def test_a_mission_is_for_those_who_show_the_token(serve: Any) -> None:
+    peer = serve({"clock": {"rate": 100}, "vehicles": [CREW]}, token="long-enough").connect()
+    assert peer.refused("get_mission")[0] == -32001
+    assert peer.refused("remove_task", name="gate")[0] == -32001
+    assert peer.call("get_mission", token="long-enough") == {"mission": None}
+
+
+def test_a_recording_keeps_no_mission(tmp_path: Path) -> None:
+    file = tmp_path / "run.mcap"
+    with paddock.load({"clock": {"rate": 100}, "vehicles": [CREW]}) as sim, Recorder(sim, file):
+        sim.step(10)
+    with Player(file) as player:
+        source = ReplaySource(player)
+        assert source.operate("mission", "somebody", {}) is None
+        with pytest.raises(PaddockError, match="move_task refused: this is a recording"):
+            source.operate("move_task", "somebody", {"name": "gate", "x": 1.0, "y": 2.0})

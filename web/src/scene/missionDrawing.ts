@@ -1,0 +1,151 @@
+// The mission in the world: zones, tasks by kind and state, the base, and what is on its way to where it was dragged.
+// Loaded when there is a mission.
+import { Group } from "three";
+import type { MissionTree, TaskTree } from "../net/schema";
+import { groundHeight } from "../state/ground";
+import { awaited, chosenTask, isOver, mission, type TaskState } from "../state/mission";
+import { layers } from "../state/store";
+import { type Mark, MarkLayer, Sign } from "./missionMarks";
+import { arrowHead, middleOf, type Place, shifted } from "./missionShapes";
+import { ZoneLayer } from "./missionZones";
+import type { Overlay } from "./overlay";
+import { type Matrix, type Size, toScreen } from "./projection";
+import { type Rgba, Ribbons, UNDERNEATH } from "./ribbons";
+import { bytes } from "./rings";
+import { cssOf, type Skin } from "./skin";
+import type { ViewState } from "./viewState";
+
+const REACH_PX = 14; // from the middle of a mark, within which it is taken hold of
+const FEW = 40; // tasks on the screen up to which all have names
+const COLOURS: Readonly<Record<TaskState, "faint" | "accent" | "amber" | "green" | "red">> = {
+  unassigned: "faint",
+  assigned: "accent",
+  started: "amber",
+  completed: "green",
+  undone: "red",
+};
+
+/** The colour of a task's state. */
+export function colourOf(state: TaskState, skin: Skin, opacity = 255): Rgba {
+  return bytes(skin[COLOURS[state]], opacity);
+}
+
+export class MissionDrawing {
+  readonly group = new Group();
+  private readonly zones = new ZoneLayer();
+  private readonly marks = new MarkLayer();
+  private readonly outlines = new Ribbons(-5, false, UNDERNEATH);
+  private basis: unknown[] = [];
+  private told: MissionTree | null = null; // that is drawn
+  private height = 0; // m, of the ground
+
+  constructor() {
+    this.group.add(this.zones.group, this.outlines.object, this.marks.points);
+  }
+
+  update(view: ViewState, shown: boolean): void {
+    const wanted = layers.peek();
+    this.told = shown ? mission.peek() : null;
+    this.height = groundHeight();
+    this.zones.group.visible = wanted.zones && this.told !== null;
+    const basis = [this.told, view.skin, wanted.tasks, chosenTask.peek(), awaited.peek(), this.height];
+    if (basis.some((one, k) => one !== this.basis[k])) this.rebuild(view, wanted.tasks);
+    this.basis = basis;
+    this.zones.view(view);
+    this.marks.view(view);
+    this.outlines.view(view);
+  }
+
+  /** Names of zones, of the chosen task, and of all tasks when they are few. */
+  label(overlay: Overlay, view: ViewState): void {
+    if (!this.told) return;
+    if (layers.peek().zones) for (const { name, outline } of this.told.zones) this.zoneName(overlay, view, name, outline);
+    if (!layers.peek().tasks) return;
+    const [x = 0, y = 0] = this.told.base;
+    this.plate(overlay, view, "base", [x, y], false);
+    const seen = this.told.tasks.filter((task) => this.onScreen(view, [task.x, task.y]));
+    for (const { name, x, y } of seen) {
+      const chosen = name === chosenTask.peek();
+      if (chosen || seen.length <= FEW) this.plate(overlay, view, name, [x, y], chosen);
+    }
+  }
+
+  /** The task whose mark is at a place of the screen, if it can still be changed. */
+  taskAt(matrix: Matrix, size: Size, x: number, y: number, all: boolean): string | null {
+    let [found, least]: [string | null, number] = [null, REACH_PX];
+    const screen = [0, 0, 0];
+    for (const task of layers.peek().tasks ? (this.told?.tasks ?? []) : []) {
+      if ((!all && isOver(task)) || !toScreen(matrix, task.x, task.y, this.height, size, screen)) continue;
+      const away = Math.hypot((screen[0] as number) - x, (screen[1] as number) - y);
+      if (away < least) [found, least] = [task.name, away];
+    }
+    return found;
+  }
+
+  dispose(): void {
+    for (const one of [this.zones, this.marks, this.outlines]) one.dispose();
+  }
+
+  private rebuild(view: ViewState, tasks: boolean): void {
+    const { skin } = view;
+    this.zones.rebuild(this.told?.zones ?? [], this.height, view);
+    this.outlines.clear();
+    const marks: Mark[] = [];
+    if (this.told && tasks) {
+      const [x = 0, y = 0, , heading = 0] = this.told.base;
+      marks.push({ x, y, heading, sign: Sign.base, size: 1, colour: bytes(skin.text, 200) });
+      for (const task of this.told.tasks) marks.push(this.task(task, skin));
+      marks.push(...this.coming(this.told, skin));
+    }
+    this.marks.rebuild(marks, this.height);
+    this.outlines.show();
+  }
+
+  private task(task: TaskTree, skin: Skin): Mark {
+    const { x, y, heading, state, name } = task;
+    const chosen = name === chosenTask.peek();
+    this.shape(task, colourOf(state, skin, chosen ? 255 : 190), chosen ? 3.2 : 2);
+    const sign = state === "completed" ? Sign.done : state === "undone" ? Sign.crossed : Sign.open;
+    return { x, y, heading, sign, size: chosen ? 1.35 : 1, colour: colourOf(state, skin) };
+  }
+
+  /** Tasks where they will be: dragged there, or asked for there. */
+  private coming(told: MissionTree, skin: Skin): Mark[] {
+    return [...awaited.peek()].map(([name, { x, y }]) => {
+      const task = told.tasks.find((one) => one.name === name);
+      if (task) this.shape(shifted(task, x, y), bytes(skin.amber, 150), 2);
+      return { x, y, heading: task?.heading ?? null, sign: Sign.open, size: 1.2, colour: bytes(skin.amber) };
+    });
+  }
+
+  private shape({ outline, kind }: TaskTree, colour: Rgba, width: number): void {
+    for (let k = 0; k + 1 < outline.length; k++) this.line(outline[k] as Place, outline[k + 1] as Place, width, colour);
+    const [from, to] = outline.slice(-2);
+    if (kind !== "line" || !from || !to) return;
+    for (const end of arrowHead(from, to)) this.line(to, end, width, colour);
+  }
+
+  private line(a: Place, b: Place, width: number, colour: Rgba): void {
+    this.outlines.add([...a, this.height], [...b, this.height], width, colour);
+  }
+
+  private zoneName(overlay: Overlay, view: ViewState, name: string, outline: readonly Place[]): void {
+    const screen = [0, 0, 0];
+    if (!toScreen(view.matrix, ...middleOf(outline), this.height, view.size, screen)) return;
+    overlay.words(name, screen[0] as number, screen[1] as number, 12, cssOf(view.skin.red),
+      cssOf(view.skin.background, 0.8));
+  }
+
+  private plate(overlay: Overlay, view: ViewState, text: string, [x, y]: Place, strong: boolean): void {
+    const screen = [0, 0, 0];
+    if (!toScreen(view.matrix, x, y, this.height, view.size, screen)) return;
+    overlay.plate(text, screen[0] as number, (screen[1] as number) - 9 * view.unit, view.skin, strong);
+  }
+
+  private onScreen(view: ViewState, [x, y]: Place): boolean {
+    const screen = [0, 0, 0];
+    if (!toScreen(view.matrix, x, y, this.height, view.size, screen)) return false;
+    const [sx = 0, sy = 0] = screen;
+    return sx > 0 && sy > 0 && sx < view.size.width && sy < view.size.height;
+  }
+}
