@@ -67,7 +67,8 @@ def test_an_unknown_kind_of_action_is_refused() -> None:
     tree = Posted(5, 9, Remove(7)).to_tree() | {"kind": "destroy"}
     with pytest.raises(PaddockError) as caught:
         Posted.from_tree(tree)
-    assert str(caught.value) == "unknown kind of action 'destroy'; valid: control, spawn, remove, frame, order, report"
+    valid = "control, spawn, remove, frame, order, mission, report"
+    assert str(caught.value) == f"unknown kind of action 'destroy'; valid: {valid}"
 
 
 def test_the_log_keeps_so_much_and_says_what_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
