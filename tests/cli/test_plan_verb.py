@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from collections.abc import Callable
@@ -32,7 +33,7 @@ mission:
     - {name: beyond, point: {at: [9000, 0]}}
 """
 FILES = {
-    *("report.html", "plan.json", "metrics.csv", "scenario.yaml", "routes.geojson"),
+    *("report.html", "plan.json", "metrics.csv", "tasks.csv", "series.csv", "scenario.yaml", "routes.geojson"),
     *("routes.png", "gantt.png", "costs.png", "timeline.png"),
 }
 
@@ -98,6 +99,25 @@ def test_undone_tasks_are_told_and_strict_minds_them(ask: Ask, tmp_path: Path, f
     assert not (tmp_path / "far_plan").exists()
 
 
+def test_metrics_are_written_as_tables(ask: Ask, tmp_path: Path, far: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    told = json.loads(ask(far, "--parquet", "--json", "--output", "out")[1])["metrics"]
+    for table, name in (("agents", "metrics"), ("tasks", "tasks")):
+        with (tmp_path / "out" / f"{name}.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        written = parquet.read_table(tmp_path / "out" / f"{name}.parquet").to_pylist()
+        assert [row["name"] for row in rows] == [row["name"] for row in written] == [row["name"] for row in told[table]]
+    assert [task["latency"] for task in told["tasks"]] == [row["completed"] for row in written]
+    series = parquet.read_table(tmp_path / "out" / "series.parquet").to_pydict()
+    assert series == told["series"] and series["done"][-1] == 2
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, out, err = ask(far, "--parquet", "--output", "again")
+    assert (code, out) == (2, "") and err == (
+        "paddock: error: Parquet needs pyarrow: pip install 'paddock[analysis]'\n"
+    )
+    assert not (tmp_path / "again").exists()
+
+
 def test_files_for_maps_and_ground_stations(ask: Ask, tmp_path: Path, far: str) -> None:
     assert ask(far, "--output", "out")[0] == 0
     found = contents(tmp_path / "out")
@@ -136,6 +156,10 @@ def test_a_mission_is_drawn_as_yaml(ask: Ask, tmp_path: Path) -> None:
     assert (code, out) == (0, "") and "plan it with: paddock plan drawn.yaml" in err
     assert yaml.safe_load((tmp_path / "drawn.yaml").read_text())["seed"] == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn.yaml"]
+    before = (tmp_path / "drawn.yaml").read_bytes()
+    code, _, err = ask("drawn.yaml", "--generate", "--seed", "4")
+    assert code == 2 and err == "paddock: error: drawn.yaml exists already: --generate writes a new file\n"
+    assert (tmp_path / "drawn.yaml").read_bytes() == before
     planned = json.loads(ask("drawn.yaml", "--no-files", "--json")[1])
     both = json.loads(ask("--generate", *SMALL, "--no-files", "--json")[1])
     assert planned["total_m"] == both["total_m"]
@@ -189,6 +213,9 @@ def test_a_mission_with_events_is_also_flown(ask: Ask, tmp_path: Path, monkeypat
     assert {(5.0, "new task late"), (10.0, "new no-fly zone fire")} <= {(r["at_s"], r["what"]) for r in flown["story"]}
     assert any(row["at_s"] == 8.0 and row["what"].startswith("uav[0] is damaged") for row in flown["story"])
     assert json.loads((tmp_path / "out" / "plan.json").read_text())["outcome"] == flown
+    late = next(task for task in flown["metrics"]["tasks"] if task["name"] == "late")
+    assert late["added"] == 5.0 and late["latency"] == late["completed"] - 5.0
+    assert {"flown_metrics.csv", "flown_tasks.csv", "flown_series.csv"} <= set(contents(tmp_path / "out"))
     assert "When things change" in (tmp_path / "out" / "report.html").read_text()
     assert (tmp_path / "film.gif").stat().st_size > 10_000
     assert "With its events: 3 of 4 tasks" in ask("far.yaml", "--no-files")[1]
@@ -231,6 +258,9 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "film": (["far.yaml", "--animate", "a.avi"], "an animation is a .mp4 or a .gif file, not 'a.avi'"),
     "both": (["far.yaml", "--output", "a", "--no-files"], "--output and --no-files say the opposite: give one of them"),
     "folder": (["far.yaml", "--output", "far.yaml"], "--output takes the name of a folder, not 'far.yaml'"),
+    "generate": (["drawn", "--generate"], "--generate writes a scenario: to a .yaml file, not 'drawn'"),
+    "parquet": (["far.yaml", "--parquet", "--no-files"],
+                "--parquet and --no-files say the opposite: give one of them"),
     "import": (["far.yaml", "--import-tasks", "none.geojson"], "none.geojson: "),
 }  # fmt: skip
 
@@ -248,3 +278,11 @@ def test_nothing_to_do_and_nobody_to_do_it(ask: Ask) -> None:
     assert (told["tasks"], told["done"], told["undone"]) == (0, 0, [])
     told = json.loads(ask("--tasks", "2", "--uavs", "0", "--json", "--output", "b")[1])
     assert (told["done"], len(told["undone"]), told["total_m"]) == (0, 2, 0)
+
+
+def test_strict_minds_what_came_of_the_events(ask: Ask, tmp_path: Path) -> None:
+    near = "".join(line for line in FAR.splitlines(keepends=True) if "beyond" not in line)
+    (tmp_path / "near.yaml").write_text(near + "  events:\n    - {at: 0, damage: uav}\n")
+    code, out, _ = ask("near.yaml", "--no-files", "--strict")
+    assert code == 1
+    assert "2 of 2 tasks" in out and "With its events: 0 of 2 tasks" in out and "near not done: no vehicle" in out

@@ -132,6 +132,10 @@ def test_verbs_are_checked() -> None:
         sim.direct("explode")
     with pytest.raises(InvalidValueError, match="takes task, x, y"):
         sim.direct("move_task", task="task_0")
+    with pytest.raises(InvalidValueError, match=r"^move_task\.x: must be <= 1e\+06, not"):
+        sim.move_task("task_0", 1e7, 0.0)
+    with pytest.raises(InvalidValueError, match=r"^add_task\.point\.at: must be \[x, y\]"):
+        sim.direct("add_task", name="later", point={"at": 1}, at_tick=5)
     with pytest.raises(InvalidValueError, match=r"add_vehicle\.behaviour"):
         sim.add_vehicle("more", model="fixed_wing", behaviour="hold")
     with pytest.raises(PaddockError, match="no mission"):

@@ -152,9 +152,11 @@ def test_damage_hands_tasks_on() -> None:
     sim = paddock.load(with_mission(PLANES, events=[{"at": 30, "damage": "uav[0]"}]))
     sim.step(20 * 31)
     assert _view(sim).members[0].status == "damaged"
-    there = sim.snapshot()["uav[0]"].position[:2].copy()
+    there, flown = sim.snapshot()["uav[0]"].position[:2].copy(), _view(sim).members[0].travelled
     finished(sim)
     view = _view(sim)
+    assert view.members[0].travelled == flown == pytest.approx(17.5 * 30, rel=0.02)  # its circles are not the mission's
+    assert view.metrics["travelled"] == sum(member.travelled for member in view.members)
     assert {task.state for task in view.tasks} == {"completed"}
     assert {task.vehicle for task in view.tasks if task.state == "completed"} <= {"uav[0]", "uav[1]"}
     late = [e for e in view.log if e.kind == "completed" and e.time > 31.0]

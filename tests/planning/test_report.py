@@ -5,6 +5,7 @@ One aircraft flies east at 10 m/s: 1,000 m to a point, 500 m to a line of 200 m,
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import sys
@@ -24,6 +25,9 @@ from pymap3d import enu2geodetic
 from paddock.errors import MissingFeatureError
 from paddock.planning.coverage.line import LineShape
 from paddock.planning.coverage.point import PointShape
+from paddock.planning.exports import to_csv
+from paddock.planning.foreseen import done_times, foreseen
+from paddock.planning.metrics import Separation
 from paddock.planning.obstacles.zone import CircleZone
 from paddock.planning.paths.path import Path
 from paddock.planning.paths.segment import Pose, line
@@ -31,13 +35,14 @@ from paddock.planning.plans import Leg, Plan, Route, Undone
 from paddock.planning.problem import Agent, Problem, Task
 from paddock.planning.report.compare import Trial, draw_comparison, ranked
 from paddock.planning.report.cost_matrix import draw_costs
-from paddock.planning.report.document import comparison, document, metrics_csv, numbers
+from paddock.planning.report.document import comparison, document
 from paddock.planning.report.gantt import draw_gantt
 from paddock.planning.report.html import Report, report_html
 from paddock.planning.report.routes import draw_routes, wind_note
 from paddock.planning.report.style import ALARM, COLOURS, png, styled, svg
-from paddock.planning.report.timeline import done_times, draw_timeline
-from paddock.planning.report.usage import summary, usages
+from paddock.planning.report.summary import closeness, summary
+from paddock.planning.report.table import spent
+from paddock.planning.report.timeline import draw_timeline
 from paddock.planning.report.words import (
     bearing,
     clock,
@@ -48,6 +53,7 @@ from paddock.planning.report.words import (
     latitude,
     longitude,
 )
+from paddock.planning.setup import MissionSetup
 from paddock.world.geodesy import Origin
 
 NASTY = '<b>&"'
@@ -128,40 +134,60 @@ def test_computing_times() -> None:
 
 
 def test_usage_of_each_vehicle() -> None:
-    flies, stays = usages(by_hand())
-    assert (flies.tasks, flies.flown, flies.home, flies.share) == (2, 2200.0, 220.0, 0.5)
-    assert (flies.transit, flies.wait, flies.busy, flies.back, flies.idle) == (150.0, 0.0, 20.0, 50.0, 0.0)
-    assert (stays.tasks, stays.flown, stays.share, stays.idle) == (0, 0.0, None, 220.0)
+    flies, stays = foreseen(by_hand()).agents
+    assert (flies.tasks, flies.distance, flies.rested, flies.range_used) == (2, 2200.0, 220.0, 0.5)
+    assert (spent(flies), spent(stays)) == ((150.0, 20.0, 0.0, 50.0, 0.0), (0.0, 0.0, 0.0, 0.0, 220.0))
+    assert (stays.tasks, stays.distance, stays.range_used, stays.rested) == (0, 0.0, None, None)
+
+
+def said_of(plan: Plan) -> str:
+    return summary(foreseen(plan), plan.problem.agents)
 
 
 def test_summary_in_a_sentence() -> None:
     plan = by_hand()
-    assert summary(plan) == (
+    assert said_of(plan) == (
         "1 of 2 aircraft does 2 of 3 tasks in 3 min 40 s; 2.2 km in all; uav[0] uses 50 % of its range."
     )
     nothing = Plan(replace(plan.problem, tasks=()), "x", (Route("uav[0]", (), 10.0), Route("uav[1]", (), 10.0)))
-    assert summary(nothing) == "2 aircraft do 0 of 0 tasks; nobody has anything to do."
+    assert said_of(nothing) == "2 aircraft do 0 of 0 tasks; there is nothing to do."
     nobody = Plan(Problem((), ()), "x", ())
-    assert summary(nobody) == "0 vehicles do 0 of 0 tasks; nobody has anything to do."
+    assert said_of(nobody) == "0 vehicles do 0 of 0 tasks; there is nothing to do."
+
+
+def test_who_comes_close_is_told_only_if_it_is_too_close() -> None:
+    plan = by_hand()
+    setup = MissionSetup(plan.problem, separation=(50.0, 20.0))
+    near = replace(foreseen(plan), separation=Separation(12.4, 495.0, "uav[0]", "uav[1]"))
+    assert closeness(near, setup).startswith("uav[0] and uav[1] come closest: 12 m at 8:15; in flight they make way")
+    assert closeness(near, replace(setup, separation=None)) == "uav[0] and uav[1] come closest: 12 m at 8:15."
+    assert closeness(near, replace(setup, separation=(10.0, 20.0))) == ""
+    assert closeness(foreseen(plan, apart=True), setup) == ""  # only one is ever under way
 
 
 def test_the_document_is_json_with_the_plan_s_numbers() -> None:
     plan = by_hand()
-    told = json.loads(json.dumps(document(plan, "mission"), allow_nan=False))
+    told = json.loads(json.dumps(document(plan, "mission", foreseen(plan)), allow_nan=False))
     assert (told["scenario"], told["method"], told["seed"]) == ("mission", "by_hand", 5)
     assert (told["total_m"], told["makespan_s"], told["done"], told["tasks"]) == (2200.0, 220.0, 2, 3)
     assert told["undone"] == [{"task": "away", "reason": REASON}]
     assert told["agents"][1]["range_m"] is None
     assert [leg["flown_m"] for leg in told["routes"][0]["legs"]] == [1000.0, 0.0, 500.0, 200.0, 500.0]
     assert told["routes"][0]["tasks"] == ["here", "survey_1"]
-    assert numbers(plan)["vehicles"][0]["range_used"] == 0.5
+    assert told["metrics"]["agents"][0]["range_used"] == 0.5
+    assert [task["completed"] for task in told["metrics"]["tasks"]] == [100.0, 170.0, None]
+    assert told["metrics"]["series"] == {
+        "time": [0.0, 100.0, 150.0, 170.0, 220.0],
+        "distance": [0.0, 1000.0, 1500.0, 1700.0, 2200.0],
+        "done": [0, 1, 1, 2, 2],
+    }
 
 
 def test_metrics_as_a_table() -> None:
-    head, first, second = metrics_csv(by_hand()).splitlines()
-    assert head == "name,tasks,flown_m,home_s,range_used,transit_s,wait_s,busy_s,return_s,idle_s"
-    assert first == "uav[0],2,2200.0,220.0,0.5,150.0,0.0,20.0,50.0,0.0"
-    assert second == "uav[1],0,0.0,0.0,,0.0,0.0,0.0,0.0,220.0"
+    first, second = csv.DictReader(to_csv(foreseen(by_hand()), "agents").splitlines())
+    names = ("name", "distance", "range_used", "tasks", "rested", "waited", "transit_s", "busy_s", "returning_s")
+    assert [first[name] for name in names] == ["uav[0]", "2200.0", "0.5", "2", "220.0", "0.0", "150.0", "20.0", "50.0"]
+    assert (second["status"], second["rested"], second["range_used"], second["idle_s"]) == ("idle", "", "", "220.0")
 
 
 def test_tasks_are_counted_when_they_are_done() -> None:
@@ -223,7 +249,7 @@ def test_nothing_to_draw_is_drawn() -> None:
     nothing = Plan(Problem((), ()), "x", ())
     for name in DRAWINGS:
         assert picture(name, nothing)
-    assert "nobody has anything" in report_html(Report(nothing, "empty"))
+    assert "there is nothing to do" in report_html(Report(nothing, "empty"))
 
 
 def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +332,7 @@ def test_the_report_stands_alone() -> None:
 
 def test_the_report_tells_legs_with_times_and_places() -> None:
     words = " ".join("".join(read(full_report(NASTY)).words).split())
-    assert summary(by_hand(NASTY)) in words
+    assert said_of(by_hand(NASTY)) in words
     assert "to here (point)" in words and "return to base" in words
     for cell in ("1:40", "2:30", "2:50", "3:40", "1,000 m", "090°", "wind"):
         assert cell in words

@@ -23,6 +23,7 @@ from paddock.serve.host import Host
 from paddock.serve.live.source import LiveSource
 from paddock.world.archive import pack, unpack
 
+SPY = {"name": "spy", "model": "rover", "sensors": ["this"]}
 CAR = {"name": "red", "id": 1, "model": "car.kinematic"}
 
 
@@ -75,6 +76,7 @@ def test_a_saved_state_cannot_have_modules_imported(host: Host) -> None:
         lambda tree: tree["orders"]["dog"]["squads"]["1"].update(behaviour={"antigravity": {"x": 1}}),
         lambda tree: posted(tree, {**waiting, "kind": "order", "action": {"target": "dog", "behaviour": "this"}}),
         lambda tree: posted(tree, {**waiting, "kind": "spawn", "action": {"entry": {"model": "antigravity"}}}),
+        lambda tree: posted(tree, {**waiting, "kind": "mission", "action": {"verb": "add_vehicle", "arguments": SPY}}),
     ):
         tree = unpack(saved)
         attack(tree)
@@ -108,6 +110,24 @@ def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None
         text = json.dumps({"vehicles": [{"model": "rover", "behaviour": behaviour}]}, indent=1)
         with pytest.raises(PaddockError, match="unknown behaviour"):
             ask(host, "load_scenario", text=text)
+    assert "this" not in sys.modules and "antigravity" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("mission", "told"),
+    [
+        ({"method": "antigravity"}, "unknown planning method 'antigravity'"),
+        ({"method": {"idlelib.idle": {}}}, "unknown planning method 'idlelib.idle'"),
+        ({"events": [{"at": 1, "vehicle": {"name": "spy", "model": "this"}}]}, "unknown model 'this'"),
+        ({"events": [{"at": 1, "vehicle": SPY}]}, "unknown sensor 'this'"),
+    ],
+)
+def test_a_mission_cannot_have_modules_imported(host: Host, mission: dict[str, Any], told: str) -> None:
+    assert isinstance(host.source, LiveSource)
+    host.source.stage.director = lambda scenario: pytest.fail("begun")
+    text = json.dumps({"vehicles": [{"model": "rover"}], "mission": mission}, indent=1)
+    with pytest.raises(PaddockError, match=told):
+        ask(host, "load_scenario", text=text)
     assert "this" not in sys.modules and "antigravity" not in sys.modules
 
 

@@ -52,6 +52,9 @@ class PlanOptions:
     no_files: Flag = False
     "Only print the table."
 
+    parquet: Flag = False
+    "Also write the tables of metrics as Parquet."
+
     animate: str | None = None
     "Also write an animation: a .mp4 or a .gif file."
 
@@ -93,9 +96,15 @@ class PlanOptions:
                 raise InvalidValueError(f"{flag} must lie in 0..{most:,}, not {count}")
         if self.output is not None and self.no_files:
             raise PaddockError("--output and --no-files say the opposite: give one of them")
+        if self.parquet and self.no_files:
+            raise PaddockError("--parquet and --no-files say the opposite: give one of them")
         if self.output == "" or (self.output and Path(self.output).is_file()):
             raise PaddockError(f"--output takes the name of a folder, not {self.output!r}")
         self._check_methods()
+        if self.parquet:
+            from paddock.planning.exports import check_parquet
+
+            check_parquet()
         if self.animate is not None:
             from paddock.planning.report.animation import check_film
 

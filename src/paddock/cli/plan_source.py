@@ -32,8 +32,13 @@ def write_generated(scenario: Scenario, file: str | None) -> None:
     if file is None:
         print(scenario.to_yaml(), end="")
         return
+    if Path(file).suffix not in (".yaml", ".yml"):
+        raise PaddockError(f"--generate writes a scenario: to a .yaml file, not {file!r}")
     try:
-        Path(file).write_text(scenario.to_yaml(), encoding="utf-8")
+        with Path(file).open("x", encoding="utf-8") as target:
+            target.write(scenario.to_yaml())
+    except FileExistsError:
+        raise PaddockError(f"{file} exists already: --generate writes a new file") from None
     except OSError as error:
         raise PaddockError(f"cannot write {file}: {error.strerror or error}") from None
     assert scenario.mission is not None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.plan_options import PlanOptions
 from paddock.cli.progress import bar
 from paddock.errors import PaddockError
+from paddock.planning.foreseen import foreseen
 from paddock.planning.report.compare import Trial, compare
 from paddock.planning.report.files import Findings, write_files
 from paddock.planning.report.outcome import outcome_of, outcome_sentence
@@ -41,7 +42,7 @@ def conduct(scenario: Scenario, options: PlanOptions) -> int:
     found, told = _planned(scenario, setup, options)
     if found.setup.happenings:
         with bar("flying it, with its events"):
-            found = replace(found, outcome=outcome_of(found.setup))
+            found = replace(found, outcome=outcome_of(found.setup, found.plan))
     if not options.no_files:
         told.folder = Path(options.output or f"{_file_name(scenario.name)}_plan")
         with bar(f"writing {told.folder}") as tell:
@@ -54,7 +55,8 @@ def conduct(scenario: Scenario, options: PlanOptions) -> int:
             animate(found.plan, Path(options.animate), scenario.name, tell, run=run)
         told.film = options.animate
     _print_json(found, told) if options.json else _print_tables(found, told)
-    return 1 if options.strict and found.plan.undone else 0
+    undone = found.plan.undone if found.outcome is None else found.outcome.undone
+    return 1 if options.strict and undone else 0
 
 
 def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> tuple[Findings, Told]:
@@ -66,7 +68,8 @@ def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> t
     best = _best(trials, options.method)
     assert best.plan is not None
     setup = setup if best.method == setup.method else replace(setup, method=best.method, options={})
-    return Findings(scenario, setup, best.plan, trials if options.compares else ()), Told(best.seconds)
+    metrics, shown = foreseen(best.plan, apart=True), trials if options.compares else ()
+    return Findings(scenario, setup, best.plan, metrics, shown, parquet=options.parquet), Told(best.seconds)
 
 
 def _best(trials: list[Trial], method: str | None) -> Trial:
@@ -88,7 +91,7 @@ def _print_json(found: Findings, told: Told) -> None:
     from paddock.planning.report.document import comparison, numbers
     from paddock.planning.report.outcome import outcome_numbers
 
-    values: dict[str, Any] = {"scenario": found.scenario.name, **numbers(found.plan)}
+    values: dict[str, Any] = {"scenario": found.scenario.name, **numbers(found.plan, found.metrics)}
     values["compute_s"] = round(told.seconds, 6)
     if found.trials:
         values["comparison"] = comparison(found.trials, timed=True)
@@ -103,15 +106,18 @@ def _print_tables(found: Findings, told: Told) -> None:
     from rich.console import Console
     from rich.markup import escape
 
+    from paddock.planning.report.summary import summary
     from paddock.planning.report.table import comparison_table, vehicle_table
-    from paddock.planning.report.usage import summary
 
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=WIDE)
-    console.print(f"[bold]{escape(found.scenario.name)}[/]: {escape(summary(found.plan))}", soft_wrap=True)
+    console.print(
+        f"[bold]{escape(found.scenario.name)}[/]: {escape(summary(found.metrics, found.plan.problem.agents))}",
+        soft_wrap=True,
+    )
     console.print()
-    console.print(vehicle_table(found.plan))
+    console.print(vehicle_table(found.metrics))
     console.print()
     if found.trials:
         console.print(comparison_table(found.trials))
@@ -126,6 +132,8 @@ def _print_rest(console: Console, found: Findings, told: Told) -> None:
     """Undone tasks with their reasons, how it was planned, where the files are."""
     from rich.markup import escape
 
+    from paddock.planning.report.summary import closeness
+
     plan = found.plan
     if plan.undone:
         console.print(f"[bold yellow]not done ({len(plan.undone)})[/]")
@@ -136,7 +144,11 @@ def _print_rest(console: Console, found: Findings, told: Told) -> None:
         console.print(outcome_sentence(found.outcome), soft_wrap=True)
         for time, what in found.outcome.story:
             console.print(f"  [dim]{clock(time)}[/]  {escape(what)}", soft_wrap=True)
+        for task, reason in found.outcome.undone:
+            console.print(f"  [yellow]{escape(task)}[/] not done: {escape(reason)}", soft_wrap=True)
         console.print()
+    if near := closeness(found.metrics, found.setup):
+        console.print(f"[dim]{escape(near)}[/]", soft_wrap=True)
     small = {"total": "least distance in all", "makespan": "earliest return of all"}[plan.problem.objective]
     how = f"method {plan.method}, {small}, seed {plan.problem.seed}; computed in {computing(told.seconds)}"
     console.print(f"[dim]{escape(how)}[/]", soft_wrap=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import replace
 from inspect import isawaitable
 from typing import Any, Self, TypeVar
@@ -12,6 +11,7 @@ from typing import Any, Self, TypeVar
 from paddock.client import verbs
 from paddock.client.calls import Call, Calls
 from paddock.client.control import Commands, ControlRequest, Controls
+from paddock.client.missions import AsyncRemoteMission
 from paddock.client.session import Session
 from paddock.client.simulation import default_name
 from paddock.client.verbs import Verb
@@ -27,14 +27,14 @@ T = TypeVar("T")
 AsyncHandler = Callable[[ControlRequest], Commands | None] | Callable[[ControlRequest], Awaitable[Commands | None]]
 
 
-class AsyncRemoteSimulation:
+class AsyncRemoteSimulation(AsyncRemoteMission):
     """Handlers and callbacks run in the event loop; they may be coroutines. A handler's error comes out of `step`."""
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
         """Begin to connect: use `paddock.connect_async`."""
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._waiting: asyncio.Future[Any] | None = None  # a step that a handler's error ends
+        self._waiting: list[asyncio.Future[Any]] = []  # steps and their like; a handler's error ends the first
         self.session = Session(url, token, name or default_name(), timeout, Calls(self._deliver))
         self.controls = Controls(self.session, self._refuse_blocking, self._answer)
         self.watching = Watching(self.session)
@@ -248,16 +248,17 @@ class AsyncRemoteSimulation:
         reply = asyncio.wrap_future(asked)
         if not verb.patient:
             return verb.read(await reply)
-        self._waiting = self._loop.create_future()
+        failed = self._loop.create_future()
+        self._waiting.append(failed)
         try:
-            await asyncio.wait((reply, self._waiting), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((reply, failed), return_when=asyncio.FIRST_COMPLETED)
             if not reply.done():
                 self.controls.give_up(asked)
-                await self._waiting
+                await failed
             return verb.read(await reply)
         finally:
-            self._waiting.cancel()
-            self._waiting = None
+            self._waiting.remove(failed)
+            failed.cancel()
 
     def _refuse_blocking(self, verb: Verb[Any]) -> Any:
         raise PaddockError("this verb would make the event loop wait: await the verbs of this simulation instead")
@@ -312,9 +313,9 @@ class AsyncRemoteSimulation:
         task.add_done_callback(self._tasks.discard)
 
     def _trouble(self, error: Exception) -> None:
-        waiting: Future[Any] | asyncio.Future[Any] | None = self._waiting
-        if waiting is not None and not waiting.done():
-            waiting.set_exception(error)
+        waiting = [failed for failed in self._waiting if not failed.done()]
+        if waiting:
+            waiting[0].set_exception(error)
         else:
             told = {"message": "a callback of a remote simulation failed", "exception": error}
             self._loop.call_exception_handler(told)

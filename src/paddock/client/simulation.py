@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar, overload
 from paddock.client import verbs
 from paddock.client.calls import Calls
 from paddock.client.control import Controls, Handler, RemoteClaim
+from paddock.client.missions import RemoteMission
 from paddock.client.session import Session
 from paddock.client.verbs import Verb
 from paddock.client.watching import Watching
@@ -45,7 +46,7 @@ class RemoteEvents:
     __call__ = since
 
 
-class RemoteSimulation:
+class RemoteSimulation(RemoteMission):
     """The first that steps, runs or holds owns the clock until it lets go; any thread may use it."""
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:

@@ -29,9 +29,10 @@ parallel_range = range
 class Routine(Generic[P, R]):
     """A function together with its compiled twin, which calls run."""
 
-    def __init__(self, function: Callable[P, R], parallel: bool) -> None:
+    def __init__(self, function: Callable[P, R], parallel: bool, inline: bool = False) -> None:
         self.plain = function
         self.parallel = parallel
+        self.inline = inline
         self._compiled: Any = None
         update_wrapper(self, function)
 
@@ -54,8 +55,10 @@ class Routine(Generic[P, R]):
                 others[name] = prange
         sources = {inspect.getsourcefile(f) or f.__code__.co_filename for f in reached(function)}
         sources |= {twin.__file__, __file__}
-        path = source_path(f"routine-{function.__name__}", f"# {self.parallel}\n", sources, fingerprint(function))
-        made = dressed(function, "float64", False, others)
+        path = source_path(
+            f"routine-{function.__name__}", f"# {self.parallel} {self.inline}\n", sources, fingerprint(function)
+        )
+        made = dressed(function, "float64", self.inline, others)
         made.__code__ = made.__code__.replace(co_filename=str(path))  # where Numba keeps what it compiled
         made.__module__, made.__qualname__ = __name__, function.__qualname__
         from numba import njit
@@ -63,11 +66,14 @@ class Routine(Generic[P, R]):
         return njit(parallel=self.parallel, error_model="numpy", cache=True, nogil=True)(made)
 
 
-def routine(function: Callable[P, R]) -> Routine[P, R]:
-    """Have a function run compiled, on the calling thread."""
-    return Routine(function, False)
+def routine(function: Callable[P, R], inline: bool = False) -> Routine[P, R]:
+    """Have a function run compiled, on the calling thread.
+
+    `inline` puts all that it calls into its own code, so that loops without branches can vectorise.
+    """
+    return Routine(function, False, inline)
 
 
-def parallel_routine(function: Callable[P, R]) -> Routine[P, R]:
-    """Have a function run compiled, its `parallel_range` shared by all threads."""
-    return Routine(function, True)
+def parallel_routine(function: Callable[P, R], inline: bool = False) -> Routine[P, R]:
+    """Have a function run compiled, its `parallel_range` shared by all threads; `inline` as for `routine`."""
+    return Routine(function, True, inline)

@@ -45,6 +45,20 @@ def bound(function: Function, bindings: Mapping[str, Function]) -> types.Functio
     return twin
 
 
+def rebound(function: Function, others: Mapping[Function, Function]) -> types.FunctionType:
+    """The function with some of those that it calls, directly or not, exchanged; the same for the same exchange."""
+    return _rebound(_plain(function), tuple(others.items()))
+
+
+@cache
+def _rebound(function: types.FunctionType, others: tuple[tuple[Function, Function], ...]) -> types.FunctionType:
+    called = {name: f for name, f in _used_globals(function).items() if isinstance(f, types.FunctionType)}
+    exchanged = dict(others)
+    new = {name: exchanged[f] if f in exchanged else _rebound(f, others) for name, f in called.items()}
+    changed = {name: f for name, f in new.items() if f is not called[name]}
+    return bound(function, changed) if changed else function
+
+
 def reached(function: Function) -> Iterator[types.FunctionType]:
     """The function and every plain Python function it calls, directly or not, each once."""
     seen: set[int] = set()

@@ -46,7 +46,7 @@ from paddock.world.world import World
 
 if TYPE_CHECKING:  # planning is only imported where there is a mission
     from paddock.engine.mission.run import MissionRun
-    from paddock.engine.mission.view import MissionView
+    from paddock.planning.mission.views import MissionView
 
 LAST_TIME = 1e12
 """s: a time that no run reaches."""
@@ -230,7 +230,7 @@ class Simulation:
         with self.driver.driving("order()"):
             self.applier.apply(Posted(self.tick, 0, order, source))
 
-    def direct(self, verb: str, *, at_tick: int | None = None, source: str = "", **arguments: Any) -> None:
+    def direct(self, verb: str, /, *, at_tick: int | None = None, source: str = "", **arguments: Any) -> None:
         """Ask something of the mission, at once or at `at_tick`: add_task, add_zone, damage, and so on."""
         order = self.stage.checked(MissionOrder(verb, arguments))
         if at_tick is not None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from paddock.planning.paths.reeds_shepp import reeds_shepp, reeds_shepp_lengths
     from paddock.planning.paths.segment import Segment, arc, line
     from paddock.planning.paths.wind import dubins_in_wind
-    from paddock.planning.plans import Leg, Plan, Route, Undone
     from paddock.planning.planner import solve
+    from paddock.planning.plans import Leg, Plan, Route, Undone
     from paddock.planning.problem import Agent, Problem, Task
     from paddock.planning.scenario_plan import plan, simulate
 

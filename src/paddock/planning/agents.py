@@ -26,6 +26,10 @@ SHARE = 0.6
 """Of the top speed at which vehicles without a cruise speed travel."""
 
 
+class PlacedError(InvalidValueError):
+    """A mistake that says itself where it was written."""
+
+
 @dataclass(frozen=True)
 class Ability:
     """What a model with its parameters can do."""
@@ -62,12 +66,12 @@ def agents_of(scenario: Scenario, mission: Mission, entry: VehicleEntry) -> list
     model = find_model(entry.model)
     can = ability(entry.model, model.kind, _parameters(entry), mission.speed)
     if can.speed > can.fastest * (1.0 + 1e-9):
-        raise InvalidValueError(
+        raise PlacedError(
             f"{scenario.at('mission', 'speed')}: {entry.name!r} is at most {can.fastest:g} m/s fast, not {can.speed:g}"
         )
     radius = MARGIN * can.tightest if mission.turn_radius is None else mission.turn_radius
     if can.moves == "aircraft" and radius < can.tightest * (1.0 - 1e-9):
-        raise InvalidValueError(
+        raise PlacedError(
             f"{scenario.at('mission', 'turn_radius')}: {entry.name!r} cannot turn more tightly than "
             f"{can.tightest:g} m, not {radius:g} m"
         )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import hypot, inf
 from typing import NamedTuple
 
 from numpy import empty, int64, zeros
 
-from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.compute.routine import parallel_range
 from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.tours import Ints, Stand, begin, step, way_home
+from paddock.planning.tours import NOISE, Jobs, Stand, begin, slowest, step, way_home
+from paddock.planning.ways import Ints, Mover, parallel_tour_routine, tour_routine
 from paddock.world.columns import Floats
 
 SLACK = 1e-12
@@ -62,6 +63,15 @@ def append_cost(fleet: Fleet, ends: Ends, agent: int, task: int, by_time: bool) 
     return after.time + way / m.speed if by_time else after.flown + way - ends.places[agent, 6]
 
 
+def least_cost(m: Mover, j: Jobs, at: Stand, home: float, task: int, by_time: bool) -> float:
+    """No `append_cost` is lower for a tour that ends so, and is `home` m long: straight ways there and home."""
+    slow = slowest(m)
+    there = slow * hypot(j.entry[task, 0] - at.x, j.entry[task, 1] - at.y)
+    back = slow * hypot(m.home_x - j.leave[task, 0], m.home_y - j.leave[task, 1])
+    more: float = there + j.cover[task] + back - NOISE
+    return at.time + more / m.speed if by_time else at.flown + more - home
+
+
 def append(fleet: Fleet, ends: Ends, agent: int, task: int) -> None:
     """Give a task to an agent."""
     m, extra = mover_of(fleet, agent), detours_of(fleet, agent)
@@ -81,6 +91,6 @@ def append_all(fleet: Fleet, ends: Ends, agents: Ints, tasks: Ints) -> None:
         append(fleet, ends, agents[k], tasks[k])
 
 
-_start = routine(start)
-append_costs = parallel_routine(matrix)
-append_pairs = routine(append_all)
+_start = tour_routine(start)
+append_costs = parallel_tour_routine(matrix)
+append_pairs = tour_routine(append_all)

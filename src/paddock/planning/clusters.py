@@ -8,7 +8,7 @@ from numpy import empty, int64, zeros
 
 from paddock.compute.philox import uniforms
 from paddock.compute.routine import routine
-from paddock.planning.tours import Ints
+from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 
 STREAM = 0x6B6D65616E73
@@ -46,7 +46,7 @@ def first_centres(points: Floats, count: int, seed: int) -> Floats:
     u, _ = uniforms(seed, STREAM, 0, 0)
     chosen = int(u * n)
     for c in range(count):
-        centres[c] = points[chosen]
+        centres[c, 0], centres[c, 1] = points[chosen, 0], points[chosen, 1]
         total = 0.0
         for p in range(n):
             away[p] = min(away[p], squared(points, p, centres, c))
@@ -93,7 +93,7 @@ def average(points: Floats, centres: Floats, labels: Ints) -> None:
             if counts[labels[p]] > 1 and away > most:
                 farthest, most = p, away
         if farthest >= 0:
-            centres[c] = points[farthest]
+            centres[c, 0], centres[c, 1] = points[farthest, 0], points[farthest, 1]
             counts[labels[farthest]] -= 1
             labels[farthest] = c
 

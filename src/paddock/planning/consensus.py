@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.routine import parallel_range, parallel_routine, routine
-from paddock.planning.tours import Ints
+from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 
 NOBODY = -1
@@ -105,6 +105,8 @@ def listening(
                 for task in range(tasks):
                     zk, yk = told_winners[k, task], told_bids[k, task]
                     zi, yi = winners[i, task], bids[i, task]
+                    if zi == zk and yi == yk:
+                        continue  # whatever the verdict, nothing changes
                     verdict = decide(i, k, zi, yi, zk, yk, stamps[i], told_stamps[k])
                     if verdict == UPDATE:
                         winners[i, task], bids[i, task] = zk, yk

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from math import inf
-from typing import Any
+from math import hypot, inf, isnan
 
 import numpy as np
 
 from paddock.compute.routine import Routine
 from paddock.planning.coverage.shape import InfeasibleError
+from paddock.planning.covering import Covered, covered_by
 from paddock.planning.fleet import Fleet
+from paddock.planning.leaving import nearest_outside
+from paddock.planning.obstacles.detours import Walls, sights_of_corners, ways_to_corners, zone_walls
+from paddock.planning.obstacles.zone import Zone
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.tours import (
-    Detours,
-    Ints,
-    Jobs,
-    Mover,
-    single_tours,
-    tour_flown,
-    ways_between,
-    ways_home,
-    ways_there,
-)
+from paddock.planning.tours import Jobs, single_tours, tour_flown, ways_between, ways_home, ways_there
 from paddock.planning.transits import Transits
+from paddock.planning.ways import Detours, Ints, Mover
 from paddock.world.columns import Floats
 
-Covered = dict[tuple[Any, ...], tuple[Task, Path | InfeasibleError]]
-"""Paths of tasks by who flies them, among how many zones; the task stays with its path, so that its identity does."""
-NO_DETOURS = Detours(np.empty(0), np.empty((0, 0)), np.empty(0))
+NO_WALLS = Walls(np.empty((0, 4)), np.zeros(1, np.int64), np.empty((0, 3)))
+NO_DETOURS = Detours(*NO_WALLS, np.zeros(3), np.empty(0), np.empty((0, 0)), np.empty((0, 0)), np.empty(0))
 
 
 class Costs:
@@ -39,17 +32,16 @@ class Costs:
     def __init__(self, problem: Problem, covered: Covered | None = None) -> None:
         """`covered` keeps the paths of tasks from one planning to the next."""
         self.problem = problem
-        self._covered_before: Covered = {} if covered is None else covered
         self.transits = Transits(problem)
         self.movers = [mover(agent, problem.wind) for agent in problem.agents]
         kinds = [(agent.radius, agent.speed, agent.moves, agent.tightest) for agent in problem.agents]
         self._kinds = list(dict.fromkeys(kinds))
         self.class_of = [self._kinds.index(kind) for kind in kinds]  # of each agent
         first = [kinds.index(kind) for kind in self._kinds]
-        self._coverage = [[self._covered(task, problem.agents[k]) for task in problem.tasks] for k in first]
+        known: Covered = {} if covered is None else covered
+        self._coverage = [covered_by(problem.agents[k], problem.tasks, self.transits, known) for k in first]
         self._jobs = [_jobs(problem.tasks, paths) for paths in self._coverage]
-        self._detours: dict[int, Detours] = {}
-        self._zoned: dict[int, tuple[Floats, Floats, Floats]] = {}
+        self._zoned: dict[int, tuple[Floats, Floats]] = {}  # by class
 
     @property
     def agents(self) -> int:
@@ -73,9 +65,9 @@ class Costs:
         """What zones add to the ways of an agent; estimated from the shortest ways without a turn radius."""
         if not self.problem.zones:
             return NO_DETOURS
-        if agent not in self._detours:
-            self._detours[agent] = self._detours_of(agent)
-        return self._detours[agent]
+        start, from_start, home = self._ends
+        leave, entry = self._corners(self.class_of[agent])
+        return Detours(*zone_walls(self.problem.zones), start[agent], from_start[agent], leave, entry, home[agent])
 
     def tour(self, agent: int, order: Sequence[int]) -> tuple[float, float]:
         """Metres flown and the time at home (s) for tasks in that order; inf where it is impossible."""
@@ -105,11 +97,13 @@ class Costs:
     def fleet(self) -> Fleet:
         """All agents and tasks for compiled searches."""
         entry, leave, z, cover, opens, closes = (np.stack(arrays) for arrays in zip(*self._jobs, strict=True))
-        detours = [self.detours(a) for a in range(self.agents)]
-        first, last = np.stack([d.first for d in detours]), np.stack([d.last for d in detours])
-        between = np.stack([detours[self.class_of.index(k)].between for k in range(len(self._kinds))])
         who, kind = np.array(self.movers), np.array(self.class_of)
-        return Fleet(who, kind, entry, leave, z, cover, opens, closes, first, between, last)
+        walls, start, ways, home = NO_WALLS, np.zeros((self.agents, 3)), *np.empty((2, self.agents, 0))
+        if self.problem.zones:
+            walls, (start, ways, home) = zone_walls(self.problem.zones), self._ends
+        seen = [self.detours(self.class_of.index(k)) for k in range(len(self._kinds))]
+        leaving, entering = np.stack([d.leave for d in seen]), np.stack([d.entry for d in seen])
+        return Fleet(who, kind, entry, leave, z, cover, opens, closes, *walls, start, ways, leaving, entering, home)
 
     def between(self, agent: int, tasks: Ints) -> Floats:
         """Metres flown (n, n) from the end of one of these tasks to the beginning of another, for an agent.
@@ -126,33 +120,27 @@ class Costs:
             write(m, self.jobs(a), self.detours(a), found[a])
         return found
 
-    def _covered(self, task: Task, agent: Agent) -> Path | InfeasibleError:
-        key = (id(task), agent.radius, agent.speed, agent.moves, agent.tightest, len(self.problem.zones))
-        known = self._covered_before.get(key)
-        if known is None:
-            known = self._covered_before[key] = task, self._over(task, agent)
-        return known[1]
+    @cached_property
+    def _ends(self) -> tuple[Floats, Floats, Floats]:
+        """Of all agents, the arrays `start`, `from_start` and `home` of Detours."""
+        zones = self.problem.zones
+        start = np.array([_outside(m.x, m.y, zones) for m in self.movers])
+        home = np.array([[m.home_x, m.home_y] for m in self.movers])
+        return start, ways_to_corners(start[:, :2], zones), sights_of_corners(home, zones)
 
-    def _over(self, task: Task, agent: Agent) -> Path | InfeasibleError:
-        try:
-            self.transits.refuse_inside(task.shape.entry)
-            return self.transits.over(task.shape.path(self.transits.held_radius(agent)), agent)
-        except InfeasibleError as error:
-            return error
-
-    def _detours_of(self, agent: int) -> Detours:
-        """From shortest ways without a turn radius: a search over orders cannot look for feasible paths each time."""
-        kind, j = self.class_of[agent], self.jobs(agent)
+    def _corners(self, kind: int) -> tuple[Floats, Floats]:
+        """Of a class of agents, the arrays `leave` and `entry` of Detours."""
         if kind not in self._zoned:
-            begin, end = j.entry[:, :2], j.leave[:, :2]
-            start, home = (
-                np.array([[m.x, m.y] for m in self.movers]),
-                np.array([[m.home_x, m.home_y] for m in self.movers]),
-            )
-            first, last = self.transits.detours_out(start, begin), self.transits.detours(end, home)
-            self._zoned[kind] = first, self.transits.detours(end, begin), np.ascontiguousarray(last.T)
-        first, between, last = self._zoned[kind]
-        return Detours(first[agent], between, last[agent])
+            jobs, zones = self._jobs[kind], self.problem.zones
+            leave, entry = ways_to_corners(jobs.leave[:, :2], zones), sights_of_corners(jobs.entry[:, :2], zones)
+            self._zoned[kind] = leave, entry
+        return self._zoned[kind]
+
+
+def _outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, float, float]:
+    """The nearest place outside of zones and how far it is (m); infinitely far where there is none."""
+    free_x, free_y = nearest_outside(x, y, zones)
+    return (x, y, inf) if isnan(free_x) else (free_x, free_y, hypot(free_x - x, free_y - y))
 
 
 def mover(agent: Agent, wind: tuple[float, float]) -> Mover:

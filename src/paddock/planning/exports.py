@@ -34,12 +34,22 @@ def to_csv(metrics: Metrics, table: str = "tasks") -> str:
 
 def to_arrow(metrics: Metrics, table: str = "tasks") -> Any:
     """One of the tables as an Arrow table."""
-    pa = _pyarrow()
+    pa = check_parquet()
     rows = list(rows_of(metrics, _known(table)))
     names = list(rows[0]) if rows else _header(table)
     kinds = {name: pa.string() if name in TEXT else getattr(pa, TYPES.get(name, "float64"))() for name in names}
     columns = [pa.array([row[name] for row in rows], kinds[name]) for name in names]
     return pa.Table.from_arrays(columns, schema=pa.schema(list(kinds.items())))
+
+
+def to_parquet(metrics: Metrics, table: str = "tasks") -> bytes:
+    """One of the tables as the content of a Parquet file."""
+    found = to_arrow(metrics, table)
+    from pyarrow import parquet  # type: ignore[import-untyped]
+
+    content = io.BytesIO()
+    parquet.write_table(found, content)
+    return content.getvalue()
 
 
 def export(metrics: Metrics, path: str | Path, table: str = "tasks") -> None:
@@ -50,10 +60,7 @@ def export(metrics: Metrics, path: str | Path, table: str = "tasks") -> None:
     elif target.suffix == ".csv":
         target.write_text(to_csv(metrics, table), encoding="utf-8", newline="\n")
     elif target.suffix == ".parquet":
-        found = to_arrow(metrics, table)
-        from pyarrow import parquet  # type: ignore[import-untyped]
-
-        parquet.write_table(found, target)
+        target.write_bytes(to_parquet(metrics, table))
     else:
         raise InvalidValueError(f"{target.name}: metrics are written as .json, .csv or .parquet, not {target.suffix!r}")
 
@@ -74,8 +81,8 @@ def _header(table: str) -> list[str]:
     return names + ([f"{status}_s" for status in STATUSES] if table == "agents" else [])
 
 
-def _pyarrow() -> Any:
-    """The library, or how to get it."""
+def check_parquet() -> Any:
+    """The library for Parquet; refuses with how to get it."""
     try:
         import pyarrow as library
     except ImportError:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from paddock.planning.tours import Detours, Ints, Jobs, Mover
+from paddock.planning.tours import Jobs
+from paddock.planning.ways import Detours, Ints, Mover
 from paddock.world.columns import Floats
 
 
 class Fleet(NamedTuple):
-    """a agents of k classes, t tasks. Arrays of detours have no tasks where there are no zones."""
+    """a agents of k classes, t tasks. Arrays of detours have no corners where there are no zones."""
 
     movers: Floats  # (a, fields of Mover)
     kind: Ints  # (a,) the class of each agent
@@ -19,9 +20,14 @@ class Fleet(NamedTuple):
     cover: Floats  # (k, t)
     opens: Floats  # (k, t)
     closes: Floats  # (k, t)
-    first: Floats  # (a, t) detours
-    between: Floats  # (k, t, t)
-    last: Floats  # (a, t)
+    edges: Floats  # (e, 4) and so on: Walls of zones
+    parts: Ints  # (p + 1,)
+    bounds: Floats  # (p, 3)
+    start: Floats  # (a, 3) and so on: Detours of each agent
+    from_start: Floats  # (a, v)
+    leave_ways: Floats  # (k, t, v)
+    entry_sights: Floats  # (k, t, v)
+    home_sights: Floats  # (a, v)
 
 
 def mover_of(fleet: Fleet, agent: int) -> Mover:
@@ -58,4 +64,6 @@ def jobs_of(fleet: Fleet, agent: int) -> Jobs:
 
 def detours_of(fleet: Fleet, agent: int) -> Detours:
     """What zones add to its ways."""
-    return Detours(fleet.first[agent], fleet.between[fleet.kind[agent]], fleet.last[agent])
+    k, edges, parts, bounds = fleet.kind[agent], fleet.edges, fleet.parts, fleet.bounds
+    start, way, home = fleet.start[agent], fleet.from_start[agent], fleet.home_sights[agent]
+    return Detours(edges, parts, bounds, start, way, fleet.leave_ways[k], fleet.entry_sights[k], home)

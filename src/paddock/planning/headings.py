@@ -11,9 +11,9 @@ from math import inf, isnan, pi
 import numpy as np
 from numpy import empty, zeros
 
-from paddock.compute.routine import routine
 from paddock.planning.costs import Costs
-from paddock.planning.tours import Detours, Ints, Jobs, Mover, transit
+from paddock.planning.tours import Jobs, transit
+from paddock.planning.ways import Detours, Ints, Mover, tour_routine
 from paddock.world.columns import Floats
 
 COARSE = 32
@@ -101,4 +101,4 @@ def back_from_home(
         best = int(came[k, best])
 
 
-refine_headings = routine(refined)
+refine_headings = tour_routine(refined)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from math import hypot, inf, isnan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy import empty
 
-from paddock.compute.routine import routine
 from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.tours import Detours, Ints, Jobs, Mover, Stand, begin, step, way_home
+from paddock.planning.tours import NOISE, Jobs, Stand, begin, slowest, step, way_home
+from paddock.planning.ways import Detours, Ints, Mover, tour_routine
 from paddock.world.columns import Floats
 
 SLACK = 1e-12
 """Relative: a tour may be longer than the range by rounding."""
+ROOM = 9
+"""Columns of the tables that `trace` fills."""
 
 
 class Packed(NamedTuple):
@@ -42,7 +44,10 @@ def unpacked(orders: Packed) -> list[list[int]]:
 
 
 def trace(m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, table: Floats) -> tuple[float, float]:
-    """A tour's metres and end (s); after each task a row: heading, metres, time, 0 where no later one has a window."""
+    """A tour's metres and end (s). Writes a row for each task, and one for the way home, into `table` (rows, ROOM).
+
+    After the task: heading, metres, time, 0 where no later one has a window; then what `least_length` needs.
+    """
     at = begin(m)
     for k in range(count):
         at = step(m, j, extra, at, order[k])
@@ -53,7 +58,40 @@ def trace(m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, table: Flo
         if j.opens[order[k]] > m.ready or j.closes[order[k]] < inf:
             bound = 1.0
     way = way_home(m, extra, at)
+    gaps(m, j, order, count, table, at.flown + way)
     return at.flown + way, at.time + way / m.speed
+
+
+def gaps(m: Mover, j: Jobs, order: Ints, count: int, table: Floats, total: float) -> None:
+    """Between which places something can be inserted (columns 4 to 7), and the least metres of all else (column 8).
+
+    What follows a task that is left with a heading of its own, with no window to come, stays as it is.
+    """
+    after, slow, x, y = 0.0, slowest(m), m.home_x, m.home_y  # least metres after the place (x, y)
+    for k in range(count, -1, -1):
+        table[k, 6], table[k, 7], table[k, 8] = x, y, after
+        if k == 0:
+            table[k, 4], table[k, 5] = m.x, m.y
+            continue
+        t = order[k - 1]
+        table[k, 4], table[k, 5] = j.leave[t, 0], j.leave[t, 1]
+        table[k, 8] += table[k - 1, 1]
+        if table[k - 1, 3] == 0.0 and not isnan(j.leave[t, 2]):
+            after = total - table[k - 1, 1]
+        else:
+            after += slow * hypot(x - j.leave[t, 0], y - j.leave[t, 1])
+        after += j.cover[t]
+        x, y = j.entry[t, 0], j.entry[t, 1]
+
+
+def least_length(j: Jobs, table: Floats, position: int, task: int, slow: float) -> float:
+    """No tour with a task at that position is shorter, m: straight ways there and onwards."""
+    row = table[position]
+    to_x, to_y = j.entry[task, 0] - row[4], j.entry[task, 1] - row[5]
+    on_x, on_y = row[6] - j.leave[task, 0], row[7] - j.leave[task, 1]
+    ways = sqrt(to_x * to_x + to_y * to_y) + sqrt(on_x * on_x + on_y * on_y)
+    least: float = row[8] + j.cover[task] + slow * ways - NOISE
+    return least
 
 
 def insertions(
@@ -61,7 +99,7 @@ def insertions(
 ) -> tuple[int, float, float]:
     """The best position in an order for a task, metres of the tour then, its end (s); -1: it fits nowhere.
 
-    `table` (count or more, 4) is room to work in.
+    `table` (more than count, ROOM) is room to work in.
     """
     total, ends = trace(m, j, extra, order, count, table)
     return best_position(m, j, extra, order, count, task, limit, table, total, ends)
@@ -73,16 +111,25 @@ def best_position(
 ) -> tuple[int, float, float]:  # fmt: skip
     """`insertions` after a `trace` of the order, so that many tasks can be tried in it."""
     best, flown, finish = -1, inf, inf
-    at = begin(m)
+    slow = slowest(m)
     for position in range(count + 1):
-        way, end = continued(
-            m, j, extra, step(m, j, extra, at, task), order, position, count, flown, table, total, ends
-        )
+        least = least_length(j, table, position, task, slow)
+        if least >= flown or least > limit:
+            continue
+        at = step(m, j, extra, stand(m, j, order, position, table), task)
+        way, end = continued(m, j, extra, at, order, position, count, flown, table, total, ends)
         if way < flown and way <= limit:
             best, flown, finish = position, way, end
-        if position < count:
-            at = step(m, j, extra, at, order[position])
     return best, flown, finish
+
+
+def stand(m: Mover, j: Jobs, order: Ints, done: int, table: Floats) -> Stand:
+    """Where a vehicle stands after so many tasks of an order that was traced."""
+    if done == 0:
+        return begin(m)
+    t, row = order[done - 1], table[done - 1]
+    height = m.height if isnan(j.z[t]) else j.z[t]
+    return Stand(j.leave[t, 0], j.leave[t, 1], height, row[0], row[2], row[1], t)
 
 
 def continued(
@@ -136,14 +183,14 @@ def put_in(orders: Packed, agent: int, position: int, task: int) -> None:
 
 def insert_each(fleet: Fleet, orders: Packed, limits: Floats, tasks: Ints, by_time: bool) -> None:
     """Give each task its cheapest place, one after the other; those that fit nowhere stay out."""
-    table = empty((orders.tasks.shape[1], 4))
+    table = empty((orders.tasks.shape[1] + 1, ROOM))
     for task in tasks:
         agent, position, _, _ = best_place(fleet, orders, limits, task, by_time, table)
         if agent >= 0:
             put_in(orders, agent, position, task)
 
 
-_insert = routine(insert_each)
+_insert = tour_routine(insert_each)
 
 
 def insert_tasks(

@@ -6,10 +6,10 @@ from math import inf
 
 from numpy import empty, int64, zeros
 
-from paddock.compute.routine import routine
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.insertion import Packed, insertions, put_in
-from paddock.planning.tours import Ints, tour
+from paddock.planning.insertion import ROOM, Packed, insertions, put_in
+from paddock.planning.tours import tour
+from paddock.planning.ways import Ints, tour_routine
 from paddock.world.columns import Floats
 
 
@@ -28,7 +28,7 @@ def middles(fleet: Fleet, orders: Packed) -> Floats:
 
 def join(fleet: Fleet, orders: Packed, limits: Floats, tasks: Ints) -> None:
     """Each task joins the tour whose middle is nearest, in its cheapest place; if it does not fit, the next one."""
-    centres, table = middles(fleet, orders), empty((orders.tasks.shape[1], 4))
+    centres, table = middles(fleet, orders), empty((orders.tasks.shape[1] + 1, ROOM))
     for task in tasks:
         tried = zeros(len(limits), int64)
         for _ in range(len(limits)):
@@ -61,7 +61,7 @@ def ends_of(fleet: Fleet, orders: Packed, agent: int) -> float:
 
 def take_over(fleet: Fleet, orders: Packed, limits: Floats, most: int) -> None:
     """Agents without tasks take some from whoever ends last, as long as they end before that one did; `most` each."""
-    ends, table = empty(len(limits)), empty((orders.tasks.shape[1], 4))
+    ends, table = empty(len(limits)), empty((orders.tasks.shape[1] + 1, ROOM))
     for a in range(len(limits)):
         ends[a] = ends_of(fleet, orders, a)
     for a in range(len(limits)):
@@ -101,5 +101,5 @@ def take_out(orders: Packed, agent: int, position: int) -> None:
         row[k] = row[k + 1]
 
 
-join_nearest = routine(join)
-take_from_longest = routine(take_over)
+join_nearest = tour_routine(join)
+take_from_longest = tour_routine(take_over)

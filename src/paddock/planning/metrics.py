@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from paddock.planning.mission.log import Entry
-from paddock.planning.mission.members import STATUSES, Member
+from paddock.planning.mission.members import STATUSES
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.trace import Trace
+from paddock.planning.problem import Agent
 
 AIRBORNE = tuple(STATUSES.index(status) for status in ("transit", "busy", "returning"))
+RESTING = ("home", "damaged")
 BLOCK = 4_000_000
 """Distances looked at in one go."""
 
@@ -26,7 +28,10 @@ class AgentMetrics:
     name: str
     status: str  # at the end
     distance: float  # m flown
+    range_used: float | None  # share of its range; None: that has no limit
     tasks: int  # completed
+    rested: float | None  # s: when it came to rest; None: it never left, or is under way
+    waited: float | None  # s in transit that it waited for tasks to open; None: not known
     seconds: dict[str, float]  # in each status
 
 
@@ -95,7 +100,7 @@ def measure(mission: Mission, trace: Trace | None = None) -> Metrics:
     return Metrics(
         method=mission.setup.method,
         duration=mission.time,
-        makespan=max((entry.time for entry in states if entry.detail in ("home", "damaged")), default=0.0),
+        makespan=max((entry.time for entry in states if entry.detail in RESTING), default=0.0),
         total=float(mission.members.travelled.sum()),
         done=done,
         undone=len(tasks) - done,
@@ -144,14 +149,26 @@ def _agents(mission: Mission, states: list[Entry]) -> tuple[AgentMetrics, ...]:
             member.name,
             member.status,
             member.travelled,
+            share_of_range(member.travelled, member.agent),
             done.count(member.name),
-            _seconds(member, own[member.name], joined.get(member.name, began), mission.time),
+            _rested(own[member.name]),
+            None,
+            _seconds(own[member.name], joined.get(member.name, began), mission.time),
         )
         for member in mission.agents
     )
 
 
-def _seconds(member: Member, states: list[Entry], begins: float, ends: float) -> dict[str, float]:
+def share_of_range(flown: float, agent: Agent) -> float | None:
+    """How much of its range a vehicle uses; None: that has no limit, or there is none."""
+    return flown / agent.range if isfinite(agent.range) and agent.range > 0.0 else None
+
+
+def _rested(states: list[Entry]) -> float | None:
+    return states[-1].time if states and states[-1].detail in RESTING else None
+
+
+def _seconds(states: list[Entry], begins: float, ends: float) -> dict[str, float]:
     """Seconds in each status."""
     spent = dict.fromkeys(STATUSES, 0.0)
     times = [begins, *(entry.time for entry in states), ends]

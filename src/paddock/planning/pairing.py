@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paddock.errors import InvalidValueError
-from paddock.planning.tours import Ints
+from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 
 

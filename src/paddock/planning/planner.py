@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from paddock.planning.building import Standing, build
-from paddock.planning.costs import Costs, Covered
+from paddock.planning.costs import Costs
+from paddock.planning.covering import Covered
 from paddock.planning.method import Answer, Method, Tell, find_method
 from paddock.planning.plans import Plan
 from paddock.planning.problem import Problem

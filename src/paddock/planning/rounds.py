@@ -9,7 +9,7 @@ import numpy as np
 from paddock.planning.appending import append_costs, append_pairs, started
 from paddock.planning.costs import Costs
 from paddock.planning.method import Answer, Tell
-from paddock.planning.tours import Ints
+from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 
 Solve = Callable[[Floats], tuple[Ints, Ints]]

@@ -11,8 +11,8 @@ from paddock.errors import unknown_name
 from paddock.planning.method import Tell
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.plans import Plan
 from paddock.planning.planner import solve
+from paddock.planning.plans import Plan
 from paddock.planning.problem import Objective
 from paddock.planning.scenario_setup import setup_of
 from paddock.planning.setup import MissionSetup

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.planning.agents import agents_of
+from paddock.planning.agents import PlacedError, agents_of
 from paddock.planning.coverage.area import AreaShape
 from paddock.planning.coverage.camera import Camera
 from paddock.planning.coverage.circle import CircleShape
@@ -38,7 +38,9 @@ def setup_of(scenario: Scenario) -> MissionSetup:
     for task, place in zip(tasks, where, strict=True):
         _at(place, refuse_tight, task, agents)
     zones = [_at(scenario.at("mission", "zones", k), zone_of, zone) for k, zone in enumerate(mission.zones)]
-    problem = Problem(
+    problem = _at(
+        scenario.at("world", "wind"),
+        Problem,
         tuple(agents),
         (*tasks, *_drawn(scenario, mission, agents)),
         tuple(zones),
@@ -97,6 +99,7 @@ def _happenings(scenario: Scenario, mission: Mission, agents: Sequence[Agent]) -
             found.append(Happening(event.at, zone=_at(place, zone_of, event.zone)))
         elif event.vehicle is not None:
             joining = _at(place, agents_of, scenario, mission, event.vehicle)
+            _at(place, Problem, tuple(joining), (), (), scenario.world.wind[:2])  # the wind may be too strong for them
             found += [Happening(event.at, agent=agent) for agent in joining]
         else:
             assert event.damage is not None
@@ -160,6 +163,8 @@ def _at(where: str, function: Callable[..., T], *arguments: Any) -> T:
     """Call; an error that does not know its place gets it."""
     try:
         return function(*arguments)
+    except PlacedError:
+        raise
     except PaddockError as error:
         text = str(error)
         raise (error if text.startswith(where) else type(error)(f"{where}: {text}")) from None

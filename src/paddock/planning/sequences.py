@@ -11,10 +11,10 @@ from typing import NamedTuple
 from numpy import empty, int64, zeros
 
 from paddock.compute.philox import uniforms
-from paddock.compute.routine import routine
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
 from paddock.planning.insertion import Packed
-from paddock.planning.tours import Ints, tour
+from paddock.planning.tours import tour
+from paddock.planning.ways import Ints, tour_routine
 from paddock.world.columns import Floats
 
 STREAM = 0x616E6E65616C
@@ -241,4 +241,4 @@ def tails(orders: Packed, a: int, i: int, b: int, j: int, nobody: int, trial: Tr
     return a, b
 
 
-run_annealing = routine(anneal)
+run_annealing = tour_routine(anneal)

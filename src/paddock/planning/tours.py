@@ -5,47 +5,19 @@ Plain scalar functions (see compute/routine.py): methods call them inside their 
 
 from __future__ import annotations
 
-from math import atan2, ceil, inf, isnan, pi, sqrt
+from math import atan2, ceil, hypot, inf, isnan, pi, sqrt
 from typing import NamedTuple
 
-import numpy as np
 from numpy import int64, zeros
-from numpy.typing import NDArray
 
-from paddock.compute.routine import parallel_range, parallel_routine, routine
-from paddock.planning.paths.reeds_shepp import shortest_length as reeds_shepp_length
-from paddock.planning.paths.wind import flown_in_wind
-from paddock.planning.paths.words import length_to
+from paddock.compute.routine import parallel_range
+from paddock.planning.ways import Detours, Ints, Mover, detour, level_way, parallel_tour_routine, tour_routine
 from paddock.world.columns import Floats
 
-Ints = NDArray[np.int64]
-
+NOISE = 1e-6
+"""m by which rounding may take a least length above the true one."""
 LEG_COLUMNS = 5
 """Of the table that `write_legs` fills."""
-
-
-class Mover(NamedTuple):
-    """One agent, as compiled code sees it."""
-
-    x: float  # m, where it is free
-    y: float
-    z: float
-    heading: float
-    home_x: float
-    home_y: float
-    home_z: float
-    home_heading: float
-    height: float  # m, at which it travels
-    speed: float  # m/s
-    radius: float  # m
-    range: float  # m flown
-    slope: float
-    ready: float  # s
-    wind_x: float  # wind over airspeed
-    wind_y: float
-    circles: float  # 1: waits on circles; 0: waits where it is
-    reverse: float  # 1: may drive backwards
-    under_way: float  # 1: it has set out, and returns home even without tasks
 
 
 class Jobs(NamedTuple):
@@ -57,14 +29,6 @@ class Jobs(NamedTuple):
     cover: Floats  # (t,) m flown on the task itself; inf: cannot be done
     opens: Floats  # (t,) s
     closes: Floats  # (t,) s
-
-
-class Detours(NamedTuple):
-    """Metres that zones add to the way, beyond the straight one; arrays without elements where there are no zones."""
-
-    first: Floats  # (t,) from where the agent is free to each task
-    between: Floats  # (t, t) from task to task
-    last: Floats  # (t,) home
 
 
 class Stand(NamedTuple):
@@ -83,16 +47,16 @@ def transit(
     m: Mover, x: float, y: float, z: float, heading: float, gx: float, gy: float, gz: float, gh: float
 ) -> tuple[float, float]:
     """Metres flown from a pose to another (heading NaN: any), zones apart, and the heading of arrival."""
-    if m.wind_x != 0.0 or m.wind_y != 0.0:
-        level, arrival = flown_in_wind(x, y, heading, gx, gy, gh, m.radius, m.wind_x, m.wind_y)
-    elif m.reverse > 0.5 and not isnan(gh):
-        level, arrival = reeds_shepp_length(x, y, heading, gx, gy, gh, m.radius), gh
-    else:
-        level, arrival = length_to(x, y, heading, gx, gy, gh, m.radius)
+    level, arrival = level_way(m, x, y, heading, gx, gy, gh)
     rise = abs(gz - z)
     if rise > 0.0:
         level = sqrt(max(level, rise / m.slope) ** 2 + rise * rise)
     return level, arrival
+
+
+def slowest(m: Mover) -> float:
+    """Metres flown for each metre over the ground, at least: with the wind."""
+    return 1.0 / (1.0 + hypot(m.wind_x, m.wind_y))
 
 
 def waited(m: Mover, seconds: float) -> tuple[float, float]:
@@ -123,8 +87,8 @@ def approach(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> tuple[floa
     """On the way to a task: metres flown, metres flown while waiting, when the task begins (s), heading of arrival."""
     height = m.height if isnan(j.z[t]) else j.z[t]
     way, arrival = transit(m, at.x, at.y, at.z, at.heading, j.entry[t, 0], j.entry[t, 1], height, j.entry[t, 2])
-    if len(extra.first):
-        way += extra.first[t] if at.before < 0 else extra.between[at.before, t]
+    if len(extra.bounds):
+        way += detour(m, extra, at.before, at.x, at.y, j.entry[t, 0], j.entry[t, 1], extra.entry[t])
     wait, pause = waited(m, j.opens[t] - (at.time + way / m.speed))
     return way, wait, at.time + way / m.speed + pause, arrival
 
@@ -134,8 +98,8 @@ def way_home(m: Mover, extra: Detours, at: Stand) -> float:
     if at.before < 0 and (m.under_way < 0.5 or abs(m.home_x - m.x) + abs(m.home_y - m.y) < 1e-9):
         return 0.0
     way, _ = transit(m, at.x, at.y, at.z, at.heading, m.home_x, m.home_y, m.home_z, m.home_heading)
-    if len(extra.last) and at.before >= 0:
-        way += extra.last[at.before]
+    if len(extra.bounds) and at.before >= 0:
+        way += detour(m, extra, at.before, at.x, at.y, m.home_x, m.home_y, extra.home)
     return way
 
 
@@ -175,8 +139,8 @@ def there(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
     for t in range(len(found)):
         height = m.height if isnan(j.z[t]) else j.z[t]
         way, _ = transit(m, m.x, m.y, m.z, m.heading, j.entry[t, 0], j.entry[t, 1], height, j.entry[t, 2])
-        if len(extra.first):
-            way += extra.first[t]
+        if len(extra.bounds):
+            way += detour(m, extra, -1, m.x, m.y, j.entry[t, 0], j.entry[t, 1], extra.entry[t])
         found[t] = way if j.cover[t] < inf else inf
 
 
@@ -188,8 +152,8 @@ def homewards(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
         if isnan(heading):
             heading = atan2(m.home_y - y, m.home_x - x)
         way, _ = transit(m, x, y, height, heading, m.home_x, m.home_y, m.home_z, m.home_heading)
-        if len(extra.last):
-            way += extra.last[t]
+        if len(extra.bounds):
+            way += detour(m, extra, t, x, y, m.home_x, m.home_y, extra.home)
         found[t] = way if j.cover[t] < inf else inf
 
 
@@ -212,14 +176,14 @@ def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> Non
             if isnan(heading):
                 heading = atan2(j.entry[t, 1] - y, j.entry[t, 0] - x)
             way, _ = transit(m, x, y, from_z, heading, j.entry[t, 0], j.entry[t, 1], to_z, j.entry[t, 2])
-            if len(extra.between):
-                way += extra.between[s, t]
+            if len(extra.bounds):
+                way += detour(m, extra, s, x, y, j.entry[t, 0], j.entry[t, 1], extra.entry[t])
             found[a, b] = 0.0 if a == b else way
 
 
-tour_flown = routine(tour)
-write_legs = routine(legs_of)
-ways_there = routine(there)
-ways_home = routine(homewards)
-single_tours = routine(singles)
-ways_between = parallel_routine(across)
+tour_flown = tour_routine(tour)
+write_legs = tour_routine(legs_of)
+ways_there = tour_routine(there)
+ways_home = tour_routine(homewards)
+single_tours = tour_routine(singles)
+ways_between = parallel_tour_routine(across)

@@ -7,9 +7,8 @@ from math import pi
 import numpy as np
 
 from paddock.planning.coverage.shape import Entry, InfeasibleError
-from paddock.planning.leaving import nearest_outside, way_out
+from paddock.planning.leaving import way_out
 from paddock.planning.obstacles.clear import blocked_by, inside
-from paddock.planning.obstacles.detours import straight_lengths
 from paddock.planning.obstacles.transit import ZoneMap
 from paddock.planning.obstacles.zone import Zone
 from paddock.planning.paths.climb import raised, tilted
@@ -19,7 +18,6 @@ from paddock.planning.paths.reeds_shepp import reeds_shepp
 from paddock.planning.paths.segment import Pose, Segment
 from paddock.planning.paths.wind import dubins_in_wind, over_ground
 from paddock.planning.problem import Agent, Problem
-from paddock.world.columns import Floats
 
 Goal = tuple[float, float, float, float | None]
 """x, y, z in m and heading in rad; None: any."""
@@ -73,20 +71,6 @@ class Transits:
             return agent.radius
         tightest = agent.radius if agent.tightest is None else agent.tightest
         return max(agent.radius, tightest * (1.0 + float(np.hypot(*self.wind)) / agent.speed) ** 2)
-
-    def detours(self, starts: Floats, goals: Floats) -> Floats:
-        """Metres (n, m) that zones add to straight ways between points (n, 2) and (m, 2); inf where there is none."""
-        straight = np.hypot(*(goals[None, :, :] - starts[:, None, :]).transpose(2, 0, 1))
-        more: Floats = straight_lengths(starts, goals, self.zones) - straight
-        return more
-
-    def detours_out(self, starts: Floats, goals: Floats) -> Floats:
-        """The same from places that may lie inside a zone, which is then left first."""
-        free = np.array([nearest_outside(x, y, self.zones) for x, y in starts.tolist()])
-        lost = np.isnan(free[:, 0])
-        straight = np.hypot(*(goals[None, :, :] - starts[:, None, :]).transpose(2, 0, 1))
-        onwards = straight_lengths(np.where(lost[:, None], starts, free), goals, self.zones)
-        return np.where(lost[:, None], np.inf, np.hypot(*(free - starts).T)[:, None] + onwards - straight)
 
     def _level(self, agent: Agent, start: Pose, goal: Goal) -> Path:
         begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])

@@ -196,6 +196,10 @@ class ReplaySource:
         """None is kept."""
 
     @operation
+    def mission_view(self, client: str) -> None:
+        """Nor this."""
+
+    @operation
     def pause(self, client: str) -> None:
         """Hold."""
         self.owner.check(client, "pause")

@@ -15,7 +15,7 @@ const SEEN = 4; // lines, before the list scrolls
 export function MemberList({ members }: { members: readonly MemberTree[] }) {
   const height = LINE * Math.min(members.length, SEEN);
   return (
-    <section class="mission-members" style={{ flexBasis: `${height + 2}rem` }}>
+    <section class="mission-members" style={{ flexBasis: `${height + 2.3}rem` }}>
       <h3 class="label">
         Vehicles <span class="number">{formatCount(members.length)}</span>
       </h3>

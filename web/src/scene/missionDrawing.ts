@@ -56,13 +56,15 @@ export class MissionDrawing {
     this.outlines.view(view);
   }
 
-  /** Names of zones, of the chosen task, and of all tasks when they are few. */
+  /** Names of zones, of the chosen task and of those on their way, and of all tasks when they are few. */
   label(overlay: Overlay, view: ViewState): void {
     if (!this.told) return;
-    if (layers.peek().zones) for (const { name, outline } of this.told.zones) this.zoneName(overlay, view, name, outline);
-    if (!layers.peek().tasks) return;
+    const { zones, tasks } = layers.peek();
+    for (const { name, outline } of zones ? this.told.zones : []) this.zoneName(overlay, view, name, outline);
+    if (!tasks) return;
     const [x = 0, y = 0] = this.told.base;
     this.plate(overlay, view, "base", [x, y], false);
+    for (const [name, { x, y }] of awaited.peek()) this.plate(overlay, view, name, [x, y], true);
     const seen = this.told.tasks.filter((task) => this.onScreen(view, [task.x, task.y]));
     for (const { name, x, y } of seen) {
       const chosen = name === chosenTask.peek();

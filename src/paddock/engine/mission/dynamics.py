@@ -30,8 +30,8 @@ from paddock.world.world import World
 ROW = column_index(PoseColumns)
 SLOW = 0.5
 """m/s: what hovers more slowly goes where its nose points."""
-RESTING = ("home", "idle")
-"""Who waits there does not use up its range."""
+IDLING = ("home", "idle", "damaged")
+"""Who waits there, or circles where it failed, does nothing for the mission: its way and its range are not counted."""
 
 
 class DynamicsExecution:
@@ -107,12 +107,12 @@ class DynamicsExecution:
         self._grow()
         members = self.mission.members
         progress, charge = members.progress.copy(), np.full(len(self.travelled), np.nan)
-        resting = np.array([member.status in RESTING for member in self.mission.agents], bool)
+        idling = np.array([member.status in IDLING for member in self.mission.agents], bool)
         crews, missing = self._crews()
         for crew in crews:
             tracks, rows, agents = self.tracks[crew.program.fleet.name], crew.rows, crew.agents
             progress[agents] = tracks.column("along", rows)
-            way = np.where(resting[agents], self.travelled[agents], tracks.column("travelled", rows))
+            way = np.where(idling[agents], self.travelled[agents], tracks.column("travelled", rows))
             tracks.write("travelled", rows, way)
             self.travelled[agents] = way
             if "charge" in column_index(crew.program.model.state):

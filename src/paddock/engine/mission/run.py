@@ -12,12 +12,13 @@ from paddock.engine.mission.cast import Cast, check_members
 from paddock.engine.mission.dynamics import DynamicsExecution
 from paddock.engine.mission.kinematic import KinematicExecution
 from paddock.engine.mission.verbs import carry_out, checked
-from paddock.engine.mission.view import MissionView, mission_routes, view_of
+from paddock.engine.mission.view import mission_routes, view_of
 from paddock.engine.program import FleetProgram
 from paddock.engine.roster import Roster
 from paddock.engine.routes import PlannedRoute
 from paddock.planning.mission.log import Entry
 from paddock.planning.mission.mission import Mission
+from paddock.planning.mission.views import MissionView
 from paddock.planning.scenario_setup import setup_of
 from paddock.scenario import Scenario
 from paddock.world.world import World

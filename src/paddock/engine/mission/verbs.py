@@ -2,100 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import Field
 
 from paddock.engine.actions import MissionOrder
+from paddock.engine.build import build_program
 from paddock.engine.mission.cast import refuse_driven
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.agents import agents_of
 from paddock.planning.problem import Problem
 from paddock.planning.scenario_setup import refuse_tight, task_of, zone_of
-from paddock.scenario import load_scenario
-from paddock.scenario.base import Section
-from paddock.scenario.mission_tasks import NoFlyZone
-from paddock.scenario.mission_tasks import Task as TaskSection
+from paddock.scenario import ScenarioError, VehicleEntry
+from paddock.scenario.base import Number, Section, Text
+from paddock.scenario.marks import Marks, dotted
+from paddock.scenario.mission_tasks import FARTHEST, NoFlyZone, Task
+from paddock.scenario.plain import plain
+from paddock.scenario.problems import validated
 
 if TYPE_CHECKING:
     from paddock.engine.mission.run import MissionRun
 
-Arguments = Mapping[str, Any]
+Coordinate = Annotated[Number, Field(ge=-FARTHEST, le=FARTHEST)]
+
+
+class Move(Section):
+    """A task is to be done elsewhere (m)."""
+
+    task: Text
+    x: Coordinate
+    y: Coordinate
+
+
+class Removal(Section):
+    """A task need not be done."""
+
+    task: Text
+
+
+class Damage(Section):
+    """A vehicle fails for good."""
+
+    vehicle: Text
 
 
 class Verb(NamedTuple):
     """What can be asked for."""
 
-    takes: tuple[str, ...]  # arguments that it must have; none: the fields of a section
-    carry_out: Callable[[MissionRun, Arguments], None]
+    section: type[Section]  # its arguments
+    carry_out: Callable[[MissionRun, Any], None]
+    what: str = ""  # what a scenario calls such a section; empty: all its fields are needed
 
 
 def carry_out(run: MissionRun, order: MissionOrder) -> None:
     """Let an order take effect; the mission acts on it when it is looked at next."""
-    VERBS[order.verb].carry_out(run, order.arguments)
+    VERBS[order.verb].carry_out(run, _read(order))
 
 
 def checked(order: MissionOrder) -> MissionOrder:
-    """The same order, if there is such a verb with such arguments."""
+    """The same order in plain values, if there is such a verb with such arguments."""
     if order.verb not in VERBS:
         raise unknown_name("verb of a mission", order.verb, VERBS)
-    takes = VERBS[order.verb].takes
-    if takes and set(order.arguments) != set(takes):
-        raise InvalidValueError(f"{order.verb} takes {', '.join(takes)}, not {', '.join(order.arguments) or 'nothing'}")
+    _refuse_unknown(order)
+    try:
+        order = MissionOrder(order.verb, plain(order.arguments, (order.verb,)))
+    except ScenarioError as error:
+        raise InvalidValueError(error.problems[0]) from None
+    _read(order)
     return order
 
 
-def _section(verb: str, kind: type[Section], arguments: Arguments) -> Any:
+def _refuse_unknown(order: MissionOrder) -> None:
+    verb, given = VERBS[order.verb], order.arguments
+    takes = verb.section.model_fields
+    if not verb.what and set(given) != set(takes):
+        raise InvalidValueError(f"{order.verb} takes {', '.join(takes)}, not {', '.join(given) or 'nothing'}")
+    for name in given:
+        if name not in takes:
+            raise unknown_name(f"field of a {verb.what}", name, takes)
+
+
+def _read(order: MissionOrder) -> Section:
+    """Its arguments; of several mistakes the first is told."""
     try:
-        section = kind.model_validate(dict(arguments))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, (verb, *first["loc"])))
-        raise InvalidValueError(f"{where}: {first['msg']}") from None
+        section = validated(VERBS[order.verb].section, dict(order.arguments), Marks(), (order.verb,))
+    except ScenarioError as error:
+        raise InvalidValueError(error.problems[0]) from None
     if not getattr(section, "name", "x"):
-        raise InvalidValueError(f"{verb}: give it a name")
+        raise InvalidValueError(f"{order.verb}: give it a name")
     return section
 
 
-def _add_task(run: MissionRun, arguments: Arguments) -> None:
+def _add_task(run: MissionRun, section: Task) -> None:
     assert run.scenario.mission is not None
-    task = task_of(_section("add_task", TaskSection, arguments), run.scenario.mission)
+    task = task_of(section, run.scenario.mission)
     refuse_tight(task, [member.agent for member in run.mission.agents])
     run.mission.add_task(task)
 
 
-def _add_zone(run: MissionRun, arguments: Arguments) -> None:
-    run.mission.add_zone(zone_of(_section("add_zone", NoFlyZone, arguments)))
-
-
-def _damage(run: MissionRun, arguments: Arguments) -> None:
-    run.mission.damage(str(arguments["vehicle"]))
-
-
-def _move_task(run: MissionRun, arguments: Arguments) -> None:
-    x, y = arguments["x"], arguments["y"]
-    if not all(isinstance(number, int | float) for number in (x, y)):
-        raise InvalidValueError(f"move_task: a place is two numbers of metres, not ({x!r}, {y!r})")
-    run.mission.move_task(str(arguments["task"]), float(x), float(y))
-
-
-def _remove_task(run: MissionRun, arguments: Arguments) -> None:
-    run.mission.remove_task(str(arguments["task"]))
-
-
-def _add_vehicle(run: MissionRun, arguments: Arguments) -> None:
+def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
     """Vehicles join at once, where their entry says."""
-    if not arguments.get("name"):
-        raise InvalidValueError("add_vehicle: give it a name")
-    entry = load_scenario({"vehicles": [dict(arguments)]}).vehicles[0]
-    refuse_driven(entry, lambda *path: ".".join(map(str, ("add_vehicle", *path))))
+
+    def place(*path: str | int) -> str:
+        return dotted(("add_vehicle", *path))
+
+    refuse_driven(entry, place)
+    if entry.name in run.roster.programs:
+        raise InvalidValueError(f"there is a vehicle {entry.name!r} already; give it another name")
+    build_program(run.world, run.scenario, entry, place)  # refuses what cannot be built, and says where
     assert run.scenario.mission is not None
     agents = agents_of(run.scenario, run.scenario.mission, entry)
     taken = {member.name for member in run.mission.agents}
     for agent in agents:
         if agent.name in taken:
-            raise InvalidValueError(f"add_vehicle: there is a vehicle {agent.name!r} already; give it another name")
+            raise InvalidValueError(f"there is a vehicle {agent.name!r} already; give it another name")
     Problem(tuple(agents), (), (), run.mission.setup.problem.wind)  # refuses what no vehicle can be
     run.enlist(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
     for agent in agents:
@@ -103,11 +124,11 @@ def _add_vehicle(run: MissionRun, arguments: Arguments) -> None:
 
 
 VERBS: dict[str, Verb] = {
-    "add_task": Verb((), _add_task),
-    "add_zone": Verb((), _add_zone),
-    "add_vehicle": Verb((), _add_vehicle),
-    "damage": Verb(("vehicle",), _damage),
-    "move_task": Verb(("task", "x", "y"), _move_task),
-    "remove_task": Verb(("task",), _remove_task),
+    "add_task": Verb(Task, _add_task, "task"),
+    "add_zone": Verb(NoFlyZone, lambda run, zone: run.mission.add_zone(zone_of(zone)), "zone"),
+    "add_vehicle": Verb(VehicleEntry, _add_vehicle, "vehicle"),
+    "damage": Verb(Damage, lambda run, damage: run.mission.damage(damage.vehicle)),
+    "move_task": Verb(Move, lambda run, move: run.mission.move_task(move.task, move.x, move.y)),
+    "remove_task": Verb(Removal, lambda run, removal: run.mission.remove_task(removal.task)),
 }
 """By name."""

@@ -1,16 +1,15 @@
-"""What a mission looks like from outside: values of one moment, to read and to keep."""
+"""How a mission is seen: its tasks, zones, members and numbers at one moment, and the routes that are left."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paddock.engine.routes import PlannedRoute
-from paddock.planning.mission.log import Entry
-from paddock.world.columns import Floats
+from paddock.planning.mission.views import MemberView, MissionView, TaskView, ZoneView
 
 if TYPE_CHECKING:
     from paddock.engine.mission.run import MissionRun
@@ -19,50 +18,6 @@ POINTS = 400
 """Of a route that people are shown, at most."""
 FINEST = 2.0
 """m between two of them, at least."""
-
-
-class TaskView(NamedTuple):
-    """A task."""
-
-    name: str
-    kind: str  # point, line, circle, area, polygon
-    state: str  # unassigned, assigned, completed, undone
-    vehicle: str | None  # who does it, or did it
-    doing: bool  # it is being done
-    reason: str  # why it is undone
-    outline: Floats  # (k, 2) m
-    height: float | None  # m
-
-
-class ZoneView(NamedTuple):
-    """A no-fly zone."""
-
-    name: str
-    outline: Floats  # (k, 2) m
-
-
-class MemberView(NamedTuple):
-    """A vehicle that takes part."""
-
-    name: str
-    status: str  # idle, transit, busy, damaged, returning, home
-    task: str | None  # what it is busy with
-    ahead: tuple[str, ...]  # tasks still to come
-    progress: float  # m flown on its route
-    length: float  # m of its route
-    travelled: float  # m flown in all
-
-
-class MissionView(NamedTuple):
-    """A mission at one moment."""
-
-    time: float  # s
-    tasks: tuple[TaskView, ...]
-    zones: tuple[ZoneView, ...]
-    members: tuple[MemberView, ...]
-    finished: bool
-    metrics: dict[str, Any]
-    log: tuple[Entry, ...]
 
 
 def view_of(run: MissionRun) -> MissionView:

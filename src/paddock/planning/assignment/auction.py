@@ -14,7 +14,7 @@ from numpy import empty, inf, int64, zeros
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.planning.pairing import allowed, without_infinities
-from paddock.planning.tours import Ints
+from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 
 PRECISION = 1e-7

@@ -6,7 +6,7 @@ import numpy as np
 
 from paddock.compute.routine import routine
 from paddock.planning.consensus import Beliefs, Consensus, Links, wins
-from paddock.planning.tours import Ints
+from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 
 

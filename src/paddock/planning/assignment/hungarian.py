@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from paddock.planning.pairing import allowed, without_infinities
-from paddock.planning.tours import Ints
+from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 
 

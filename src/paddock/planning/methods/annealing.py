@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from paddock.compute.philox import signed
 from paddock.planning.costs import Costs
-from paddock.planning.insertion import Packed, unpacked
+from paddock.planning.insertion import Packed, insert_tasks, unpacked
 from paddock.planning.method import Answer, Method, NoOptions, Tell
 from paddock.planning.methods.clustered_greedy import METHOD as CLUSTERED
 from paddock.planning.methods.greedy import METHOD as GREEDY
 from paddock.planning.sequences import Schedule, run_annealing
-from paddock.planning.tours import Ints
+from paddock.planning.ways import Ints
 from paddock.world.columns import Column
 
 STEPS_A_TASK = 5_000
@@ -25,6 +25,8 @@ SHARE = 0.2
 """Temperature at the start, as a share of what a task costs on average."""
 POLISH = 0.01
 """The same, where good orders are only to be polished."""
+REVISION = 10_000
+"""Steps after an event."""
 NEIGHBOURS = 10
 """The nearest tasks that a move looks at."""
 PRICE = 100.0
@@ -49,6 +51,14 @@ def solve(costs: Costs, options: Options, tell: Tell) -> Answer:
     orders = annealed(costs, min(starts, key=lambda orders: value(costs, orders)), steps, options)
     tell(1.0)
     return Answer(orders, {"steps": steps})
+
+
+def revise(costs: Costs, options: Any, orders: list[list[int]]) -> Answer:
+    """Orders that stand, with new tasks in their cheapest places, polished: quick, for a mission that runs."""
+    missing = sorted(set(range(costs.tasks)) - {task for order in orders for task in order})
+    limits = [agent.range for agent in costs.problem.agents]
+    steps = min(REVISION, STEPS_A_TASK * costs.tasks)
+    return Answer(polished(costs, insert_tasks(costs, orders, limits, missing), steps), {"steps": steps})
 
 
 def polished(costs: Costs, orders: Sequence[Sequence[int]], steps: int) -> list[list[int]]:
@@ -112,4 +122,4 @@ def _neighbours(costs: Costs) -> Ints:
     return np.array(found, np.int64)[:, 1:].copy()
 
 
-METHOD = Method("simulated annealing over the sequences of all vehicles", solve, Options)
+METHOD = Method("simulated annealing over the sequences of all vehicles", solve, Options, revise)

@@ -7,13 +7,14 @@ from typing import Annotated, NamedTuple
 
 from numpy import empty, int64, zeros
 
-from paddock.compute.routine import parallel_range, parallel_routine
+from paddock.compute.routine import parallel_range
 from paddock.planning.consensus import Beliefs, Consensus, Links, warped, wins
 from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.insertion import best_position, trace
+from paddock.planning.insertion import ROOM, best_position, least_length, trace
 from paddock.planning.method import Answer, Method, Tell
-from paddock.planning.tours import Ints
+from paddock.planning.tours import Jobs, slowest
+from paddock.planning.ways import Ints, Mover, parallel_tour_routine
 from paddock.world.columns import Column, Floats
 
 SLACK = 1e-12
@@ -63,7 +64,7 @@ def extended(
     """
     for i in parallel_range(len(counts)):
         beliefs = Beliefs(bids, winners, stamps, bundles, paths, counts)
-        table = empty((bundles.shape[1] + 1, 4))
+        table = empty((bundles.shape[1] + 1, ROOM))
         taken = zeros(bids.shape[1], int64)
         for n in range(counts[i]):
             taken[bundles[i, n]] = 1
@@ -87,17 +88,39 @@ def best_task(
     path, count = beliefs.paths[i], beliefs.counts[i]
     total, ends = trace(m, j, extra, path, count, table)
     task, place, offer, best = -1, -1, -inf, -inf
-    ceiling = warped(inf, i, beliefs)
-    for t in range(len(taken)):
-        if taken[t] == 0 and j.cover[t] < inf and (count == 0 or wins(ceiling, i, beliefs, t)):
-            limit = m.range * (1.0 + SLACK)
-            position, flown, end = best_position(m, j, extra, path, count, t, limit, table, total, ends)
-            score = -end if by_time else total - flown
-            if position >= 0 and score > best and wins(min(score, ceiling), i, beliefs, t):
-                task, place, offer, best = t, position, min(score, ceiling), score
+    ceiling, limit = warped(inf, i, beliefs), m.range * (1.0 + SLACK)
+    hope, first = most_hoped(m, j, count, by_time, total, table, beliefs, i, taken, ceiling)
+    for n in range(-1, len(taken)):
+        t = first if n < 0 else n  # what looks best is tried first: most others need not be tried then
+        if t < 0 or hope[t] < best or (n == first and n >= 0):
+            continue
+        position, flown, end = best_position(m, j, extra, path, count, t, limit, table, total, ends)
+        score = -end if by_time else total - flown
+        better = score > best or (score == best and t < task)
+        if position >= 0 and better and wins(min(score, ceiling), i, beliefs, t):
+            task, place, offer, best = t, position, min(score, ceiling), score
     return task, place, offer
 
 
-extend = parallel_routine(extended)
+def most_hoped(
+    m: Mover, j: Jobs, count: int, by_time: bool, total: float, table: Floats,
+    beliefs: Beliefs, i: int, taken: Ints, ceiling: float,
+) -> tuple[Floats, int]:  # fmt: skip
+    """The highest score that each task can have, by straight ways (-inf: it cannot be won), and the best task by it."""
+    hope, first, slow = empty(len(taken)), -1, slowest(m)
+    for t in range(len(taken)):
+        hope[t] = -inf
+        if taken[t] == 0 and j.cover[t] < inf and (count == 0 or wins(ceiling, i, beliefs, t)):
+            least = inf
+            for position in range(count + 1):
+                least = min(least, least_length(j, table, position, t, slow))
+            score = -(m.ready + least / m.speed) if by_time else total - least
+            if wins(min(score, ceiling), i, beliefs, t):
+                hope[t] = score
+                first = t if first < 0 or score > hope[first] else first
+    return hope, first
+
+
+extend = parallel_tour_routine(extended)
 
 METHOD = Method("vehicles bid for bundles of tasks and tell each other until all agree (CBBA)", solve, Options)

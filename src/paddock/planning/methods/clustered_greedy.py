@@ -9,14 +9,14 @@ from numpy import int64, zeros
 from scipy.optimize import linear_sum_assignment
 
 from paddock.compute.philox import signed
-from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.planning.clusters import clusters_of
 from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
 from paddock.planning.insertion import Packed, packed, unpacked
 from paddock.planning.joining import join_nearest, take_from_longest
 from paddock.planning.method import Answer, Method, NoOptions, Tell
-from paddock.planning.tours import Ints, approach, begin, step, transit, way_home
+from paddock.planning.tours import approach, begin, step, transit, way_home
+from paddock.planning.ways import Ints, tour_routine
 from paddock.world.columns import Floats
 
 SLACK = 1e-12
@@ -34,7 +34,7 @@ def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:
     if count:
         labels, centres = clusters_of(np.ascontiguousarray(fleet.entry[0, :, :2]), count, signed(costs.problem.seed))
         owner = _owners(fleet, able, centres)
-        _sequence(fleet, labels, owner, orders.tasks, orders.counts)
+        _sequence(fleet, labels, owner, orders)
         _join(costs, orders)
     tell(1.0)
     return Answer(unpacked(orders), {"clusters": count})
@@ -98,35 +98,32 @@ def distances(fleet: Fleet, able: Ints, centres: Floats, found: Floats) -> None:
             found[k, c], _ = transit(m, m.x, m.y, m.z, m.heading, x, y, m.height, float("nan"))
 
 
-def sequence(fleet: Fleet, labels: Ints, owner: Ints, tasks: Ints, counts: Ints) -> None:
-    """The tasks of each agent's cluster, the one that it can begin first always next, as long as it gets home.
-
-    Arrays that the threads write are arguments of their own: what a parallel loop writes into those of a tuple is lost.
-    """
-    for a in parallel_range(len(owner)):
+def sequence(fleet: Fleet, labels: Ints, owner: Ints, orders: Packed) -> None:
+    """The tasks of each agent's cluster, the one that it can begin first always next, as long as it gets home."""
+    for a in range(len(owner)):
         m, j, extra, at = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a), begin(mover_of(fleet, a))
         open_ = zeros(len(labels), int64)
         for t in range(len(labels)):
             open_[t] = 1 if owner[a] >= 0 and labels[t] == owner[a] and j.cover[t] < inf else 0
         while True:
-            task, earliest = -1, inf
+            task, earliest = len(labels), inf  # a bare -1 would be compiled for by itself
             for t in range(len(labels)):
                 if open_[t] == 1:
                     _, _, start, _ = approach(m, j, extra, at, t)
                     if start < earliest:
                         task, earliest = t, start
-            if task < 0:
+            if task == len(labels):
                 break
             open_[task] = 0
             after = step(m, j, extra, at, task)
             if after.flown + way_home(m, extra, after) <= m.range * (1.0 + SLACK) and after.flown < inf:
-                tasks[a, counts[a]] = task
-                counts[a] += 1
+                orders.tasks[a, orders.counts[a]] = task
+                orders.counts[a] += 1
                 at = after
 
 
-_able = routine(useful)
-_distances = routine(distances)
-_sequence = parallel_routine(sequence)
+_able = tour_routine(useful)
+_distances = tour_routine(distances)
+_sequence = tour_routine(sequence)
 
 METHOD = Method("k-means clusters, one for each vehicle, in each the nearest task next", solve, NoOptions, revise)

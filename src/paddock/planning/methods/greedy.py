@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from math import inf
 
-import numpy as np
 from numpy import empty, int64, zeros
 
-from paddock.compute.routine import routine
-from paddock.planning.appending import Ends, append, append_cost, append_costs, started
+from paddock.planning.appending import Ends, append, append_cost, end_of, least_cost, started
 from paddock.planning.costs import Costs
-from paddock.planning.fleet import Fleet
+from paddock.planning.fleet import Fleet, jobs_of, mover_of
 from paddock.planning.method import Answer, Method, NoOptions, Tell
-from paddock.planning.tours import Ints
+from paddock.planning.ways import Ints, tour_routine
 from paddock.world.columns import Floats
 
 
@@ -20,22 +18,26 @@ def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:
     """Least added metres first, the way home included; where the end of the mission counts, the earliest end first."""
     orders: list[list[int]] = [[] for _ in range(costs.agents)]
     if costs.agents and costs.tasks:
-        fleet, ends, by_time = costs.fleet, started(costs), costs.problem.objective == "makespan"
-        cost = np.empty((costs.agents, costs.tasks))
-        append_costs(fleet, ends, np.arange(costs.tasks), by_time, cost)
-        for agent, task in _chosen(fleet, ends, cost, by_time).tolist():
+        by_time = costs.problem.objective == "makespan"
+        for agent, task in _chosen(costs.fleet, started(costs), by_time).tolist():
             orders[agent].append(task)
     tell(1.0)
     return Answer(orders)
 
 
-def chosen(fleet: Fleet, ends: Ends, cost: Floats, by_time: bool) -> Ints:
-    """Pairs (agent, task) in the order in which they were chosen. `cost` (agents, tasks) follows the tours."""
-    agents, tasks = cost.shape
+def chosen(fleet: Fleet, ends: Ends, by_time: bool) -> Ints:
+    """Pairs (agent, task) in the order in which they were chosen.
+
+    `cost` (agents, tasks) follows the tours: what a task would cost at least, and where that is not too much to be
+    chosen, exactly.
+    """
+    agents, tasks = len(fleet.kind), fleet.cover.shape[1]
+    cost, exact = empty((agents, tasks)), zeros((agents, tasks), int64)
     pairs, count = empty((tasks, 2), int64), 0
     best, given = empty(agents, int64), zeros(tasks, int64)
     for a in range(agents):
-        best[a] = cheapest(cost[a])
+        estimate(fleet, ends, a, by_time, given, cost[a], exact[a])
+        best[a] = cheapest(fleet, ends, a, by_time, cost[a], exact[a])
     while True:
         agent = -1
         for a in range(agents):
@@ -48,25 +50,32 @@ def chosen(fleet: Fleet, ends: Ends, cost: Floats, by_time: bool) -> Ints:
         count += 1
         given[task] = 1
         append(fleet, ends, agent, task)
+        estimate(fleet, ends, agent, by_time, given, cost[agent], exact[agent])
         for a in range(agents):
             cost[a, task] = inf
-        for t in range(tasks):
-            if given[t] == 0:
-                cost[agent, t] = append_cost(fleet, ends, agent, t, by_time)
-        for a in range(agents):
             if a == agent or best[a] == task:
-                best[a] = cheapest(cost[a])
+                best[a] = cheapest(fleet, ends, a, by_time, cost[a], exact[a])
 
 
-def cheapest(row: Floats) -> int:
-    """The first of the least finite numbers; -1: there is none."""
+def estimate(fleet: Fleet, ends: Ends, agent: int, by_time: bool, given: Ints, cost: Floats, exact: Ints) -> None:
+    """Write what each task would cost an agent at least."""
+    m, j, at = mover_of(fleet, agent), jobs_of(fleet, agent), end_of(ends, agent)
+    for t in range(len(cost)):
+        exact[t] = 0
+        cost[t] = inf if given[t] else least_cost(m, j, at, ends.places[agent, 6], t, by_time)
+
+
+def cheapest(fleet: Fleet, ends: Ends, agent: int, by_time: bool, cost: Floats, exact: Ints) -> int:
+    """The first of the tasks that cost least, whose cost is then exact; -1: there is none."""
     found, least = -1, inf
-    for t in range(len(row)):
-        if row[t] < least:
-            found, least = t, row[t]
+    for t in range(len(cost)):
+        if cost[t] < least and exact[t] == 0:
+            cost[t], exact[t] = append_cost(fleet, ends, agent, t, by_time), 1
+        if cost[t] < least:
+            found, least = t, cost[t]
     return found
 
 
-_chosen = routine(chosen)
+_chosen = tour_routine(chosen)
 
 METHOD = Method("the task that adds least to any tour goes to its end, again and again", solve)

@@ -17,7 +17,7 @@ from paddock.errors import MissingFeatureError
 from paddock.planning.costs import Costs
 from paddock.planning.headings import chosen_headings
 from paddock.planning.method import Answer, Method, Tell
-from paddock.planning.methods.annealing import polished, value
+from paddock.planning.methods.annealing import polished, revise, value
 from paddock.world.columns import Column
 
 if TYPE_CHECKING:
@@ -200,4 +200,4 @@ def _ways(costs: Costs, kind: int) -> Whole:
     return np.minimum(np.round(ways * SCALE), NEVER).astype(np.int64)
 
 
-METHOD = Method("PyVRP's search over whole sequences, polished with exact tours", solve, Options)
+METHOD = Method("PyVRP's search over whole sequences, polished with exact tours", solve, Options, revise)

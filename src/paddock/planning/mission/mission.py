@@ -37,11 +37,11 @@ Poses = Floats | PoseOf
 class Mission:
     """The state machine of a mission."""
 
-    def __init__(self, setup: MissionSetup, tolerance: float = 1e-3) -> None:
-        """`tolerance` in m: so near to its end a leg counts as flown."""
+    def __init__(self, setup: MissionSetup, tolerance: float = 1e-3, plan: Plan | None = None) -> None:
+        """`tolerance` in m: so near to its end a leg counts as flown; `plan`: that of the setup, if it is known."""
         self.setup = setup
         self.tolerance = tolerance
-        self.plan: Plan | None = None  # the one that it began with
+        self.plan = plan  # the one that it begins with
         self._state = State(setup)
 
     def start(self, time: float = 0.0) -> list[int]:
@@ -49,7 +49,7 @@ class Mission:
         if self._state.started:
             raise RuntimeError("the mission has been started already")
         self._state.time, self._state.started = time, True
-        self.plan, new = first_plan(self._state)
+        self.plan, new = first_plan(self._state, self.plan)
         return sorted(new)
 
     def observe(

@@ -15,8 +15,8 @@ from paddock.planning.mission.drawn import Drawn, Rest, with_rest
 from paddock.planning.mission.members import Member
 from paddock.planning.mission.state import Change, PoseOf, State
 from paddock.planning.paths.segment import Pose
-from paddock.planning.plans import Plan, Route
 from paddock.planning.planner import revise, solve
+from paddock.planning.plans import Plan, Route
 from paddock.planning.problem import Agent, Problem
 from paddock.planning.routes import route_of
 
@@ -32,12 +32,13 @@ class Free(NamedTuple):
     rest: Rest | None  # what it does until then
 
 
-def first_plan(state: State) -> tuple[Plan, set[int]]:
-    """The plan that a mission begins with, taken up."""
+def first_plan(state: State, plan: Plan | None = None) -> tuple[Plan, set[int]]:
+    """The plan that a mission begins with, taken up; made now unless it is known."""
     free = [Free(member, _at(state, member, member.agent.pose), None) for member in state.members.list]
     tasks = tuple(state.board.known)
-    problem = replace(state.problem, agents=tuple(one.agent for one in free), tasks=tasks)
-    plan = solve(problem, state.setup.method, state.setup.options, covered=state.covered)
+    if plan is None:
+        problem = replace(state.problem, agents=tuple(one.agent for one in free), tasks=tasks)
+        plan = solve(problem, state.setup.method, state.setup.options, covered=state.covered)
     state.tell("planned", detail=f"{plan.done} of {len(tasks)} tasks, {plan.total:.1f} m, {plan.makespan:.1f} s")
     return plan, _take_up(state, plan, free, set())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from paddock.planning.costs import Covered
+from paddock.planning.covering import Covered
 from paddock.planning.mission.board import Board
 from paddock.planning.mission.drawn import Drawn
 from paddock.planning.mission.log import Entry

@@ -1,4 +1,4 @@
-"""How long straight ways around zones are, for many pairs of points at once: an estimate that methods search with."""
+"""How much longer zones make straight ways: an estimate that methods search with."""
 
 from __future__ import annotations
 
@@ -31,15 +31,34 @@ class Walls(NamedTuple):
     bounds: Floats  # (parts, 3) a circle around each part: x, y, radius
 
 
-def straight_lengths(starts: Floats, goals: Floats, zones: Sequence[Zone]) -> Floats:
-    """Metres (n, m) of the shortest ways between points (n, 2) and (m, 2) outside of zones; inf where there is none."""
-    walls, corners, among = _map(tuple(zones))
-    begin, end = ascontiguousarray(starts, dtype=np.float64), ascontiguousarray(goals, dtype=np.float64)
-    found = sight_lengths(begin, end, walls)
-    if len(corners):
-        ways = cheapest_sums(sight_lengths(begin, corners, walls), among)
-        go_around(found, ways, sight_lengths(corners, end, walls))
-    return found
+def zone_walls(zones: Sequence[Zone]) -> Walls:
+    """The outlines of zones."""
+    return _map(tuple(zones))[0]
+
+
+def ways_to_corners(places: Floats, zones: Sequence[Zone]) -> Floats:
+    """Metres (n, v) of the shortest ways around zones from places (n, 2) to the corners where ways may bend."""
+    _, corners, among = _map(tuple(zones))
+    return cheapest_sums(sights_of_corners(places, zones), among) if len(corners) else np.empty((len(places), 0))
+
+
+def sights_of_corners(places: Floats, zones: Sequence[Zone]) -> Floats:
+    """Metres (n, v) from places (n, 2) straight to the corners; inf for those that are not seen."""
+    walls, corners, _ = _map(tuple(zones))
+    return sight_lengths(ascontiguousarray(places, dtype=np.float64), corners, walls)
+
+
+def added(walls: Walls, x: float, y: float, ways: Floats, gx: float, gy: float, sights: Floats) -> float:
+    """Metres that zones add to the straight way from one place to another; inf where there is none.
+
+    `ways` are the first one's ways to the corners, `sights` the other's.
+    """
+    if sees(x, y, gx, gy, walls):
+        return 0.0
+    least = inf
+    for v in range(len(ways)):
+        least = min(least, ways[v] + sights[v])
+    return least - hypot(gx - x, gy - y)
 
 
 @lru_cache(maxsize=16)
@@ -118,20 +137,12 @@ def sums(first: Floats, second: Floats) -> Floats:
     for i in parallel_range(first.shape[0]):
         for k in range(second.shape[1]):
             found[i, k] = inf
-            for v in range(first.shape[1]):
-                found[i, k] = min(found[i, k], first[i, v] + second[v, k])
-    return found
-
-
-def around(found: Floats, first: Floats, second: Floats) -> None:
-    """The same, written into `found` (n, m) where that is infinite."""
-    for i in parallel_range(len(found)):
-        for k in range(found.shape[1]):
-            if not found[i, k] < inf:
-                for v in range(first.shape[1]):
+        for v in range(first.shape[1]):
+            if first[i, v] < inf:
+                for k in range(second.shape[1]):
                     found[i, k] = min(found[i, k], first[i, v] + second[v, k])
+    return found
 
 
 sight_lengths = parallel_routine(sights)
 cheapest_sums = parallel_routine(sums)
-go_around = parallel_routine(around)

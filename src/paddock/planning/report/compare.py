@@ -10,8 +10,8 @@ from typing import Any
 
 from paddock.errors import MissingFeatureError
 from paddock.planning.method import Tell
-from paddock.planning.plans import Plan
 from paddock.planning.planner import solve
+from paddock.planning.plans import Plan
 from paddock.planning.problem import Objective, Problem
 from paddock.planning.report.maps import draw_map
 from paddock.planning.report.style import GRID, INK, SOFT

@@ -1,20 +1,18 @@
-"""A plan as plain values: for plan.json, for `--json`, and as a table for spreadsheets."""
+"""A plan as plain values: for plan.json and for `--json`."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from io import StringIO
 from math import isfinite
 from typing import Any
 
+from paddock.planning.metrics import Metrics
 from paddock.planning.plans import Leg, Plan, Route
 from paddock.planning.problem import Agent, Task
 from paddock.planning.report.compare import Trial
-from paddock.planning.report.usage import Usage, usages
 
 
-def numbers(plan: Plan) -> dict[str, Any]:
+def numbers(plan: Plan, metrics: Metrics) -> dict[str, Any]:
     """What it amounts to; m and s."""
     return {
         "method": plan.method,
@@ -25,19 +23,19 @@ def numbers(plan: Plan) -> dict[str, Any]:
         "undone": [{"task": one.task, "reason": one.reason} for one in plan.undone],
         "total_m": plan.total,
         "makespan_s": plan.makespan,
-        "vehicles": [_vehicle(part) for part in usages(plan)],
         "notes": dict(plan.notes),
+        "metrics": metrics.to_dict(),
     }
 
 
-def document(plan: Plan, name: str) -> dict[str, Any]:
+def document(plan: Plan, name: str, metrics: Metrics) -> dict[str, Any]:
     """Everything: the numbers, and every leg of every route. The same plan gives the same values."""
     problem = plan.problem
     return {
         "format": "paddock-plan",
         "version": 1,
         "scenario": name,
-        **numbers(plan),
+        **numbers(plan, metrics),
         "wind_m_s": list(problem.wind),
         "agents": [_agent(agent) for agent in problem.agents],
         "task_list": [_task(task) for task in problem.tasks],
@@ -58,31 +56,6 @@ def comparison(trials: Sequence[Trial], timed: bool) -> list[dict[str, Any]]:
             row |= {"total_m": plan.total, "makespan_s": plan.makespan, "done": plan.done, "undone": len(plan.undone)}
         rows.append(row | ({"compute_s": round(trial.seconds, 6)} if timed and trial.plan is not None else {}))
     return rows
-
-
-def metrics_csv(plan: Plan) -> str:
-    """A row for each vehicle, and one for all."""
-    rows = [_vehicle(part) for part in usages(plan)]
-    file = StringIO()
-    writer = csv.DictWriter(file, list(rows[0]) if rows else ["name"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()
-
-
-def _vehicle(part: Usage) -> dict[str, Any]:
-    return {
-        "name": part.vehicle,
-        "tasks": part.tasks,
-        "flown_m": part.flown,
-        "home_s": part.home,
-        "range_used": part.share,
-        "transit_s": part.transit,
-        "wait_s": part.wait,
-        "busy_s": part.busy,
-        "return_s": part.back,
-        "idle_s": part.idle,
-    }
 
 
 def _agent(agent: Agent) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paddock.errors import MissingFeatureError, PaddockError
+from paddock.planning.exports import to_csv, to_parquet
+from paddock.planning.metrics import Metrics
 from paddock.planning.plans import Plan
 from paddock.planning.report.compare import Trial, draw_comparison
 from paddock.planning.report.cost_matrix import draw_costs
-from paddock.planning.report.document import comparison, document, metrics_csv
+from paddock.planning.report.document import comparison, document
 from paddock.planning.report.gantt import draw_gantt
 from paddock.planning.report.html import Report, report_html
 from paddock.planning.report.outcome import Outcome, outcome_numbers
@@ -19,11 +21,14 @@ from paddock.planning.report.routes import draw_routes
 from paddock.planning.report.settings import origin_of, settings
 from paddock.planning.report.stations import geojson_text, ground_station_texts
 from paddock.planning.report.style import png, styled, svg
+from paddock.planning.report.summary import closeness
 from paddock.planning.report.timeline import draw_timeline
 from paddock.planning.setup import MissionSetup
 from paddock.scenario import Scenario
 
 Tell = Callable[[float], None]
+TABLES = {"agents": "metrics", "tasks": "tasks", "series": "series"}
+"""Tables of metrics, and the names of their files."""
 DRAWINGS = {"routes": draw_routes, "gantt": draw_gantt, "costs": draw_costs, "timeline": draw_timeline}
 
 
@@ -34,8 +39,10 @@ class Findings:
     scenario: Scenario
     setup: MissionSetup
     plan: Plan
+    metrics: Metrics  # that are foreseen
     trials: Sequence[Trial] = ()
     outcome: Outcome | None = None  # of a mission with events
+    parquet: bool = False  # tables as Parquet, too
 
 
 @dataclass(frozen=True)
@@ -74,19 +81,31 @@ def _contents(found: Findings, drawn: Pictures) -> Iterator[tuple[str, bytes]]:
         drawn.svg,
         drawn.missing,
         found.outcome,
+        found.metrics,
+        closeness(found.metrics, found.setup),
     )
     yield "report.html", report_html(report).encode()
-    told = document(plan, scenario.name)
+    told = document(plan, scenario.name, found.metrics)
     if found.trials:
         told["comparison"] = comparison(found.trials, timed=False)
     if found.outcome is not None:
         told["outcome"] = outcome_numbers(found.outcome)
     yield "plan.json", (json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
-    yield "metrics.csv", metrics_csv(plan).encode()
+    yield from _tables(found)
     yield from ((f"{name}.png", content) for name, content in drawn.png.items())
     yield "routes.geojson", geojson_text(scenario, found.setup, plan).encode()
     yield from ((name, text.encode()) for name, text in ground_station_texts(scenario, plan).items())
     yield "scenario.yaml", scenario.to_yaml().encode()
+
+
+def _tables(found: Findings) -> Iterator[tuple[str, bytes]]:
+    """The metrics of vehicles, of tasks and over time; as planned, and as flown where there are events."""
+    flown = {} if found.outcome is None else {"flown_": found.outcome.metrics}
+    for prefix, metrics in ({"": found.metrics} | flown).items():
+        for table, name in TABLES.items():
+            yield f"{prefix}{name}.csv", to_csv(metrics, table).encode()
+            if found.parquet:
+                yield f"{prefix}{name}.parquet", to_parquet(metrics, table)
 
 
 def _drawn(found: Findings, tell: Tell) -> Pictures:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as File
 
+from paddock.planning.foreseen import foreseen
+from paddock.planning.metrics import AgentMetrics, Metrics
 from paddock.planning.plans import Plan, Route
 from paddock.planning.report.assumptions import assumptions
 from paddock.planning.report.compare import Trial
@@ -13,7 +15,8 @@ from paddock.planning.report.legs import LEG_NUMBERS, leg_classes, leg_heads, le
 from paddock.planning.report.outcome import Outcome, outcome_sentence
 from paddock.planning.report.page_parts import cards, dot, picture, table, text
 from paddock.planning.report.style import colour
-from paddock.planning.report.usage import Usage, summary, usages
+from paddock.planning.report.summary import summary
+from paddock.planning.report.table import HEADS, cells, sums
 from paddock.planning.report.words import clock, distance, duration, percent
 from paddock.world.geodesy import Origin
 
@@ -40,6 +43,8 @@ class Report:
     pictures: Mapping[str, str] = field(default_factory=dict)  # SVG: routes, gantt, timeline, costs, compare
     missing: str = ""  # why there are no pictures
     outcome: Outcome | None = None  # of a mission with events
+    metrics: Metrics | None = None  # those that are foreseen
+    closest: str = ""  # who comes how near to whom
 
 
 def report_html(report: Report) -> str:
@@ -57,19 +62,19 @@ def report_html(report: Report) -> str:
 
 
 def _sections(report: Report) -> Iterator[str]:
-    plan, parts = report.plan, usages(report.plan)
+    plan, metrics = report.plan, report.metrics or foreseen(report.plan)
     yield f"<h1>{text(report.name)}</h1>"
     if report.description:
         yield f'<p class="soft">{text(report.description)}</p>'
-    yield f'<p class="lead">{text(summary(plan))}</p>'
-    yield _figures(plan, parts)
+    yield f'<p class="lead">{text(summary(metrics, plan.problem.agents))}</p>'
+    yield _figures(metrics)
     yield from _undone(plan)
     yield from _events(report.outcome)
     yield from _picture(report, "routes", "Map")
-    yield from _vehicles(plan, parts)
+    yield from _vehicles(metrics, report.closest)
     yield from _picture(report, "gantt", "Timetable")
     yield from _comparison(report)
-    yield from _legs(report, parts)
+    yield from _legs(report, metrics.agents)
     yield from _picture(report, "timeline", "Progress")
     yield from _picture(report, "costs", "Costs")
     if report.missing:
@@ -79,14 +84,14 @@ def _sections(report: Report) -> Iterator[str]:
     yield f'<div class="sheet">{table(("what", "value"), rows)}</div>'
 
 
-def _figures(plan: Plan, parts: Sequence[Usage]) -> str:
-    most = max((part.share for part in parts if part.share is not None), default=None)
-    out = sum(part.tasks > 0 for part in parts)
+def _figures(metrics: Metrics) -> str:
+    most = max((part.range_used for part in metrics.agents if part.range_used is not None), default=None)
+    out = sum(part.tasks > 0 for part in metrics.agents)
     pairs = [
-        (f"{plan.done} of {len(plan.problem.tasks)}", "tasks done"),
-        (duration(plan.makespan), "until all are back"),
-        (distance(plan.total), "flown in all"),
-        (f"{out} of {len(parts)}", "vehicles with tasks"),
+        (f"{metrics.done} of {len(metrics.tasks)}", "tasks done"),
+        (duration(metrics.makespan), "until all are back"),
+        (distance(metrics.total), "flown in all"),
+        (f"{out} of {len(metrics.agents)}", "vehicles with tasks"),
     ]
     return cards([*pairs, *([] if most is None else [(percent(most), "largest share of a range")])])
 
@@ -119,24 +124,17 @@ def _picture(report: Report, name: str, title: str) -> Iterator[str]:
         yield picture(report.pictures[name], name, CAPTIONS[name])
 
 
-def _vehicles(plan: Plan, parts: Sequence[Usage]) -> Iterator[str]:
-    heads = ("vehicle", "tasks", "distance", "of its range", "transit", "busy", "waiting", "return", "idle", "home at")
-    rows = []
-    for k, part in enumerate(parts):
-        share = "no limit" if part.share is None else percent(part.share)
-        times = (*_times(part), part.home)
-        cells = (str(part.tasks), distance(part.flown), share, *(clock(seconds) for seconds in times))
-        rows.append((dot(colour(k)) + text(part.vehicle), *cells))
-    sums = (clock(sum(times)) for times in zip(*map(_times, parts), strict=True)) if parts else ()
-    rows.append(("all", str(plan.done), distance(plan.total), "", *sums, clock(plan.makespan)))
-    classes = [""] * len(parts) + ["sum"]
+def _vehicles(metrics: Metrics, closest: str) -> Iterator[str]:
+    rows = [(dot(colour(k)) + text(part.name), *cells(part)) for k, part in enumerate(metrics.agents)]
+    rows.append(("all", *sums(metrics)))
+    classes = [""] * len(metrics.agents) + ["sum"]
     yield "<h2>Vehicles</h2>"
-    yield f'<div class="sheet">{table(heads, rows, range(1, 10), classes)}'
-    yield '<p class="soft">Times are minutes and seconds, with hours where there are any.</p></div>'
-
-
-def _times(part: Usage) -> tuple[float, ...]:
-    return part.transit, part.busy, part.wait, part.back, part.idle
+    yield f'<div class="sheet">{table(("vehicle", *HEADS), rows, range(1, 10), classes)}'
+    note = (
+        "Times are minutes and seconds, with hours where there are any; range is the share of its range that is used."
+    )
+    yield f'<p class="soft">{note}</p>'
+    yield f"<p>{text(closest)}</p></div>" if closest else "</div>"
 
 
 def _comparison(report: Report) -> Iterator[str]:
@@ -163,7 +161,7 @@ def _comparison(report: Report) -> Iterator[str]:
         yield picture(report.pictures["compare"], "compare", CAPTIONS["compare"])
 
 
-def _legs(report: Report, parts: Sequence[Usage]) -> Iterator[str]:
+def _legs(report: Report, parts: Sequence[AgentMetrics]) -> Iterator[str]:
     """Every vehicle's way, leg by leg."""
     yield "<h2>Leg by leg</h2>"
     for k, (route, part) in enumerate(zip(report.plan.routes, parts, strict=True)):
@@ -177,9 +175,9 @@ def _legs(report: Report, parts: Sequence[Usage]) -> Iterator[str]:
     yield "ends, from north, clockwise; so are places, in metres east and north of the origin.</p>"
 
 
-def _sentence(route: Route, part: Usage) -> str:
+def _sentence(route: Route, part: AgentMetrics) -> str:
     if not route.legs:
         return "Stays where it is."
-    share = "" if part.share is None else f", {percent(part.share)} of its range"
+    share = "" if part.range_used is None else f", {percent(part.range_used)} of its range"
     tasks = f"{part.tasks} task{'' if part.tasks == 1 else 's'}"
-    return f"{tasks} in {duration(route.ends)}; {distance(part.flown)}{share}."
+    return f"{tasks} in {duration(route.ends)}; {distance(part.distance)}{share}."

@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from paddock.planning.foreseen import pause
+from paddock.planning.metrics import Metrics, measure
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.log import Entry
 from paddock.planning.mission.mission import Mission
+from paddock.planning.mission.trace import trace
+from paddock.planning.plans import Plan
 from paddock.planning.report.words import distance, duration
 from paddock.planning.setup import MissionSetup
+
+UNPLANNED = "it came after the plan was made, and nothing is planned anew"
 
 
 @dataclass(frozen=True)
@@ -17,25 +23,24 @@ class Outcome:
     """A mission that has been flown."""
 
     run: KinematicRun
-    done: int  # tasks
-    tasks: int  # that there were in the end
-    undone: tuple[tuple[str, str], ...]  # tasks, with reasons
-    total: float  # m flown by all
-    time: float  # s: when all had come to rest
+    metrics: Metrics
     story: tuple[tuple[float, str], ...]  # s, and what happened then
 
+    @property
+    def undone(self) -> tuple[tuple[str, str], ...]:
+        """Tasks, with reasons."""
+        left = (task for task in self.metrics.tasks if task.state != "completed")
+        return tuple((task.name, task.reason or UNPLANNED) for task in left)
 
-def outcome_of(setup: MissionSetup) -> Outcome:
-    """Fly it."""
-    run = KinematicRun(Mission(setup))
+
+def outcome_of(setup: MissionSetup, plan: Plan) -> Outcome:
+    """Fly a plan."""
+    run = KinematicRun(Mission(setup, plan=plan))
     run.finish()
-    mission = run.mission
-    jobs = {name: job for name, job in mission.tasks.items() if not job.removed}
-    done = sum(job.state == "completed" for job in jobs.values())
-    undone = tuple((name, job.reason or "nobody has done it") for name, job in jobs.items() if job.state != "completed")
-    told = ((entry.time, told_of(entry)) for entry in mission.log)
-    story = tuple((time, text) for time, text in told if text)
-    return Outcome(run, done, len(jobs), undone, float(mission.members.travelled.sum()), run.time, story)
+    told = ((entry.time, told_of(entry)) for entry in run.mission.log)
+    step = pause(run.time, len(run.mission.agents))
+    metrics = measure(run.mission, None if step is None else trace(run, step))
+    return Outcome(run, metrics, tuple((time, text) for time, text in told if text))
 
 
 def told_of(entry: Entry) -> str:
@@ -51,24 +56,25 @@ def told_of(entry: Entry) -> str:
         "range": f"{who} gives tasks back: {entry.detail}",
         "battery": f"{who} returns: {entry.detail}",
         "stranded": f"{who}: {entry.detail}",
-        "undone": f"{task} will not be done: {entry.detail}",
     }
     return texts.get(entry.kind, "").removesuffix(": ")
 
 
 def outcome_sentence(outcome: Outcome) -> str:
     """`With its events: 15 of 15 tasks in 12 min 10 s; 43.1 km in all.`"""
-    said = f"{outcome.done} of {outcome.tasks} tasks in {duration(outcome.time)}"
-    return f"With its events: {said}; {distance(outcome.total)} in all."
+    metrics = outcome.metrics
+    said = f"{metrics.done} of {len(metrics.tasks)} tasks in {duration(metrics.makespan)}"
+    return f"With its events: {said}; {distance(metrics.total)} in all."
 
 
 def outcome_numbers(outcome: Outcome) -> dict[str, Any]:
     """The same, as plain values; m and s."""
     return {
-        "tasks": outcome.tasks,
-        "done": outcome.done,
+        "tasks": len(outcome.metrics.tasks),
+        "done": outcome.metrics.done,
         "undone": [{"task": task, "reason": reason} for task, reason in outcome.undone],
-        "total_m": outcome.total,
-        "finished_s": outcome.time,
+        "total_m": outcome.metrics.total,
+        "makespan_s": outcome.metrics.makespan,
         "story": [{"at_s": time, "what": what} for time, what in outcome.story],
+        "metrics": outcome.metrics.to_dict(),
     }

@@ -10,7 +10,6 @@ import numpy as np
 from paddock.planning.plans import Plan
 from paddock.planning.report.maps import draw_map
 from paddock.planning.report.style import ALARM, INK, PAPER, colour, dress, stroke
-from paddock.planning.report.usage import usages
 from paddock.planning.report.words import course, distance
 
 LISTED = 24
@@ -36,8 +35,8 @@ def wind_note(wind: tuple[float, float]) -> str:
 
 
 def _legend(axes: Any, plan: Plan) -> None:
-    for k, part in enumerate(usages(plan)[:LISTED]):
-        label = f"{part.vehicle}: {part.tasks} task{'' if part.tasks == 1 else 's'}, {distance(part.flown)}"
+    for k, route in enumerate(plan.routes[:LISTED]):
+        label = f"{route.agent}: {len(route.tasks)} task{'' if len(route.tasks) == 1 else 's'}, {distance(route.flown)}"
         axes.plot([], [], color=colour(k), linestyle=stroke(k), linewidth=2.2, label=label)
     if len(plan.routes) > LISTED:
         axes.plot([], [], " ", label=f"and {len(plan.routes) - LISTED} more")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from paddock.planning.plans import Plan
+from paddock.planning.metrics import AgentMetrics, Metrics
 from paddock.planning.report.compare import Trial
-from paddock.planning.report.usage import Usage, usages
 from paddock.planning.report.words import clock, computing, distance, percent
 
 if TYPE_CHECKING:
@@ -18,17 +17,17 @@ SHOWN = 40
 HEADS = ("tasks", "distance", "range", "transit", "busy", "waiting", "return", "idle", "home at")
 
 
-def vehicle_table(plan: Plan) -> Table:
+def vehicle_table(metrics: Metrics) -> Table:
     """A line for each vehicle, and one for all; times in minutes and seconds."""
-    parts = usages(plan)
+    parts = metrics.agents
     table = _table(["vehicle"], HEADS)
     for part in parts[:SHOWN]:
-        table.add_row(_plain(part.vehicle), *_cells(part), style="" if part.tasks else "dim")
+        table.add_row(_plain(part.name), *cells(part), style="" if part.tasks else "dim")
     if len(parts) > SHOWN:
         table.add_row(f"and {len(parts) - SHOWN} more", style="dim")
     if len(parts) > 1:
         table.add_section()
-        table.add_row("all", *_sums(plan, parts), style="bold")
+        table.add_row("all", *sums(metrics), style="bold")
     return table
 
 
@@ -58,18 +57,23 @@ def _table(left: Sequence[str], right: Sequence[str]) -> Table:
     return table
 
 
-def _cells(part: Usage) -> tuple[str, ...]:
-    times = (part.transit, part.busy, part.wait, part.back, part.idle, part.home)
-    share = "-" if part.share is None else percent(part.share)
-    return f"{part.tasks}", distance(part.flown), share, *(clock(seconds) for seconds in times)
+def cells(part: AgentMetrics) -> tuple[str, ...]:
+    """What stands under the heads, for a vehicle."""
+    share = "-" if part.range_used is None else percent(part.range_used)
+    back = "-" if part.rested is None else clock(part.rested)
+    return f"{part.tasks}", distance(part.distance), share, *map(clock, spent(part)), back
 
 
-def _sums(plan: Plan, parts: Sequence[Usage]) -> tuple[str, ...]:
-    def total(name: str) -> str:
-        return clock(sum(getattr(part, name) for part in parts))
+def sums(metrics: Metrics) -> tuple[str, ...]:
+    """The same for all vehicles together."""
+    times = [clock(sum(column)) for column in zip(*map(spent, metrics.agents), strict=True)] or ["0:00"] * 5
+    return f"{metrics.done}", distance(metrics.total), "", *times, clock(metrics.makespan)
 
-    times = (total(name) for name in ("transit", "busy", "wait", "back", "idle"))
-    return f"{plan.done}", distance(plan.total), "", *times, clock(plan.makespan)
+
+def spent(part: AgentMetrics) -> tuple[float, ...]:
+    """Seconds in transit, busy, waiting, returning, and at rest while others are out."""
+    waited, times = part.waited or 0.0, part.seconds
+    return times["transit"] - waited, times["busy"], waited, times["returning"], times["idle"] + times["home"]
 
 
 def _plain(text: str) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from paddock.planning.plans import Plan, Route
+from paddock.planning.foreseen import done_times, flown_over_time
+from paddock.planning.plans import Plan
 from paddock.planning.report.style import INK, PAPER, SOFT, colour, dress, minutes
-from paddock.world.columns import Floats
 
 LISTED = 16
 """Vehicles named in the legend, at most."""
@@ -27,19 +27,6 @@ def draw_timeline(figure_class: Any, plan: Plan, title: str) -> Any:
     below.set_xlim(0.0, until * 1.01)
     minutes(below.xaxis, until)
     return figure
-
-
-def done_times(plan: Plan) -> Floats:
-    """When tasks are done, s, in order."""
-    ends = [leg.ends for route in plan.routes for leg in route.legs if leg.kind == "coverage"]
-    return np.sort(np.array(ends, dtype=np.float64))
-
-
-def flown_over_time(route: Route) -> tuple[Floats, Floats]:
-    """Moments (s) and metres flown by then; straight between them."""
-    moments = [leg.begins for leg in route.legs[:1]] + [leg.ends for leg in route.legs]
-    flown = np.cumsum([0.0] + [leg.flown for leg in route.legs])
-    return np.array(moments, dtype=np.float64), flown[: len(moments)]
 
 
 def _done(axes: Any, plan: Plan, until: float) -> None:

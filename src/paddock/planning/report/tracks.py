@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.planning.foreseen import planned_trace
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.members import STATUSES
 from paddock.planning.mission.trace import trace
 from paddock.planning.obstacles.zone import Zone
-from paddock.planning.plans import Plan, Route
-from paddock.planning.problem import Agent, Task
+from paddock.planning.plans import Plan
+from paddock.planning.problem import Task
 from paddock.world.columns import Floats
 
 
@@ -39,9 +40,7 @@ class Tracks:
 def tracks_of(plan: Plan, count: int) -> Tracks:
     """Of a plan that is followed, at that many moments from the start until all are back."""
     times = np.linspace(0.0, plan.makespan, count)
-    poses = np.empty((count, len(plan.routes), 4))
-    for k, (route, agent) in enumerate(zip(plan.routes, plan.problem.agents, strict=True)):
-        poses[:, k] = _poses(route, agent, times)
+    poses = planned_trace(plan, times).poses
     done = [
         News(leg.ends, (str(leg.task), k))
         for k, route in enumerate(plan.routes)
@@ -66,15 +65,3 @@ def tracks_of_run(run: KinematicRun, count: int) -> Tracks:
 
 def _ordered(news: list[News]) -> tuple[News, ...]:
     return tuple(sorted(news, key=lambda one: one.time))
-
-
-def _poses(route: Route, agent: Agent, times: Floats) -> Floats:
-    """Poses (k, 4); before its first leg and after its last one a vehicle stands."""
-    found = np.tile(np.array(agent.pose), (len(times), 1))
-    for leg in route.legs:
-        now = (times >= leg.begins) & (times <= leg.ends)
-        lasts = leg.ends - leg.begins
-        if now.any() and lasts > 0.0:
-            found[now] = leg.path.at((times[now] - leg.begins) / lasts * leg.path.flown)
-        found[times > leg.ends] = leg.end
-    return found

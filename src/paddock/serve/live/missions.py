@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any
 
-from paddock.errors import PaddockError, UnknownNameError, unknown_name
-from paddock.scenario.mission_tasks import NoFlyZone, Task
+from paddock.engine.actions import MissionOrder
+from paddock.errors import UnknownNameError
+from paddock.planning.mission.views import tree_of
 from paddock.serve.live.group import Group, Stage
+from paddock.serve.live.trust import refuse_foreign
 from paddock.serve.mission_tree import MissionTeller
 from paddock.serve.operations import operation
 from paddock.serve.subscribers.shapes import MissionTree
@@ -27,36 +28,56 @@ class Missions(Group):
         return self.stage.glance(self._tree)
 
     @operation
+    def mission_view(self, client: str) -> Future[Any]:
+        """The same in full, for programs: with progress, numbers so far and the log."""
+        return self.stage.glance(self._view)
+
+    @operation
     def add_task(self, client: str, task: dict[str, Any]) -> Future[Any]:
         """One more task, as a scenario has it."""
-        _refuse_unknown("task", task, Task.model_fields)
-        return self._ask(client, "add_task", **task)
+        return self._ask(client, "add_task", task)
 
     @operation
-    def move_task(self, client: str, name: str, x: float, y: float) -> Future[Any]:
+    def move_task(self, client: str, name: Any, x: Any, y: Any) -> Future[Any]:
         """A task is elsewhere from now on (m)."""
-        return self._ask(client, "move_task", task=name, x=x, y=y)
+        return self._ask(client, "move_task", {"task": name, "x": x, "y": y})
 
     @operation
-    def remove_task(self, client: str, name: str) -> Future[Any]:
+    def remove_task(self, client: str, name: Any) -> Future[Any]:
         """A task need not be done."""
-        return self._ask(client, "remove_task", task=name)
+        return self._ask(client, "remove_task", {"task": name})
 
     @operation
     def add_zone(self, client: str, zone: dict[str, Any]) -> Future[Any]:
         """Nobody may be there from now on; as a scenario has it."""
-        _refuse_unknown("zone", zone, NoFlyZone.model_fields)
-        return self._ask(client, "add_zone", **zone)
+        return self._ask(client, "add_zone", zone)
 
     @operation
-    def damage(self, client: str, vehicle: str | int) -> Future[Any]:
-        """A vehicle fails for good."""
-        return self._ask(client, "damage", vehicle=vehicle if isinstance(vehicle, str) else self._name_of(vehicle))
+    def add_vehicle(self, client: str, entry: dict[str, Any]) -> Future[Any]:
+        """Vehicles join, of models that are installed or in use; as a scenario has them."""
+        order = self._checked("add_vehicle", entry)
+        refuse_foreign(self.sim, order.arguments, "add_vehicle")
+        return self._give(client, order)
 
-    def _ask(self, client: str, verb: str, **arguments: Any) -> Future[Any]:
-        if self.sim.stage.mission is None:
-            raise PaddockError(f"{verb}: there is no mission; add a section `mission` to the scenario")
-        return self.stage.errand(lambda: self.sim.direct(verb, source=client, **arguments))
+    @operation
+    def damage(self, client: str, vehicle: Any) -> Future[Any]:
+        """A vehicle fails for good."""
+        by_id = isinstance(vehicle, int) and not isinstance(vehicle, bool)
+        return self._ask(client, "damage", {"vehicle": self._name_of(vehicle) if by_id else vehicle})
+
+    def _ask(self, client: str, verb: str, arguments: dict[str, Any]) -> Future[Any]:
+        return self._give(client, self._checked(verb, arguments))
+
+    def _checked(self, verb: str, arguments: dict[str, Any]) -> MissionOrder:
+        """The mission says what is wrong, in the words that it has for programs too."""
+        return self.sim.stage.checked(MissionOrder(verb, arguments))
+
+    def _give(self, client: str, order: MissionOrder) -> Future[Any]:
+        return self.stage.errand(lambda: self.sim.direct(order.verb, source=client, **order.arguments))
+
+    def _view(self) -> dict[str, Any] | None:
+        view = self.sim.mission
+        return None if view is None else tree_of(view)
 
     def _tree(self) -> MissionTree | None:
         run = self.sim.stage.mission
@@ -74,11 +95,3 @@ class Missions(Group):
     def _name_of(self, id: int) -> str:
         program, rows = self.sim.applier.found(id)
         return program.fleet.vehicle_name(int(rows[0]))
-
-
-def _refuse_unknown(what: str, given: dict[str, Any], known: Iterable[str]) -> None:
-    """Fields that a scenario's section does not have."""
-    fields = list(known)
-    for name in given:
-        if name not in fields:
-            raise unknown_name(f"field of a {what}", name, fields)

@@ -9,28 +9,34 @@ from typing import Any
 from paddock.behaviour.registry import rule_names
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
-from paddock.scenario import Scenario, ScenarioError, load_scenario
+from paddock.planning.method import method_names
+from paddock.scenario import Scenario, ScenarioError, VehicleEntry, load_scenario
 from paddock.scenario.marks import KeyPath
+from paddock.scenario.plain import plain
 from paddock.sensing.registry import sensor_names
 from paddock.vehicles.registry import model_names
 from paddock.world.archive import unpack
 
 EXTERNAL = "external"
 """The driver that is no behaviour."""
+KINDS = {"model": "model", "behaviour": "behaviour", "sensor": "sensor", "method": "planning method"}
+"""What errors call them."""
 
 
 Known = Mapping[str, Iterable[str]]
-"""`model`, `behaviour`, `sensor` -> the names that may stand there."""
+"""`model`, `behaviour`, `sensor`, `method` -> the names that may stand there."""
 
 
 def installed_names() -> dict[str, list[str]]:
     """What anybody may name: the plug-ins that are installed."""
-    return {"model": model_names(), "behaviour": [*rule_names(), EXTERNAL], "sensor": sensor_names()}
+    behaviours = [*rule_names(), EXTERNAL]
+    return {"model": model_names(), "behaviour": behaviours, "sensor": sensor_names(), "method": method_names()}
 
 
 def known_names(sim: Simulation) -> dict[str, list[str]]:
     """What clients may name: the installed plug-ins, and what the scenario or the vehicles now there use."""
-    used, entries = list(sim.roster.programs.values()), sim.scenario.vehicles
+    used, entries = list(sim.roster.programs.values()), [entry for _, entry in _entries(sim.scenario)]
+    methods = () if sim.scenario.mission is None else (sim.scenario.mission.method.name,)
     installed = installed_names()
     models = {*(program.model.name for program in used), *(entry.model for entry in entries)}
     sensors = {name for program in used for name in program.sensors}
@@ -39,34 +45,44 @@ def known_names(sim: Simulation) -> dict[str, list[str]]:
         "model": sorted({*installed["model"], *models}),
         "behaviour": sorted({*installed["behaviour"], *_rules_in_use(sim)}),
         "sensor": sorted({*installed["sensor"], *sensors}),
+        "method": sorted({*installed["method"], *methods}),
     }
+
+
+def _entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
+    """All entries of vehicles, those that join a mission later too, each with its place."""
+    found: list[tuple[KeyPath, VehicleEntry]] = [(("vehicles", k), entry) for k, entry in enumerate(scenario.vehicles)]
+    events = () if scenario.mission is None else scenario.mission.events
+    joining = [(("mission", "events", k, "vehicle"), event.vehicle) for k, event in enumerate(events)]
+    return found + [(place, entry) for place, entry in joining if entry is not None]
 
 
 def _rules_in_use(sim: Simulation) -> set[str]:
     used = list(sim.roster.programs.values())
     rules = {program.conduct.rule.name for program in used if program.conduct is not None}
-    rules |= {entry.controller.name for entry in sim.scenario.vehicles if entry.controller is not None}
+    rules |= {entry.controller.name for _, entry in _entries(sim.scenario) if entry.controller is not None}
     ordered = [list(program.orders.squads.values()) for program in used if program.orders is not None]
     return rules | {squad.plan.rule.name for squads in ordered for squad in squads}
 
 
 def foreign_names(scenario: Scenario, known: Known) -> list[str]:
     """One line for each name of a scenario that clients may not have imported, beginning with its place."""
-    problems = []
-    for k, entry in enumerate(scenario.vehicles):
-        wanted: list[tuple[str, str, KeyPath]] = [("model", entry.model, ("model",))]
+    wanted: list[tuple[str, str, KeyPath]] = []
+    for place, entry in _entries(scenario):
+        wanted.append(("model", entry.model, (*place, "model")))
         if entry.controller is not None:
-            wanted.append(("behaviour", entry.controller.name, (entry.controller_key,)))
-        wanted += [("sensor", one.name, ("sensors", j)) for j, one in enumerate(entry.sensors)]
-        problems += [
-            str(unknown_name(kind, name, known[kind], scenario.at("vehicles", k, *path)))
-            for kind, name, path in wanted
-            if name not in known[kind]
-        ]
-    return problems
+            wanted.append(("behaviour", entry.controller.name, (*place, entry.controller_key)))
+        wanted += [("sensor", one.name, (*place, "sensors", j)) for j, one in enumerate(entry.sensors)]
+    if scenario.mission is not None:
+        wanted.append(("method", scenario.mission.method.name, ("mission", "method")))
+    return [
+        str(unknown_name(KINDS[kind], name, known[kind], scenario.at(*place)))
+        for kind, name, place in wanted
+        if name not in known[kind]
+    ]
 
 
-def refuse_foreign(sim: Simulation, entry: Mapping[str, Any]) -> None:
+def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehicles[0]") -> None:
     """A name that is no plug-in's would be imported as a module: only who owns the machine may do that."""
     known = known_names(sim)
     wanted = [("model", "model", entry.get("model"))]
@@ -76,7 +92,7 @@ def refuse_foreign(sim: Simulation, entry: Mapping[str, Any]) -> None:
     for kind, place, value in wanted:
         for name in _names(value):
             if name not in known[kind]:
-                raise unknown_name(kind, name, known[kind], f"vehicles[0].{place}")
+                raise unknown_name(kind, name, known[kind], f"{where}.{place}")
 
 
 def _names(value: Any) -> Iterable[str]:
@@ -124,3 +140,5 @@ def _refuse_foreign_action(sim: Simulation, kind: str, action: Mapping[str, Any]
         refuse_foreign(sim, action["entry"])
     elif kind == "order":
         refuse_foreign_behaviour(action["behaviour"], known)
+    elif kind == "mission" and action["verb"] == "add_vehicle":
+        refuse_foreign(sim, plain(action["arguments"]), "add_vehicle")

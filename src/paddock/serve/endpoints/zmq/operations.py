@@ -29,6 +29,7 @@ NameOf = Callable[[int], str]
 CALLS = frozenset(
     {"snapshot", "state_hash", "save", "restore", "spawn", "remove", "set_frame", "sensors", "inspect", "transform"}
     | {"events", "clock", "hold", "let_go", "seek", "order", "orders", "routes"}
+    | {"mission_view", "add_task", "move_task", "remove_task", "add_zone", "add_vehicle", "damage"}
 )
 """What may be called by name; whatever else there is has a message of its own, or is the server's own business."""
 MARKER_FIELDS = tuple(Marker.__dataclass_fields__)

@@ -1,0 +1,190 @@
+"""The verbs of a mission over the wire: the same view, the same run, the same errors as at home."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.record import Player, Recorder
+from paddock.serve.host import Host
+from paddock.serve.replaying import ReplaySource
+from paddock.serve.share import serve_options
+
+ROVERS = {"name": "bus", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}
+SCENARIO: dict[str, Any] = {
+    "seed": 3,
+    "clock": {"rate": 20, "pace": 0},
+    "every": {"behaviour": 2},
+    "vehicles": [ROVERS],
+    "mission": {
+        "method": "greedy",
+        "tasks": [
+            {"name": "gate", "point": {"at": [30, 0]}},
+            {"name": "fence", "line": {"at": [20, -20], "heading": 0.0, "length": 15}},
+            {"name": "pond", "circle": {"at": [-25, 0], "heading": 1.5, "radius": 8}},
+        ],
+        "zones": [{"name": "house", "circle": {"at": [12, 12], "radius": 4}}],
+    },
+}
+
+
+def story(sim: Any) -> list[Any]:
+    """What a program does with a mission; the same with a local and a remote simulation."""
+    told = [seen(sim.mission)]
+    sim.step(100)
+    sim.add_task("mill", point={"at": np.array([-10.0, 20.0])})
+    sim.add_zone("pit", polygon=[[40, 40], [50, 40], [50, 50]])
+    sim.add_vehicle("late", model="rover", pose=[5, 5, 0.0])
+    sim.move_task("gate", np.float64(31.0), 2)
+    sim.remove_task("pond")
+    sim.step(40)
+    told.append(seen(sim.mission))
+    sim.damage("bus[1]")
+    sim.step(400)
+    told.append(seen(sim.mission))
+    return [*told, sim.state_hash(), [(event.tick, event.kind, event.subject) for event in sim.events.since(0)]]
+
+
+def seen(view: Any) -> list[Any]:
+    """A view in values that can be compared."""
+    outlines = [(one.name, one.outline.shape, one.outline.tolist()) for one in (*view.tasks, *view.zones)]
+    tasks = [task._replace(outline=None) for task in view.tasks]
+    return [view.time, tasks, outlines, view.members, view.finished, view.metrics, view.log]
+
+
+@pytest.mark.parametrize("drive", [False, True])
+def test_a_mission_is_the_same_from_elsewhere(serve: Any, drive: bool) -> None:
+    served = serve(SCENARIO, drive=drive)
+    with paddock.load(SCENARIO) as local:
+        expected = story(local)
+    with paddock.connect(served.url, name="alice") as remote:
+        found = story(remote)
+    assert found == expected
+    first, second, third = found[:3]
+    assert first[2][0] == ("gate", (1, 2), [[30.0, 0.0]])
+    assert first[2][1] == ("fence", (2, 2), [[20.0, -20.0], [35.0, -20.0]])
+    assert second[2][0] == ("gate", (1, 2), [[31.0, 2.0]])
+    assert [member.name for member in second[3]] == ["bus[0]", "bus[1]", "late"]
+    assert [member.status for member in third[3]][1] == "damaged"
+    assert {"task_added", "zone_added", "joined", "task_moved", "task_removed", "damaged"} <= {e[1] for e in found[-1]}
+    actions = [posted for posted in served.sim.log.complete() if posted.source]
+    assert {posted.source for posted in actions} == {"alice (zmq 1)"}
+    assert [posted.action.verb for posted in actions] == [
+        *("add_task", "add_zone", "add_vehicle", "move_task", "remove_task", "damage")
+    ]
+
+
+MISTAKES = [
+    lambda sim: sim.add_task("x"),
+    lambda sim: sim.add_task("x", pont={"at": [1, 2]}),
+    lambda sim: sim.add_task("x", verb="damage"),
+    lambda sim: sim.add_task("x", point={"at": [1, float("nan")]}),
+    lambda sim: sim.add_task("x", point={"at": [1, 2], "heding": 1}),
+    lambda sim: sim.add_task("gate", point={"at": [1, 2]}),
+    lambda sim: sim.add_task("", point={"at": [1, 2]}),
+    lambda sim: sim.add_task(5, point={"at": [1, 2]}),
+    lambda sim: sim.add_task("x", point={"at": [1e9, 2]}),
+    lambda sim: sim.add_zone("x", circle={"at": [1, 2], "radius": -1}),
+    lambda sim: sim.add_zone("house", circle={"at": [1, 2], "radius": 1}),
+    lambda sim: sim.add_vehicle("x", model="rovr"),
+    lambda sim: sim.add_vehicle("x", modl="rover"),
+    lambda sim: sim.add_vehicle("bus", model="rover"),
+    lambda sim: sim.add_vehicle("x", model="rover", behaviour="hold"),
+    lambda sim: sim.add_vehicle("x", model="rover", parameters={"mas": 1.0}),
+    lambda sim: sim.damage("bus[7]"),
+    lambda sim: sim.damage(None),
+    lambda sim: sim.move_task("gat", 1, 2),
+    lambda sim: sim.move_task("gate", None, 2),
+    lambda sim: sim.move_task("gate", True, 2),
+    lambda sim: sim.move_task("gate", float("inf"), 2),
+    lambda sim: sim.move_task("gate", 1, 1e9),
+    lambda sim: sim.remove_task("gat"),
+    lambda sim: sim.remove_task(3),
+]
+
+
+def errors_of(sim: Any, mistakes: Any = MISTAKES) -> list[tuple[type, str]]:
+    found = []
+    for mistake in mistakes:
+        with pytest.raises(paddock.PaddockError) as caught:
+            mistake(sim)
+        found.append((type(caught.value), str(caught.value)))
+    return found
+
+
+def test_errors_are_one_line_and_those_of_a_local_simulation(serve: Any) -> None:
+    served = serve(SCENARIO)
+    with paddock.load(SCENARIO) as local, paddock.connect(served.url) as remote:
+        before = remote.state_hash()
+        expected = errors_of(local)
+        assert errors_of(remote) == expected
+        assert remote.state_hash() == before
+    said = [text for _, text in expected]
+    assert not [text for text in said if "\n" in text]
+    assert said[0] == "add_task: a task needs exactly one of point, line, circle, area, polygon; it has none"
+    assert said[1] == "unknown field of a task 'pont'; did you mean 'point'?"
+    assert "did you mean 'heading'?" in said[4]
+    assert said[11] == "add_vehicle.model: unknown model 'rovr'; did you mean 'rover'?"
+    assert said[16] == "unknown vehicle 'bus[7]'; did you mean 'bus[1]'?"
+    assert said[19] == "move_task.x: must be a number, not null"
+
+
+def test_where_there_is_no_mission(serve: Any) -> None:
+    served = serve({"vehicles": [ROVERS]})
+    with paddock.connect(served.url) as sim:
+        assert sim.mission is None
+        with pytest.raises(paddock.PaddockError, match="^damage: there is no mission; add a section `mission`"):
+            sim.damage("bus[0]")
+
+
+def test_a_recording_keeps_no_mission(tmp_path: Path) -> None:
+    file = tmp_path / "run.mcap"
+    with paddock.load(SCENARIO) as sim, Recorder(sim, file):
+        sim.step(10)
+    with Player(file) as player:
+        player.pause()
+        with Host(ReplaySource(player), serve_options({"zmq": {"port": 0}}), print) as host:
+            with paddock.connect(f"tcp://127.0.0.1:{host.addresses['zmq']['port']}") as remote:
+                assert remote.mission is None
+                with pytest.raises(paddock.PaddockError, match="remove_task refused: this is a recording"):
+                    remote.remove_task("gate")
+
+
+def test_a_vehicle_that_joins_cannot_have_modules_imported(serve: Any) -> None:
+    served = serve(SCENARIO)
+    with paddock.connect(served.url) as sim:
+        for fields in ({"model": "this"}, {"model": "rover", "sensors": ["antigravity"]}):
+            with pytest.raises(paddock.PaddockError, match=r"^add_vehicle\.\S+: unknown"):
+                sim.add_vehicle("x", **fields)
+    assert "this" not in sys.modules and "antigravity" not in sys.modules
+
+
+def test_the_same_verbs_as_coroutines(serve: Any) -> None:
+    served = serve(SCENARIO)
+
+    async def asked() -> Any:
+        async with await paddock.connect_async(served.url) as sim:
+            await asyncio.gather(
+                sim.add_task("mill", point={"at": [-10, 20]}),
+                sim.add_zone("pit", circle={"at": [45, 45], "radius": 5}),
+                sim.add_vehicle("late", model="rover", pose=[5, 5, 0.0]),
+                sim.move_task("gate", 31, 2),
+                sim.remove_task("pond"),
+                sim.damage("bus[1]"),
+            )
+            await sim.step(20)
+            with pytest.raises(paddock.PaddockError, match="did you mean 'gate'"):
+                await sim.remove_task("gat")
+            return await sim.mission()
+
+    view = asyncio.run(asked())
+    assert [zone.name for zone in view.zones] == ["house", "pit"]
+    assert {member.name: member.status for member in view.members}["bus[1]"] == "damaged"
+    assert view.metrics["tasks"] == 4 and view.metrics["replans"] == 1
+    assert {task.name: task.outline.tolist() for task in view.tasks}["gate"] == [[31.0, 2.0]]

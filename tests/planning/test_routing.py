@@ -1,0 +1,117 @@
+"""Routing: no worse than what it starts against, the same again, and nothing beyond range, window or radius."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import pi
+
+import numpy as np
+import pytest
+
+from paddock.planning.costs import Costs
+from paddock.planning.coverage.point import PointShape
+from paddock.planning.generating import generate
+from paddock.planning.headings import chosen_headings
+from paddock.planning.paths.dubins import dubins_lengths
+from paddock.planning.planner import solve
+from paddock.planning.plans import Plan
+from paddock.planning.problem import Agent, Objective, Problem, Task
+from paddock.planning.scenario_setup import setup_of
+
+pytest.importorskip("pyvrp")
+QUICK = {"iterations": 200, "polish": 4000}
+
+
+def drawn(seed: int, objective: Objective = "total") -> Problem:
+    return replace(setup_of(generate(seed, 3, 12)).problem, objective=objective)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_worse_than_clustered_greedy(seed: int) -> None:
+    found, plain = (solve(drawn(seed), m, o) for m, o in (("routing", QUICK), ("clustered_greedy", {})))
+    assert found.done == 12 and found.total <= plain.total
+    found, plain = (solve(drawn(seed, "makespan"), m, o) for m, o in (("routing", QUICK), ("clustered_greedy", {})))
+    assert found.done == 12 and found.makespan <= plain.makespan
+
+
+@pytest.mark.parametrize("objective", ["total", "makespan"])
+def test_equal_iterations_give_equal_plans(objective: Objective) -> None:
+    first, second = (solve(drawn(4, objective), "routing", QUICK) for _ in range(2))
+    assert [route.tasks for route in first.routes] == [route.tasks for route in second.routes]
+    assert (first.total, first.makespan) == (second.total, second.makespan)
+
+
+def test_each_objective_is_better_at_its_own() -> None:
+    total, makespan = (solve(drawn(5, o), "routing", QUICK) for o in ("total", "makespan"))  # type: ignore[arg-type]
+    assert total.total <= makespan.total and makespan.makespan <= total.makespan
+
+
+def held(plan: Plan) -> None:
+    """Ranges, windows and speeds of a plan hold."""
+    tasks = {task.name: task for task in plan.problem.tasks}
+    for agent, route in zip(plan.problem.agents, plan.routes, strict=True):
+        assert route.flown <= agent.range * (1.0 + 1e-9)
+        for leg in route.legs:
+            if leg.kind != "wait":
+                assert leg.ends - leg.begins == pytest.approx(leg.flown / agent.speed)
+            assert all(abs(s.curvature) * agent.radius <= 1.0 + 1e-9 for s in leg.path.segments)
+            if leg.kind == "coverage":
+                assert tasks[str(leg.task)].opens - 1e-6 <= leg.begins <= tasks[str(leg.task)].closes + 1e-6
+
+
+def test_windows_ranges_and_speeds_hold() -> None:
+    """Three different aircraft; some tasks open late or close early, one is out of reach."""
+    draw = np.random.default_rng(8)
+    kinds = [(10.0, 30.0, 9000.0), (20.0, 80.0, 9000.0), (30.0, 150.0, 12_000.0)]
+    home = (0.0, 0.0, 0.0, 0.0)
+    agents = tuple(Agent(f"u{k}", home, home, v, r, reach) for k, (v, r, reach) in enumerate(kinds))
+    places = draw.uniform(-1500.0, 1500.0, (10, 2)).tolist()
+    opens, closes = [0.0, 200.0] * 5, [np.inf, 400.0, 250.0, np.inf, np.inf] * 2
+    tasks = [
+        Task(f"t{k}", PointShape(x, y), opens=opens[k], closes=max(closes[k], opens[k] + 50.0))
+        for k, (x, y) in enumerate(places)
+    ]
+    tasks.append(Task("far", PointShape(20_000.0, 0.0)))
+    for objective in ("total", "makespan"):
+        plan = solve(Problem(agents, tuple(tasks), objective=objective), "routing", QUICK)  # type: ignore[arg-type]
+        held(plan)
+        undone = {one.task for one in plan.undone}
+        assert "far" in undone and plan.done + len(undone) == len(tasks) and plan.done >= 8
+
+
+def test_the_fast_one_does_more_where_time_counts() -> None:
+    """Two lines of points on both sides; one aircraft is four times as fast."""
+    home = (0.0, 0.0, 0.0, 0.0)
+    agents = (Agent("slow", home, home, 5.0, 20.0), Agent("fast", home, home, 20.0, 20.0))
+    tasks = tuple(Task(f"t{k}", PointShape(300.0 * (k + 1) * s, 0.0)) for k in range(4) for s in (-1.0, 1.0))
+    plan = solve(Problem(agents, tasks, objective="makespan"), "routing", QUICK)
+    slow, fast = (sum(1 for _ in route.tasks) for route in plan.routes)
+    assert plan.done == 8 and fast > slow
+    assert plan.makespan < 1.05 * (4 * 1200.0 + 2.0 * pi * 20.0 * 4.0) / 20.0  # the fast one alone, to and fro
+
+
+# headings ------------------------------------------------------------------------------------------------------------
+
+
+def test_headings_against_all_of_a_grid() -> None:
+    """Two points, turn radius 60 m: every pair of 120 headings each."""
+    start, home = (0.0, 0.0, 0.0, 0.3), (0.0, -40.0, 0.0, 2.0)
+    places = [(150.0, 120.0), (40.0, 260.0)]
+    agent = Agent("a", start, home, 10.0, 60.0)
+    costs = Costs(Problem((agent,), tuple(Task(f"t{k}", PointShape(*p)) for k, p in enumerate(places))))
+    grid = np.linspace(-pi, pi, 120, endpoint=False)
+    first, second = (np.column_stack([np.full((120, 2), p), grid]) for p in places)
+    there = dubins_lengths(np.array([[0.0, 0.0, 0.3]]), first, 60.0)[0]
+    between = dubins_lengths(first, second, 60.0)
+    back = dubins_lengths(second, np.array([[0.0, -40.0, 2.0]]), 60.0)[:, 0]
+    least = (there[:, None] + between + back[None, :]).min()
+    headings = chosen_headings(costs, [[0, 1]])
+    found = Costs(costs.problem.with_headings(headings)).tour(0, [0, 1])[0]
+    assert found <= least + 0.5 and found >= least - 15.0
+    assert found < costs.tour(0, [0, 1])[0] - 1.0  # straight at the next one is worse
+
+
+def test_headings_that_matter_are_left_alone() -> None:
+    agent = Agent("a", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 60.0)
+    tasks = (Task("free", PointShape(300.0, 200.0)), Task("fixed", PointShape(-200.0, 300.0, 1.0)))
+    assert set(chosen_headings(Costs(Problem((agent,), tasks)), [[0, 1]])) == {0}

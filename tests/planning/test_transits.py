@@ -1,0 +1,82 @@
+"""Ways of vehicles that climb, and circles that hold in the wind."""
+
+from __future__ import annotations
+
+from math import hypot, pi
+
+import numpy as np
+import pytest
+
+from paddock.planning.paths.climb import raised, tilted
+from paddock.planning.paths.dubins import dubins
+from paddock.planning.paths.path import Path
+from paddock.planning.paths.segment import Segment
+from paddock.planning.problem import Agent, Problem
+from paddock.planning.transits import Transits
+
+ORIGIN = (0.0, 0.0, 100.0, 0.0)
+
+
+def aircraft(**given: float) -> Agent:
+    return Agent("a", ORIGIN, ORIGIN, 20.0, 80.0, **given)  # type: ignore[arg-type]
+
+
+def turn(radius: float) -> Path:
+    return Path([Segment(0.0, 0.0, 0.0, 0.0, 2.0 * pi * radius, 1.0 / radius)])
+
+
+def test_tilted_is_equally_steep_all_along() -> None:
+    level = dubins((0.0, 0.0, 0.0), (500.0, 300.0, 1.0), 80.0)
+    path = tilted(level, 50.0, 110.0)
+    points = path.points(1.0)
+    assert (path.start[2], path.end[2]) == (50.0, pytest.approx(110.0))
+    assert path.length == pytest.approx(level.length)  # seen from above
+    run = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points[:, :2], axis=0).T))])
+    assert np.allclose(points[:, 2], 50.0 + 60.0 * run / run[-1], atol=0.05)
+    assert tilted(Path((), ORIGIN), 100.0, 100.0).length == 0.0
+
+
+def test_raised_needs_no_turn_where_there_is_room() -> None:
+    level = dubins((0.0, 0.0, 0.0), (1000.0, 0.0, 0.0), 80.0)
+    path = raised(level, 0.0, 100.0, 0.1, turn(80.0))  # 10 % of 1,000 m: just so
+    assert path.length == pytest.approx(1000.0) and path.end[2] == pytest.approx(100.0)
+
+
+def test_raised_turns_until_it_is_not_too_steep() -> None:
+    """150 m at 10 % take 1,500 m; one turn of 80 m is 503 m."""
+    level = dubins((0.0, 0.0, 0.0), (1000.0, 0.0, 0.0), 80.0)
+    path = raised(level, 0.0, 150.0, 0.1, turn(80.0))
+    assert path.length == pytest.approx(1000.0 + 2.0 * pi * 80.0)
+    assert max(abs(segment.slope) for segment in path.segments) <= 0.1 + 1e-12
+    assert path.end == pytest.approx((1000.0, 0.0, 150.0, 0.0))
+    down = raised(level, 400.0, 0.0, 0.1, turn(80.0))  # 4,000 m: six turns
+    assert down.length == pytest.approx(1000.0 + 6 * 2.0 * pi * 80.0) and down.end[2] == pytest.approx(0.0)
+
+
+def test_a_way_between_heights_is_no_steeper_than_the_vehicle() -> None:
+    transits = Transits(Problem((), ()))
+    path = transits.path(aircraft(slope=0.15), ORIGIN, (400.0, 0.0, 220.0, None))
+    assert path.end[:3] == pytest.approx((400.0, 0.0, 220.0))
+    assert path.length >= 120.0 / 0.15 and max(abs(s.slope) for s in path.segments) <= 0.15 + 1e-12
+
+
+def test_the_radius_that_holds_in_wind() -> None:
+    """The bank that turns through the air with 64 m at 20 m/s has to do at 25 m/s over the ground: 64 * 1.25^2."""
+    still, windy = Transits(Problem((), ())), Transits(Problem((), (), wind=(3.0, 4.0)))
+    assert still.held_radius(aircraft(tightest=64.0)) == 80.0
+    assert windy.held_radius(aircraft(tightest=64.0)) == pytest.approx(64.0 * 1.25**2)
+    assert windy.held_radius(aircraft()) == pytest.approx(80.0 * 1.25**2)
+    assert windy.held_radius(aircraft(tightest=40.0)) == 80.0  # what is planned is wide enough
+    rover = Agent("r", ORIGIN, ORIGIN, 2.0, 5.0, moves="ground")
+    assert windy.held_radius(rover) == 5.0
+
+
+def test_a_circle_in_wind_closes_over_the_ground() -> None:
+    wind = (3.0, 4.0)
+    path = Transits(Problem((), (), wind=wind)).circle(aircraft(tightest=64.0), (10.0, 20.0, 100.0, 1.0))
+    assert path.end[:2] == pytest.approx((10.0, 20.0), abs=1e-6)
+    assert path.length == pytest.approx(2.0 * pi * 100.0, rel=1e-3)
+    places = path.points(2.0)[:, :2]
+    centre = places.mean(axis=0)
+    assert np.hypot(*(places - centre).T) == pytest.approx(np.full(len(places), 100.0), rel=0.02)
+    assert path.flown > 2.0 * pi * 100.0 * hypot(1.0, 0.0)  # against the wind one loses more than one gains with it
