@@ -42,6 +42,7 @@ def generator() -> ModuleType:
         "docs/models.md",
         "docs/behaviours.md",
         "docs/sensors.md",
+        "docs/planning.md",
         "docs/wire-stream.md",
         "docs/wire-vds1.md",
         "docs/wire-zmq.md",

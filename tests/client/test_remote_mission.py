@@ -139,7 +139,7 @@ def test_where_there_is_no_mission(serve: Any) -> None:
     served = serve({"vehicles": [ROVERS]})
     with paddock.connect(served.url) as sim:
         assert sim.mission is None
-        with pytest.raises(paddock.PaddockError, match="^damage: there is no mission; add a section `mission`"):
+        with pytest.raises(paddock.PaddockError, match=r"^damage: there is no mission; add a section `mission`"):
             sim.damage("bus[0]")
 
 
@@ -149,11 +149,13 @@ def test_a_recording_keeps_no_mission(tmp_path: Path) -> None:
         sim.step(10)
     with Player(file) as player:
         player.pause()
-        with Host(ReplaySource(player), serve_options({"zmq": {"port": 0}}), print) as host:
-            with paddock.connect(f"tcp://127.0.0.1:{host.addresses['zmq']['port']}") as remote:
-                assert remote.mission is None
-                with pytest.raises(paddock.PaddockError, match="remove_task refused: this is a recording"):
-                    remote.remove_task("gate")
+        with (
+            Host(ReplaySource(player), serve_options({"zmq": {"port": 0}}), print) as host,
+            paddock.connect(f"tcp://127.0.0.1:{host.addresses['zmq']['port']}") as remote,
+        ):
+            assert remote.mission is None
+            with pytest.raises(paddock.PaddockError, match="remove_task refused: this is a recording"):
+                remote.remove_task("gate")
 
 
 def test_a_vehicle_that_joins_cannot_have_modules_imported(serve: Any) -> None:

@@ -28,6 +28,7 @@ def _table(values: np.ndarray, shift: float) -> np.ndarray:
 
 alone = routine(_table)
 shared = parallel_routine(_table)
+inlined = parallel_routine(_table, inline=True)
 
 
 def test_a_routine_equals_its_plain_function() -> None:
@@ -47,6 +48,7 @@ def test_threads_do_not_change_a_bit() -> None:
         limit_threads(None)
     np.testing.assert_array_equal(shared(values, 0.3), one)
     np.testing.assert_array_equal(alone(values, 0.3), one)
+    np.testing.assert_array_equal(inlined(values, 0.3), one)
 
 
 def test_it_keeps_its_name_and_words() -> None:

@@ -13,7 +13,7 @@ from paddock.planning.obstacles.transit import ZoneMap
 from paddock.planning.obstacles.zone import CircleZone, PolygonZone, Zone
 from paddock.planning.problem import Agent, Problem, Task
 
-SQUARE = PolygonZone("square", [(-100.0, -100.0), (100.0, -100.0), (100.0, 100.0), (-100.0, 100.0)])
+SQUARE = PolygonZone("square", ((-100.0, -100.0), (100.0, -100.0), (100.0, 100.0), (-100.0, 100.0)))
 DISC = CircleZone("disc", 0.0, 0.0, 100.0)
 Point = tuple[float, float]
 
@@ -44,13 +44,13 @@ def test_around_a_circle() -> None:
 
 def test_zones_that_overlap_are_one_obstacle() -> None:
     """A wall from -100 to 900 across the way, made of two."""
-    more = PolygonZone("more", [(-100.0, 50.0), (100.0, 50.0), (100.0, 900.0), (-100.0, 900.0)])
+    more = PolygonZone("more", ((-100.0, 50.0), (100.0, 50.0), (100.0, 900.0), (-100.0, 900.0)))
     (found,) = estimated((-300.0, 300.0), [(300.0, 300.0)], SQUARE, more)
     assert found == pytest.approx(2.0 * hypot(200.0, 400.0) + 200.0, rel=0.01)
 
 
 def test_no_way_out_of_a_ring() -> None:
-    walls = [PolygonZone(f"wall {k}", corners) for k, corners in enumerate(_ring(200.0, 20.0))]
+    walls = [PolygonZone(f"wall {k}", tuple(corners)) for k, corners in enumerate(_ring(200.0, 20.0))]
     inside, outside = estimated((0.0, 0.0), [(50.0, 0.0), (900.0, 0.0)], *walls)
     assert inside == pytest.approx(50.0) and outside == inf
 

@@ -42,7 +42,7 @@ def test_equal_iterations_give_equal_plans(objective: Objective) -> None:
 
 
 def test_each_objective_is_better_at_its_own() -> None:
-    total, makespan = (solve(drawn(5, o), "routing", QUICK) for o in ("total", "makespan"))  # type: ignore[arg-type]
+    total, makespan = (solve(drawn(5, o), "routing", QUICK) for o in ("total", "makespan"))
     assert total.total <= makespan.total and makespan.makespan <= total.makespan
 
 
@@ -73,7 +73,7 @@ def test_windows_ranges_and_speeds_hold() -> None:
     ]
     tasks.append(Task("far", PointShape(20_000.0, 0.0)))
     for objective in ("total", "makespan"):
-        plan = solve(Problem(agents, tuple(tasks), objective=objective), "routing", QUICK)  # type: ignore[arg-type]
+        plan = solve(Problem(agents, tuple(tasks), objective=objective), "routing", QUICK)
         held(plan)
         undone = {one.task for one in plan.undone}
         assert "far" in undone and plan.done + len(undone) == len(tasks) and plan.done >= 8

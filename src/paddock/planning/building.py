@@ -13,7 +13,7 @@ from paddock.planning.coverage.shape import InfeasibleError
 from paddock.planning.insertion import insert_tasks
 from paddock.planning.method import Answer
 from paddock.planning.plans import Plan, Route, Undone
-from paddock.planning.routes import predictable, route_of
+from paddock.planning.routes import first_infeasible, predictable, route_of
 
 SLACK = 1e-9
 """Relative: a route may be longer than the range by rounding."""
@@ -93,7 +93,7 @@ def _route(costs: Costs, agent: int, order: list[int], limits: list[float], refu
         except InfeasibleError as error:
             if not order:
                 return Route(costs.problem.agents[agent].name, (), costs.problem.agents[agent].speed)  # no way home
-            refused[order.pop(_culprit(costs, agent, order))] = str(error)
+            refused[order.pop(first_infeasible(costs, agent, order))] = str(error)
             continue
         if predictable(costs, agent, order) or not order:
             return route
@@ -102,16 +102,6 @@ def _route(costs: Costs, agent: int, order: list[int], limits: list[float], refu
             return route
         limits[agent] = min(limits[agent], costs.tour(agent, order)[0] * (1.0 - 1e-6))  # what was estimated is too much
         order.pop(len(order) - 1 if late is None else late)
-
-
-def _culprit(costs: Costs, agent: int, order: list[int]) -> int:
-    """The first task of an order that makes it infeasible."""
-    for k in range(len(order)):
-        try:
-            route_of(costs, agent, order[: k + 1])
-        except InfeasibleError:
-            return k
-    return len(order) - 1
 
 
 def _late(costs: Costs, route: Route) -> int | None:

@@ -69,6 +69,13 @@ class Costs:
         leave, entry = self._corners(self.class_of[agent])
         return Detours(*zone_walls(self.problem.zones), start[agent], from_start[agent], leave, entry, home[agent])
 
+    def possible(self, tasks: Ints) -> Ints:
+        """Those of some tasks that anybody can do, wherever it comes from."""
+        able = np.zeros(len(tasks), bool)
+        for jobs in self._jobs:
+            able |= np.isfinite(jobs.cover[tasks])
+        return tasks[able]
+
     def tour(self, agent: int, order: Sequence[int]) -> tuple[float, float]:
         """Metres flown and the time at home (s) for tasks in that order; inf where it is impossible."""
         tasks = np.array(order, dtype=np.int64)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from paddock.planning.coverage.shape import InfeasibleError
 from paddock.planning.obstacles.clear import known_walls
-from paddock.planning.obstacles.zone import Zone
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Agent, Moves, Task
 from paddock.planning.transits import Transits
@@ -29,27 +28,25 @@ Covered = dict[tuple[int, float, float, Moves, float | None], Known]
 def covered_by(agent: Agent, tasks: Sequence[Task], transits: Transits, known: Covered) -> list[Path | InfeasibleError]:
     """The path on which an agent does each task, level at height 0; or why it cannot. `known` is added to."""
     zones, own = transits.zones, (agent.radius, agent.speed, agent.moves, agent.tightest)
+    around = [tuple(known_walls((zone,)).around[0].tolist()) for zone in zones]
     found: list[Path | InfeasibleError] = []
     for task in tasks:
         before = known.get((id(task), *own))
         if before is None or before.zones != len(zones):
-            stands = before is not None and _out_of_reach(before, zones)
+            stands = before is not None and _out_of_reach(before, around)
             path = before.path if stands and before is not None else _over(task, agent, transits)
             before = known[(id(task), *own)] = Known(task, path, len(zones))
         found.append(before.path)
     return found
 
 
-def _out_of_reach(known: Known, zones: Sequence[Zone]) -> bool:
-    """Whether the zones that there are since then are farther away than the path is long."""
-    if isinstance(known.path, InfeasibleError) or known.zones > len(zones):
+def _out_of_reach(known: Known, around: Sequence[tuple[float, ...]]) -> bool:
+    """Whether the zones since then, by circles around all of them, are farther away than its path is long."""
+    if isinstance(known.path, InfeasibleError) or known.zones > len(around):
         return False
     x, y, _ = known.task.shape.entry
-    for zone in zones[known.zones :]:
-        middle_x, middle_y, radius = known_walls((zone,)).around[0].tolist()
-        if hypot(x - middle_x, y - middle_y) <= known.path.length + radius:
-            return False
-    return True
+    reach = known.path.length
+    return all(hypot(x - east, y - north) > reach + radius for east, north, radius in around[known.zones :])
 
 
 def _over(task: Task, agent: Agent, transits: Transits) -> Path | InfeasibleError:

@@ -117,7 +117,8 @@ def best_position(
         if least >= flown or least > limit:
             continue
         at = step(m, j, extra, stand(m, j, order, position, table), task)
-        way, end = continued(m, j, extra, at, order, position, count, flown, table, total, ends)
+        bound = min(flown, limit + NOISE)
+        way, end = continued(m, j, extra, at, order, position, count, bound, table, total, ends)
         if way < flown and way <= limit:
             best, flown, finish = position, way, end
     return best, flown, finish
@@ -197,9 +198,10 @@ def insert_tasks(
     costs: Costs, orders: Sequence[Sequence[int]], limits: Sequence[float], tasks: Sequence[int]
 ) -> list[list[int]]:
     """Orders with each task in its cheapest place (metres, or the end of its tour where that is the objective)."""
-    if not costs.agents or not len(tasks):
+    able = costs.possible(np.array(tasks, np.int64))
+    if not len(able):
         return [list(order) for order in orders]
     arrays = packed(costs, orders)
     by_time = costs.problem.objective == "makespan"
-    _insert(costs.fleet, arrays, np.array(limits, np.float64), np.array(tasks, np.int64), by_time)
+    _insert(costs.fleet, arrays, np.array(limits, np.float64), able, by_time)
     return unpacked(arrays)

@@ -58,18 +58,23 @@ def _predicted(costs: Costs, agent: int, order: Sequence[int]) -> list[Leg]:
 
 def _followed(costs: Costs, agent: int, order: Sequence[int]) -> list[Leg]:
     """Leg by leg, each measured on its path."""
-    who, jobs = costs.problem.agents[agent], costs.jobs(agent)
-    height = who.pose[2] if who.height is None else who.height
     writer = _Writer(costs, agent)
     for t in order:
-        task = costs.problem.tasks[t]
-        x, y, heading = task.entry
-        writer.follow("transit", task, writer.way((x, y, height if task.z is None else task.z, heading)), heading)
-        writer.wait(task)
-        leave = float(jobs.leave[t, 2])
-        writer.follow("coverage", task, writer.coverage(t, writer.here[2]), leave if isfinite(leave) else None)
-    writer.follow("return", None, writer.way(who.home), who.home[3])
+        writer.do(t)
+    writer.follow("return", None, writer.way(writer.who.home), writer.who.home[3])
     return writer.legs
+
+
+def first_infeasible(costs: Costs, agent: int, order: Sequence[int]) -> int:
+    """The place in an infeasible order of the first task to which, or home from which, no path leads."""
+    writer = _Writer(costs, agent)
+    for k, t in enumerate(order):
+        try:
+            writer.do(t)
+            writer.way(writer.who.home)()
+        except InfeasibleError:
+            return k
+    return len(order) - 1
 
 
 class _Writer:
@@ -107,6 +112,15 @@ class _Writer:
         begins, self.time = self.time, self.time + seconds
         self.legs.append(Leg(kind, name, flown, begins, self.time, self.here, end, make))  # type: ignore[arg-type]
         self.here = end
+
+    def do(self, t: int) -> None:
+        """Go to a task, wait for it and do it, each measured on its path."""
+        task, leave = self.costs.problem.tasks[t], float(self.costs.jobs(self.agent).leave[t, 2])
+        height = self.who.pose[2] if self.who.height is None else self.who.height
+        x, y, heading = task.entry
+        self.follow("transit", task, self.way((x, y, height if task.z is None else task.z, heading)), heading)
+        self.wait(task)
+        self.follow("coverage", task, self.coverage(t, self.here[2]), leave if isfinite(leave) else None)
 
     def follow(self, kind: str, task: Task | None, make: Callable[[], Path], heading: float | None) -> None:
         """One more leg, measured; `heading` is the course over the ground at its end, if that was asked for."""

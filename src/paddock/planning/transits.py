@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import pi
+from typing import Any
 
 import numpy as np
 
@@ -33,10 +34,19 @@ class Transits:
     def __init__(self, problem: Problem) -> None:
         self.zones = problem.zones
         self.wind = problem.wind
+        self._known: dict[tuple[Any, ...], Path] = {}  # ways around zones, which routes that are tried out share
         self._maps: dict[tuple[float, tuple[Zone, ...]], ZoneMap] = {}
 
     def path(self, agent: Agent, start: Pose, goal: Goal) -> Path:
         """The way from a pose to another; raises InfeasibleError with the reason where there is none."""
+        if not self.zones:
+            return self._path(agent, start, goal)
+        key = (agent.radius, agent.speed, agent.slope, agent.moves, agent.reverse, agent.tightest, start, goal)
+        if key not in self._known:
+            self._known[key] = self._path(agent, start, goal)
+        return self._known[key]
+
+    def _path(self, agent: Agent, start: Pose, goal: Goal) -> Path:
         level = self._level(agent, start, goal)
         if abs(start[2] - goal[2]) < SAME_HEIGHT:
             return tilted(level, start[2], start[2])

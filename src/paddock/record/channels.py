@@ -43,7 +43,12 @@ CHANNELS = (
     ),
     ChannelSpec(ROSTER, pb.Roster, "fleets, their columns, ids and members", "start, vehicles come or go"),
     ChannelSpec(STATE, pb.State, "every public column of every vehicle", "every sample"),
-    ChannelSpec(ACTIONS, pb.Action, "commands, spawns, removals, frames: all that entered the run", "always"),
+    ChannelSpec(
+        ACTIONS,
+        pb.Action,
+        "commands, orders, spawns, removals, frames, mission verbs: all that entered the run",
+        "always",
+    ),
     ChannelSpec(EVENTS, pb.Event, "what happened", "always"),
     ChannelSpec(
         HASHES, pb.StateHash, "digest of the complete state, for verification", "0.1 s; 1 s beyond 1,000 vehicles"

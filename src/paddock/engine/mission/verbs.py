@@ -101,6 +101,22 @@ def _add_task(run: MissionRun, section: Task) -> None:
     run.mission.add_task(task)
 
 
+def _add_zone(run: MissionRun, section: NoFlyZone) -> None:
+    run.mission.add_zone(zone_of(section))
+
+
+def _damage(run: MissionRun, section: Damage) -> None:
+    run.mission.damage(section.vehicle)
+
+
+def _move_task(run: MissionRun, section: Move) -> None:
+    run.mission.move_task(section.task, section.x, section.y)
+
+
+def _remove_task(run: MissionRun, section: Removal) -> None:
+    run.mission.remove_task(section.task)
+
+
 def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
     """Vehicles join at once, where their entry says."""
 
@@ -125,10 +141,10 @@ def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
 
 VERBS: dict[str, Verb] = {
     "add_task": Verb(Task, _add_task, "task"),
-    "add_zone": Verb(NoFlyZone, lambda run, zone: run.mission.add_zone(zone_of(zone)), "zone"),
+    "add_zone": Verb(NoFlyZone, _add_zone, "zone"),
     "add_vehicle": Verb(VehicleEntry, _add_vehicle, "vehicle"),
-    "damage": Verb(Damage, lambda run, damage: run.mission.damage(damage.vehicle)),
-    "move_task": Verb(Move, lambda run, move: run.mission.move_task(move.task, move.x, move.y)),
-    "remove_task": Verb(Removal, lambda run, removal: run.mission.remove_task(removal.task)),
+    "damage": Verb(Damage, _damage),
+    "move_task": Verb(Move, _move_task),
+    "remove_task": Verb(Removal, _remove_task),
 }
 """By name."""

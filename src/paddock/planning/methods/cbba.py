@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, isnan
 from typing import Annotated, NamedTuple
 
 from numpy import empty, int64, zeros
@@ -13,7 +13,7 @@ from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
 from paddock.planning.insertion import ROOM, best_position, least_length, trace
 from paddock.planning.method import Answer, Method, Tell
-from paddock.planning.tours import Jobs, slowest
+from paddock.planning.tours import NOISE, Jobs, slowest
 from paddock.planning.ways import Ints, Mover, parallel_tour_routine
 from paddock.world.columns import Column, Floats
 
@@ -64,12 +64,13 @@ def extended(
     """
     for i in parallel_range(len(counts)):
         beliefs = Beliefs(bids, winners, stamps, bundles, paths, counts)
-        table = empty((bundles.shape[1] + 1, ROOM))
-        taken = zeros(bids.shape[1], int64)
+        taken, table, least = zeros(bids.shape[1], int64), empty((bundles.shape[1] + 1, ROOM)), empty(bids.shape[1])
+        least[:] = inf
         for n in range(counts[i]):
             taken[bundles[i, n]] = 1
+        from_, to = 0, counts[i]
         while counts[i] < bundles.shape[1]:
-            task, place, offer = best_task(fleet, by_time, beliefs, i, taken, table)
+            task, place, offer = best_task(fleet, by_time, beliefs, i, taken, table, least, from_, to)
             if task < 0:
                 break
             for p in range(counts[i], place, -1):
@@ -78,43 +79,71 @@ def extended(
             bundles[i, counts[i]] = task
             counts[i] += 1
             bids[i, task], winners[i, task], taken[task] = offer, i, 1
+            from_, to = place, place + 1
+            if not local(mover_of(fleet, i), jobs_of(fleet, i), paths[i], counts[i]):
+                from_, to = 0, counts[i]
+                least[:] = inf
+
+
+def local(m: Mover, j: Jobs, path: Ints, count: int) -> bool:
+    """Whether what one more task adds at a place depends on nothing but its neighbours: own headings, no windows."""
+    for k in range(count):
+        t = path[k]
+        if isnan(j.leave[t, 2]) or j.opens[t] > m.ready or j.closes[t] < inf:
+            return False
+    return True
 
 
 def best_task(
-    fleet: Fleet, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats
-) -> tuple[int, int, float]:
-    """The task that an agent takes next, its place in the path, and the bid on it; -1: none."""
+    fleet: Fleet, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats,
+    least: Floats, from_: int, to: int,
+) -> tuple[int, int, float]:  # fmt: skip
+    """The task that an agent takes next, its place in the path, and the bid on it; -1: none.
+
+    `least` is what each task adds at least; the places `from_` to `to` in the path are new.
+    """
     m, j, extra = mover_of(fleet, i), jobs_of(fleet, i), detours_of(fleet, i)
     path, count = beliefs.paths[i], beliefs.counts[i]
     total, ends = trace(m, j, extra, path, count, table)
     task, place, offer, best = -1, -1, -inf, -inf
     ceiling, limit = warped(inf, i, beliefs), m.range * (1.0 + SLACK)
-    hope, first = most_hoped(m, j, count, by_time, total, table, beliefs, i, taken, ceiling)
+    lower(m, j, table, total, from_, to, least)
+    hope, first = most_hoped(m, j, count, by_time, total, least, beliefs, i, taken, ceiling)
     for n in range(-1, len(taken)):
         t = first if n < 0 else n  # what looks best is tried first: most others need not be tried then
         if t < 0 or hope[t] < best or (n == first and n >= 0):
             continue
-        position, flown, end = best_position(m, j, extra, path, count, t, limit, table, total, ends)
+        least_score = max(best, beliefs.bids[i, t])
+        useful = -(least_score + m.ready) * m.speed if by_time else total - least_score  # no longer tour is any good
+        most = min(limit, useful + NOISE)
+        position, flown, end = best_position(m, j, extra, path, count, t, most, table, total, ends)
+        if position < 0:
+            continue
+        least[t] = flown - total - NOISE
         score = -end if by_time else total - flown
-        better = score > best or (score == best and t < task)
-        if position >= 0 and better and wins(min(score, ceiling), i, beliefs, t):
+        if (score > best or (score == best and t < task)) and wins(min(score, ceiling), i, beliefs, t):
             task, place, offer, best = t, position, min(score, ceiling), score
     return task, place, offer
 
 
+def lower(m: Mover, j: Jobs, table: Floats, total: float, from_: int, to: int, least: Floats) -> None:
+    """Lower what each task adds at least to what it adds at some new places."""
+    slow = slowest(m)
+    for t in range(len(least)):
+        for position in range(from_, to + 1):
+            least[t] = min(least[t], least_length(j, table, position, t, slow) - total)
+
+
 def most_hoped(
-    m: Mover, j: Jobs, count: int, by_time: bool, total: float, table: Floats,
+    m: Mover, j: Jobs, count: int, by_time: bool, total: float, least: Floats,
     beliefs: Beliefs, i: int, taken: Ints, ceiling: float,
 ) -> tuple[Floats, int]:  # fmt: skip
-    """The highest score that each task can have, by straight ways (-inf: it cannot be won), and the best task by it."""
-    hope, first, slow = empty(len(taken)), -1, slowest(m)
+    """The highest score that each task can have (-inf: it cannot be won), and the best task by it; -1: none."""
+    hope, first = empty(len(taken)), -1
     for t in range(len(taken)):
         hope[t] = -inf
         if taken[t] == 0 and j.cover[t] < inf and (count == 0 or wins(ceiling, i, beliefs, t)):
-            least = inf
-            for position in range(count + 1):
-                least = min(least, least_length(j, table, position, t, slow))
-            score = -(m.ready + least / m.speed) if by_time else total - least
+            score = -(m.ready + (total + least[t]) / m.speed) if by_time else -least[t]
             if wins(min(score, ceiling), i, beliefs, t):
                 hope[t] = score
                 first = t if first < 0 or score > hope[first] else first

@@ -55,10 +55,10 @@ def _join(costs: Costs, orders: Packed) -> bool:
     missing = np.ones(costs.tasks, bool)
     for row, count in zip(orders.tasks, orders.counts, strict=True):
         missing[row[:count]] = False
-    tasks = np.flatnonzero(missing)
+    tasks = costs.possible(np.flatnonzero(missing))
     if len(tasks):
         join_nearest(costs.fleet, orders, _limits(costs), tasks)
-    return len(tasks) > 0
+    return bool(missing.any())
 
 
 def _limits(costs: Costs) -> Floats:

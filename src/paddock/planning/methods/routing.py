@@ -100,7 +100,8 @@ def _earliest(costs: Costs, tables: Tables, options: Options, tell: Tell) -> lis
         if end < least:
             best, least = orders, end
         high = min(high, end * tables.speed * SCALE)
-        aim = low + (high - low) * (0.8 - 0.1 * k)
+        # as long as nothing is feasible, later and later
+        aim = low + (high - low) * (0.8 - 0.1 * k) if high < np.inf else 2.0 * max(aim, SCALE)
         tell((k + 1) / AIMS)
     return best
 

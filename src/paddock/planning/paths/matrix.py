@@ -59,5 +59,5 @@ def _paired_lengths(starts: Floats, radii: Floats, goals: Floats) -> Floats:
     return out
 
 
-all_lengths = parallel_routine(_all_lengths)
+all_lengths = parallel_routine(_all_lengths, inline=True)
 paired_lengths = parallel_routine(_paired_lengths)

@@ -1,0 +1,35 @@
+"""Who does what: a mission is planned by two methods, then flown to its end while things go wrong."""
+
+from paddock.planning import plan, simulate
+from paddock.planning.metrics import measure
+
+mission = {
+    "method": "greedy",
+    "objective": "makespan",  # all back as early as possible
+    "tasks": [
+        {"name": "gate", "point": {"at": [500, 200]}},  # any heading
+        {"name": "road", "line": {"at": [-700, 300], "heading": 0.5, "length": 200}},
+        {"name": "mast", "circle": {"at": [300, -700], "heading": 0, "radius": 150}},
+        {"name": "field", "area": {"at": [600, 500], "heading": 0, "length": 400, "spacing": 250, "passes": 3}},
+        {"name": "far", "point": {"at": [30_000, 0]}},  # beyond everybody's range of 20 km
+    ],
+    "zones": [{"name": "village", "circle": {"at": [-300, 150], "radius": 120}}],
+    "events": [
+        {"at": 30, "task": {"name": "smoke", "point": {"at": [-400, -400]}}},
+        {"at": 45, "damage": "uav[0]"},
+    ],
+}
+scenario = {"name": "example", "seed": 3, "mission": mission}  # four aircraft, as it names none
+
+for method in ("greedy", "auction"):
+    found = plan(scenario, method)
+    print(f"{method}: {found.done} tasks, {found.total / 1000:.1f} km, all back after {found.makespan:.0f} s")
+for undone in found.undone:
+    print(f"  {undone.task}: {undone.reason}")
+
+flown = measure(simulate(scenario).mission)
+print(
+    f"flown, planned anew {flown.replans} times: {flown.done} of {len(flown.tasks)} tasks after {flown.makespan:.0f} s"
+)
+for agent in flown.agents:
+    print(f"  {agent.name} is {agent.status}: {agent.tasks} tasks, {agent.distance / 1000:.1f} km")
