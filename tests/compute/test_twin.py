@@ -9,7 +9,7 @@ import pytest
 
 from paddock.compute import math as scalar
 from paddock.compute.math import select, sin, sqrt
-from paddock.compute.twin import bound, compiled, fingerprint, float32, reached, vectorised
+from paddock.compute.twin import bound, compiled, dressed, fingerprint, float32, reached, rebound, vectorised
 from paddock.errors import PaddockError
 
 FACTOR = 3.0
@@ -149,3 +149,22 @@ def test_call_through_a_module_is_refused() -> None:
 def test_builtin_or_class_is_refused(function: Callable) -> None:
     with pytest.raises(PaddockError, match="is not a plain Python function, so it has no compiled twin"):
         compiled(function)
+
+
+def test_functions_deep_inside_are_exchanged() -> None:
+    p = Pair(0.5, 4.0)
+    other = rebound(outer, {inner: other_inner})
+    assert other(p) == Pair(-0.5 + 2.0, 4.0) == compiled(other)(p)
+    assert outer(p) == Pair(3.0 * sin(0.5) + 2.0, 4.0) == compiled(outer)(p)
+    assert rebound(outer, {inner: other_inner}) is other  # compiled once
+    assert rebound(calls_default, {inner: other_inner}) is calls_default
+
+
+def test_compiled_functions_of_one_name_have_names_of_their_own() -> None:
+    names = [
+        dressed(f, dtype, False).__qualname__
+        for f in (outer, rebound(outer, {inner: other_inner}))
+        for dtype in ("float64", "float32")
+    ]
+    assert len(set(names)) == 4
+    assert dressed(outer, "float64", False).__qualname__ == names[0]

@@ -60,7 +60,7 @@ class Routine(Generic[P, R]):
         )
         made = dressed(function, "float64", self.inline, others)
         made.__code__ = made.__code__.replace(co_filename=str(path))  # where Numba keeps what it compiled
-        made.__module__, made.__qualname__ = __name__, function.__qualname__
+        made.__module__ = __name__
         from numba import njit
 
         return njit(parallel=self.parallel, error_model="numpy", cache=True, nogil=True)(made)

@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import xxhash
 
 from paddock.compute import math as scalar_math
 from paddock.errors import PaddockError
@@ -113,7 +114,19 @@ def dressed(function: types.FunctionType, dtype: str, inline: bool, others: Mapp
         code = code.replace(co_consts=tuple(float32(c) for c in code.co_consts))
     names = {name: dress(value) for name, value in _used_globals(function).items()} | dict(others or {})
     defaults = function.__defaults__ and tuple(dress(value) for value in function.__defaults__)
-    return types.FunctionType(code, {"__builtins__": __builtins__, **names}, function.__name__, defaults)
+    made = types.FunctionType(code, {"__builtins__": __builtins__, **names}, function.__name__, defaults)
+    made.__qualname__ = _unique_name(function, dtype, inline)
+    return made
+
+
+def _unique_name(function: types.FunctionType, dtype: str, inline: bool) -> str:
+    """A name that only equal code has.
+
+    Numba numbers the functions of a process to tell those of one name apart; loaded from a cache, another process's
+    function of the same name and number would take the place of this one.
+    """
+    digest = xxhash.xxh3_64(f"{fingerprint(function)} {dtype} {inline}".encode()).hexdigest()
+    return f"{function.__name__}_{digest}"
 
 
 @cache
@@ -124,7 +137,10 @@ def _constructor(tuple_class: Any, dtype: str, inline: bool) -> Any:
     defaults = {name: float32(v) if dtype == "float32" else v for name, v in tuple_class._field_defaults.items()}
     taken = ", ".join(f"{f}=default_{f}" if f in defaults else f for f in tuple_class._fields)
     names = {"made": tuple_class, **{f"default_{name}": value for name, value in defaults.items()}}
-    exec(f"def constructor({taken}):\n    return made({', '.join(tuple_class._fields)})\n", names)
+    text = f"def constructor({taken}):\n    return made({', '.join(tuple_class._fields)})\n"
+    exec(text, names)
+    digest = xxhash.xxh3_64(f"{tuple_class.__module__} {text} {defaults} {dtype} {inline}".encode()).hexdigest()
+    names["constructor"].__qualname__ = f"constructor_{tuple_class.__name__}_{digest}"
     return njit(forceinline=inline, error_model="numpy")(names["constructor"])
 
 
