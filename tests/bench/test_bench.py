@@ -30,7 +30,18 @@ def test_the_json_form() -> None:
 
 
 def test_names_and_suggestions() -> None:
-    assert benchmark_names() == ["cuda", "kernels", "peers", "record", "single", "startup", "swarm", "web", "wires"]
+    assert benchmark_names() == [
+        "cuda",
+        "kernels",
+        "peers",
+        "planning",
+        "record",
+        "single",
+        "startup",
+        "swarm",
+        "web",
+        "wires",
+    ]
     assert all(find_bench(name).summary for name in benchmark_names())
     with pytest.raises(UnknownNameError, match="did you mean 'swarm'"):
         run_benchmarks(["swram"])

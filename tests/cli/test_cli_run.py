@@ -102,3 +102,26 @@ def test_help_starts_fast(paddock: Callable[..., Result]) -> None:
         return time.perf_counter() - started
 
     assert min(once() for _ in range(3)) < 0.4
+
+
+MISSION = """\
+name: errand
+mission:
+  execute: kinematic
+  speed: 20
+  turn_radius: 80
+  range: 5000
+  tasks: [{name: near, point: {at: [200, 0]}}, {name: beyond, point: {at: [90000, 0]}}]
+"""
+
+
+def test_a_run_tells_what_became_of_its_mission(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "errand.yaml"
+    file.write_text(MISSION)
+    told = ran(capsys, str(file))["mission"]
+    assert (told["tasks"], told["completed"], told["finished"], told["makespan"]) == (2, 0, False, None)
+    assert told["travelled"] == pytest.approx(20.0, abs=0.5)  # m in the only second
+    assert [one["task"] for one in told["undone"]] == ["beyond"] and told["undone"][0]["reason"]
+    assert exit_code(["run", str(file), "--seconds", "120", "--headless"]) == 0
+    out = capsys.readouterr().out
+    assert "mission: 1 of 2 tasks done, all back after" in out and "beyond is not done: it takes" in out

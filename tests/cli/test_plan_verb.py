@@ -141,7 +141,8 @@ def test_methods_are_compared(ask: Ask, tmp_path: Path) -> None:
     assert "compare.png" in told["files"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Methods compared" in page and "hungarian" in page and "compute" not in page
-    table = ask(*SMALL, "--methods", "hungarian", "--no-files")[1]
+    _, table, err = ask(*SMALL, "--methods", "hungarian", "--no-files")
+    assert err == "paddock: greedy is compared as well: --method asks for its plan\n"
     assert "computed in" in table and "method greedy" in table  # --method is shown
 
 
@@ -285,4 +286,30 @@ def test_strict_minds_what_came_of_the_events(ask: Ask, tmp_path: Path) -> None:
     (tmp_path / "near.yaml").write_text(near + "  events:\n    - {at: 0, damage: uav}\n")
     code, out, _ = ask("near.yaml", "--no-files", "--strict")
     assert code == 1
-    assert "2 of 2 tasks" in out and "With its events: 0 of 2 tasks" in out and "near not done: no vehicle" in out
+    assert "2 of 2 tasks" in out and "With its events: 0 of 2 tasks" in out and "near not done: " in out
+
+
+def test_routing_is_brief_in_comparisons_and_says_so(ask: Ask) -> None:
+    pytest.importorskip("pyvrp")
+    out = ask(*SMALL[:6], "--methods", "greedy,routing", "--no-files")[1]
+    assert "routing, to be quick in a comparison: iterations 1,000 instead of 4,000, polish 50,000 instead of" in out
+    assert "to be quick" not in ask(*SMALL[:6], "--method", "routing", "--no-files")[1]
+
+
+def test_what_cannot_be_run_is_planned_with_a_warning(ask: Ask, tmp_path: Path) -> None:
+    quad = "clock: {rate: 50}\nvehicles: [{name: quad, model: quad, pose: [0, 0, 0]}]\n"
+    mission = "mission: {method: greedy, tasks: [{name: a, point: {at: [50, 0]}}]}\n"
+    (tmp_path / "slow.yaml").write_text(quad + mission)
+    code, out, err = ask("slow.yaml", "--no-files")
+    assert code == 0 and "1 drone does 1 of 1 task " in out
+    assert err.startswith("paddock: warning: `paddock run` would refuse this scenario: ") and err.count("\n") == 1
+
+
+def test_nobody_has_no_table(ask: Ask) -> None:
+    out = ask("--uavs", "0", "--tasks", "2", "--no-files", "--method", "greedy")[1]
+    assert "0 of 2 tasks" in out and "home at" not in out
+
+
+def test_drawing_takes_no_scenario(ask: Ask) -> None:
+    code, _, err = ask("--generate", "a.yaml", "survey")
+    assert code == 2 and err.endswith("unexpected argument 'survey': --generate takes no scenario, it draws one\n")

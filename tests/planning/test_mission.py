@@ -118,7 +118,7 @@ def test_a_route_whose_order_stands_is_kept() -> None:
     poses = np.array([[50.0, 0.0, 0.0, 0.0], [0.0, 1000.0, 0.0, 0.0]])
     assert mission.observe(5.0, progress, poses, progress) == [1]
     assert mission.agents[0].route is route and mission.agents[0].progress == 50.0
-    assert "+20.0 m" in next(entry for entry in mission.log if entry.kind == "replanned").detail
+    assert "1 new route, +20 m" in next(entry for entry in mission.log if entry.kind == "replanned").detail
 
 
 def test_tasks_are_moved_and_removed() -> None:
@@ -167,7 +167,9 @@ def test_a_home_that_is_closed_is_still_returned_to() -> None:
     run.advance(20.0)
     mission.add_zone(CircleZone("base", 0.0, 0.0, 80.0))
     run.finish()
-    assert mission.tasks["b"].state == "undone" and "no way" in mission.tasks["b"].reason
+    assert mission.tasks["b"].state == "undone"
+    assert mission.tasks["b"].reason == "the base lies in the no-fly zone 'base'"
+    assert any(e.kind == "base" and "return there all the same" in e.detail for e in mission.log)
     assert mission.agents[0].status == "home"
     np.testing.assert_allclose(run.poses()[0, :2], [0.0, 0.0], atol=1e-9)
 
@@ -204,3 +206,20 @@ def test_a_saved_state_goes_on_as_if_nothing_had_been() -> None:
         return run.mission.log, run.time, run.poses().tobytes(), run.mission.agents[0].travelled
 
     assert run(saved=True) == run(saved=False)
+
+
+def test_all_who_fail_at_once_are_causes() -> None:
+    mission = mission_of([drone("a"), drone("b"), drone("c")], [point("p", 300.0)])
+    for name in "abc":
+        mission.damage(name)
+    mission.observe(0.0, np.zeros(3), np.zeros((3, 4)), np.zeros(3))
+    told = next(entry for entry in mission.log if entry.kind == "replanned").detail
+    assert told.startswith("damage of a and 2 more: 0 new routes")
+
+
+def test_a_battery_stays_the_reason() -> None:
+    mission = mission_of([drone("a")], [point("p", 300.0)])
+    here = np.array([[250.0, 0.0, 0.0, 0.0]])
+    mission.observe(0.0, np.zeros(1), np.zeros((1, 4)), np.zeros(1), np.ones(1))
+    mission.observe(25.0, np.array([250.0]), here, np.array([250.0]), np.array([0.19]))
+    assert mission.tasks["p"].reason == "its vehicle a returned with 19.0 % of its charge"

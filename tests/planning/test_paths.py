@@ -126,8 +126,14 @@ def test_beyond_its_ends_it_stays_there() -> None:
     path = Path([line(1.0, 2.0, 0.0, 10.0)])
     np.testing.assert_array_equal(path.at([-5.0, 15.0])[:, 0], [1.0, 11.0])
     assert path.subpath(-3.0, 99.0).length == 10.0
-    assert path.subpath(7.0, 4.0).length == 0.0
-    assert path.subpath(7.0, 4.0).start[0] == 8.0
+    assert (path.subpath(7.0, 7.0).length, path.subpath(7.0, 7.0).start[0]) == (0.0, 8.0)
+
+
+def test_a_part_that_ends_before_it_begins_is_refused() -> None:
+    path = Path([line(1.0, 2.0, 0.0, 10.0)])
+    assert path.subpath(2.0 + 1e-10, 2.0).length == 0.0  # rounding
+    with pytest.raises(InvalidValueError, match="not from 2 m to 1 m"):
+        path.subpath(2.0, 1.0)
 
 
 def test_an_empty_path_stands_somewhere() -> None:

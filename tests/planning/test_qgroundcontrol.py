@@ -145,6 +145,7 @@ def test_what_is_not_supported_is_named() -> None:
         "item 8: the survey's Refly90Degrees is not supported",
         "item 8: the survey's TurnAroundDistance is not supported: turns are planned",
         "item 10: CorridorScan is not supported",
+        "2 waypoints: each is a task now, in an order that is planned",
         "geoFence: inclusion circle 1 is not supported",
         "rally point 1 is not supported: vehicles return to the base",
     ]
@@ -180,11 +181,12 @@ def test_a_plan_is_written_for_each_vehicle() -> None:
     mission = plan["mission"]
     assert (mission["cruiseSpeed"], mission["firmwareType"], mission["vehicleType"]) == (20, 12, 1)
     assert mission["plannedHomePosition"] == pytest.approx([47.3977419, 8.545594, 489.989])
-    assert [item["command"] for item in mission["items"]] == [22, 16, 16, 18, 20]
-    assert [item["doJumpId"] for item in mission["items"]] == [1, 2, 3, 4, 5]
-    assert [item["frame"] for item in mission["items"]] == [3, 3, 3, 3, 2]
+    assert [item["command"] for item in mission["items"]] == [22, 178, 16, 16, 18, 20]
+    assert [item["doJumpId"] for item in mission["items"]] == [1, 2, 3, 4, 5, 6]
+    assert [item["frame"] for item in mission["items"]] == [3, 2, 3, 3, 3, 2]
     assert all(len(item["params"]) == 7 for item in mission["items"])
-    corner, turn = mission["items"][1]["params"], mission["items"][3]["params"]
+    assert mission["items"][1]["params"] == [0, 20, -1, 0, 0, 0, 0]  # airspeed, m/s, throttle as it is
+    corner, turn = mission["items"][2]["params"], mission["items"][4]["params"]
     assert enu(*corner[4:6]) == pytest.approx((400, 0), abs=2e-5) and corner[6] == 100
     assert (turn[0], turn[2], turn[6]) == (1, -90, 80)  # counter-clockwise
     assert plans["uav[2]"]["mission"]["items"] == []
@@ -216,7 +218,9 @@ def test_fences_of_zones() -> None:
 def test_there_and_back(points: list[tuple[float, ...]]) -> None:
     waypoints = np.array(points)
     plan = to_plans([("a", waypoints)], MISSION, HOME, tolerance=-1.0)["a"]
-    found = tasks_from_plan(as_text(plan), HOME).mission
+    imported = tasks_from_plan(as_text(plan), HOME)
+    assert not any("178" in note for note in imported.notes)  # the speed that it has anyway
+    found = imported.mission
     read = [[*task["point"]["at"], task["altitude"]] for task in found["tasks"]]
     np.testing.assert_allclose(read, waypoints[1:, :3] - [0, 0, 2], atol=1e-3)  # the first is the take-off
     assert found["zones"][0]["circle"]["at"] == pytest.approx([-500, -500], abs=2e-5)

@@ -159,7 +159,10 @@ def test_who_comes_close_is_told_only_if_it_is_too_close() -> None:
     plan = by_hand()
     setup = MissionSetup(plan.problem, separation=(50.0, 20.0))
     near = replace(foreseen(plan), separation=Separation(12.4, 495.0, "uav[0]", "uav[1]"))
-    assert closeness(near, setup).startswith("uav[0] and uav[1] come closest: 12 m at 8:15; in flight they make way")
+    assert closeness(near, setup).startswith(
+        "uav[0] and uav[1] come closest: 12 m at 8:15 (in the plan, which does not"
+    )
+    assert "20 m of height or 50 m across apart" in closeness(near, setup)
     assert closeness(near, replace(setup, separation=None)) == "uav[0] and uav[1] come closest: 12 m at 8:15."
     assert closeness(near, replace(setup, separation=(10.0, 20.0))) == ""
     assert closeness(foreseen(plan, apart=True), setup) == ""  # only one is ever under way

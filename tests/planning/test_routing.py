@@ -83,7 +83,7 @@ def test_the_fast_one_does_more_where_time_counts() -> None:
     """Two lines of points on both sides; one aircraft is four times as fast."""
     home = (0.0, 0.0, 0.0, 0.0)
     agents = (Agent("slow", home, home, 5.0, 20.0), Agent("fast", home, home, 20.0, 20.0))
-    tasks = tuple(Task(f"t{k}", PointShape(300.0 * (k + 1) * s, 0.0)) for k in range(4) for s in (-1.0, 1.0))
+    tasks = tuple(Task(f"t{k}{s:+.0f}", PointShape(300.0 * (k + 1) * s, 0.0)) for k in range(4) for s in (-1.0, 1.0))
     plan = solve(Problem(agents, tasks, objective="makespan"), "routing", QUICK)
     slow, fast = (sum(1 for _ in route.tasks) for route in plan.routes)
     assert plan.done == 8 and fast > slow

@@ -7,6 +7,8 @@ from math import cos, hypot, pi, sin
 import numpy as np
 import pytest
 
+from paddock.planning.coverage.shape import InfeasibleError
+from paddock.planning.obstacles.zone import CircleZone
 from paddock.planning.paths.climb import raised, tilted
 from paddock.planning.paths.dubins import dubins
 from paddock.planning.paths.path import Path
@@ -82,3 +84,40 @@ def test_a_circle_in_wind_closes_over_the_ground() -> None:
     centre = (10.0 - 100.0 * sin(1.0), 20.0 + 100.0 * cos(1.0))
     assert np.hypot(*(places - centre).T) == pytest.approx(np.full(len(places), 100.0), rel=1e-3)
     assert path.flown > 2.0 * pi * 100.0  # against the wind one loses more than one gains with it
+
+
+TOWER = CircleZone("tower", 500.0, 0.0, 100.0)
+
+
+def nearest(path: Path) -> float:
+    """Metres between a path and the tower."""
+    return float(np.hypot(*(path.points(1.0)[:, :2] - (500.0, 0.0)).T).min()) - 100.0
+
+
+@pytest.mark.parametrize("wind", [(0.0, 0.0), (3.0, 4.0)])
+def test_ways_keep_the_clearance(wind: tuple[float, float]) -> None:
+    goal = (1000.0, 0.0, 100.0, None)
+    wide = Transits(Problem((), (), (TOWER,), wind, clearance=10.0)).path(aircraft(), ORIGIN, goal)
+    assert nearest(wide) > 9.9
+    assert nearest(Transits(Problem((), (), (TOWER,), wind)).path(aircraft(), ORIGIN, goal)) < 5.0
+
+
+def test_an_end_within_the_clearance_is_reached() -> None:
+    """4 m from the zone, and from there on around it: the zone itself is never entered."""
+    transits, beside = Transits(Problem((), (), (TOWER,), clearance=10.0)), (500.0, 104.0, 100.0, None)
+    there = transits.path(aircraft(), ORIGIN, beside)
+    assert there.end[:2] == pytest.approx(beside[:2], abs=1e-6) and nearest(there) > 0.0
+    back = transits.path(aircraft(), (500.0, 104.0, 100.0, 0.0), (500.0, -300.0, 100.0, None))
+    assert nearest(back) > 0.0
+
+
+def test_a_line_too_near_to_a_zone_is_refused() -> None:
+    line = Path([Segment(0.0, 105.0, 0.0, 0.0, 1000.0, 0.0)])
+    with pytest.raises(InfeasibleError, match="nearer than 10 m to the no-fly zone 'tower'"):
+        Transits(Problem((), (), (TOWER,), clearance=10.0)).over(line, aircraft())
+    assert Transits(Problem((), (), (TOWER,), clearance=4.0)).over(line, aircraft()) is line
+
+
+def test_a_place_on_a_border_is_said_to_be_there() -> None:
+    with pytest.raises(InfeasibleError, match="it lies on the border of the no-fly zone 'tower'"):
+        Transits(Problem((), (), (TOWER,), clearance=10.0)).path(aircraft(), ORIGIN, (600.0, 0.0, 100.0, 0.0))

@@ -52,15 +52,21 @@ def bench(
 
 
 def measure(names: Sequence[str], quick: bool) -> list[Result]:
-    """Run the benchmarks, and tell somebody who sits at the terminal how far they are."""
+    """Run the benchmarks, and tell on stderr how far they are."""
     from rich.console import Console
 
     from paddock.bench.runner import run_benchmarks
 
     if not sys.stderr.isatty():
-        return run_benchmarks(names, quick)
+        return run_benchmarks(names, quick, _tell)
     with Console(stderr=True).status("measuring ...") as status:
         return run_benchmarks(names, quick, lambda result: status.update(f"measured {result.bench}: {result.case}"))
+
+
+def _tell(result: Result) -> None:
+    """A line in a log, so that minutes without output are not taken for a standstill."""
+    told = f"{result.bench}: {result.case}: {result.value:,.4g} {result.unit}"
+    print(f"paddock: measured {told}", file=sys.stderr, flush=True)
 
 
 def print_json(results: Sequence[Result]) -> None:

@@ -57,7 +57,7 @@ def exit_code(arguments: Sequence[str]) -> int:
         result = build_app()(list(arguments), exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except CycloptsError as error:
-        return complain([_one_line(error)])
+        return complain([_one_line(error, arguments)])
     except PaddockError as error:
         return complain(str(error).splitlines())
     except KeyboardInterrupt:
@@ -75,10 +75,11 @@ def complain(problems: Sequence[str]) -> int:
     return MISTAKE
 
 
-def _one_line(error: CycloptsError) -> str:
+def _one_line(error: CycloptsError, arguments: Sequence[str]) -> str:
     """What is wrong with the arguments."""
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
-        return f"unexpected argument {error.unused_tokens[0]!r}"
+        hint = ": --generate takes no scenario, it draws one" if "--generate" in arguments else ""
+        return f"unexpected argument {error.unused_tokens[0]!r}{hint}"
     if isinstance(error, UnknownCommandError) and error.unused_tokens:  # its own text would import every verb
         return str(unknown_name("verb or option", error.unused_tokens[0], [*VERBS, "--help", "--version"]))
     text = " ".join(str(error).split()).removesuffix(".")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from paddock.cli.plan_options import PlanOptions
 
 
@@ -17,6 +19,8 @@ def plan(scenario: str | None = None, /, *, options: PlanOptions | None = None) 
     """
     chosen = options or PlanOptions()
     chosen.check()
+    if added := chosen.added:
+        print(f"paddock: {added} is compared as well: --method asks for its plan", file=sys.stderr)
     from paddock.cli.plan_source import mission_for, write_generated
     from paddock.cli.plan_steps import conduct
 

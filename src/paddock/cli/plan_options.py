@@ -82,8 +82,16 @@ class PlanOptions:
 
         if self.methods is None:
             return method_names()
-        names = [name.strip() for name in self.methods.split(",") if name.strip()]
-        return list(dict.fromkeys([*names, *([self.method] if self.method else [])]))
+        return list(dict.fromkeys([*self._listed, *([self.method] if self.method else [])]))
+
+    @property
+    def added(self) -> str | None:
+        """The method that is compared although --methods does not name it."""
+        return self.method if self.methods is not None and self.method not in self._listed else None
+
+    @property
+    def _listed(self) -> list[str]:
+        return [name.strip() for name in (self.methods or "").split(",") if name.strip()]
 
     def check(self) -> None:
         """Refuse impossible values before anything is computed."""

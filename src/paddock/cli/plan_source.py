@@ -91,7 +91,10 @@ def _with_tasks(scenario: Scenario, file: str) -> Scenario:
     from paddock.world.geodesy import Origin
 
     found = read_mission(file, Origin(*scenario.world.origin))
-    for note in found.notes:
+    notes, speed = list(found.notes), found.mission.get("speed")
+    if speed is not None:
+        notes.append(f"its speed of {speed:g} m/s is not taken over: the scenario says how fast vehicles are")
+    for note in notes:
         print(f"paddock: {file}: {note}", file=sys.stderr)
     values = scenario.to_dict()
     mission = values.setdefault("mission", {})

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.plan_options import PlanOptions
-from paddock.cli.progress import bar
+from paddock.cli.progress import COMPILING, bar, telling_late
 from paddock.errors import PaddockError
 from paddock.planning.foreseen import foreseen
-from paddock.planning.report.compare import Trial, compare
+from paddock.planning.report.compare import Trial, compare, warm_up
 from paddock.planning.report.files import Findings, write_files
 from paddock.planning.report.outcome import outcome_of, outcome_sentence
 from paddock.planning.report.words import clock, computing
@@ -38,7 +39,9 @@ class Told:
 
 def conduct(scenario: Scenario, options: PlanOptions) -> int:
     """Plan, write the files, tell; 1 where tasks stay undone and that matters."""
-    setup = setup_of(scenario)
+    with telling_late(COMPILING):
+        setup = setup_of(scenario)
+        _warn(scenario)
     found, told = _planned(scenario, setup, options)
     if found.setup.happenings:
         with bar("flying it, with its events"):
@@ -59,15 +62,26 @@ def conduct(scenario: Scenario, options: PlanOptions) -> int:
     return 1 if options.strict and undone else 0
 
 
+def _warn(scenario: Scenario) -> None:
+    """Say if the plan cannot be flown here, though it can be planned."""
+    from paddock.engine.check import build_problems
+
+    if problems := build_problems(scenario):
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        print(f"paddock: warning: `paddock run` would refuse this scenario: {problems[0]}{more}", file=sys.stderr)
+
+
 def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> tuple[Findings, Told]:
     own = {setup.method: setup.options}
     names = options.tried if options.compares else [setup.method]
+    with telling_late(COMPILING):
+        warm_up(setup.problem, names, own)
     what = f"comparing {len(names)} methods" if options.compares else f"planning with {setup.method}"
     with bar(what) as tell:
         trials = compare(setup.problem, names, own, tell)
     best = _best(trials, options.method)
     assert best.plan is not None
-    setup = setup if best.method == setup.method else replace(setup, method=best.method, options={})
+    setup = replace(setup, method=best.method, options=dict(best.options))
     metrics, shown = foreseen(best.plan, apart=True), trials if options.compares else ()
     return Findings(scenario, setup, best.plan, metrics, shown, parquet=options.parquet), Told(best.seconds)
 
@@ -117,14 +131,15 @@ def _print_tables(found: Findings, told: Told) -> None:
         soft_wrap=True,
     )
     console.print()
-    console.print(vehicle_table(found.metrics))
-    console.print()
+    if found.metrics.agents:
+        console.print(vehicle_table(found.metrics))
+        console.print()
     if found.trials:
         console.print(comparison_table(found.trials))
         console.print()
         for trial in found.trials:
-            if trial.plan is None:
-                console.print(f"[dim]{escape(trial.problem)}[/]", soft_wrap=True)
+            if note := trial.problem if trial.plan is None else trial.note:
+                console.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
     _print_rest(console, found, told)
 
 

@@ -5,6 +5,30 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
+
+COMPILING = "kernels are compiled; the first time this takes a minute"
+LONG = 1.0
+"""s that nobody minds waiting without a word."""
+
+
+@contextmanager
+def telling_late(message: str) -> Iterator[None]:
+    """Say what is going on while the block runs, if it takes long and somebody sits there."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True).status(message)
+    timer = Timer(LONG, status.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
 
 
 @contextmanager

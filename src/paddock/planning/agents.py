@@ -94,6 +94,7 @@ def agents_of(scenario: Scenario, mission: Mission, entry: VehicleEntry) -> list
             reverse=can.reverse,
             height=height,
             tightest=min(can.tightest, radius),
+            aloft=can.moves == "aircraft" and mission.execute == "dynamics",
         )
         for name, (x, y, z, yaw) in zip(names, poses, strict=True)
     ]

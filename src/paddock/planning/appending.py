@@ -10,12 +10,9 @@ from numpy import empty, int64, zeros
 from paddock.compute.routine import parallel_range
 from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.tours import NOISE, Jobs, Stand, begin, slowest, step, way_home
+from paddock.planning.tours import NOISE, Jobs, Stand, begin, fits, slowest, step, way_home
 from paddock.planning.ways import Ints, Mover, parallel_tour_routine, tour_routine
 from paddock.world.columns import Floats
-
-SLACK = 1e-12
-"""Relative: a tour may be longer than the range by rounding."""
 
 
 class Ends(NamedTuple):
@@ -58,7 +55,7 @@ def append_cost(fleet: Fleet, ends: Ends, agent: int, task: int, by_time: bool) 
     m, extra, at = mover_of(fleet, agent), detours_of(fleet, agent), end_of(ends, agent)
     after = step(m, jobs_of(fleet, agent), extra, at, task)
     way = way_home(m, extra, after)
-    if not after.flown + way <= m.range * (1.0 + SLACK) or not after.flown + way < inf:
+    if not fits(after.flown + way, m.range):
         return inf
     return after.time + way / m.speed if by_time else after.flown + way - ends.places[agent, 6]
 

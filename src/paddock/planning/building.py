@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
+from math import inf, pi
 from types import MappingProxyType
 
 import numpy as np
@@ -12,11 +12,12 @@ from paddock.planning.costs import Costs
 from paddock.planning.coverage.shape import InfeasibleError
 from paddock.planning.insertion import insert_tasks
 from paddock.planning.method import Answer
+from paddock.planning.obstacles.clear import inside
 from paddock.planning.plans import Plan, Route, Undone
 from paddock.planning.routes import first_infeasible, predictable, route_of
 
-SLACK = 1e-9
-"""Relative: a route may be longer than the range by rounding."""
+MEASURED = 1e-9
+"""Relative: a route that fits may be longer than the range by this, as it is measured on its paths."""
 ROUNDS = 4
 """How often tasks that turned out too far for one are offered to the others."""
 
@@ -49,7 +50,7 @@ def trim(costs: Costs, orders: list[list[int]], limits: Sequence[float], standin
     for agent, order in enumerate(orders):
         if agent in standing and standing[agent][0] == order:
             continue
-        while order and not costs.tour(agent, order)[0] <= limits[agent] * (1.0 + SLACK):
+        while order and not costs.tour(agent, order)[0] <= limits[agent] * (1.0 + MEASURED):
             order.pop(_worst(costs, agent, order))
 
 
@@ -98,7 +99,7 @@ def _route(costs: Costs, agent: int, order: list[int], limits: list[float], refu
         if predictable(costs, agent, order) or not order:
             return route
         late = _late(costs, route)
-        if route.flown <= limits[agent] * (1.0 + SLACK) and late is None:
+        if route.flown <= limits[agent] * (1.0 + MEASURED) and late is None:
             return route
         limits[agent] = min(limits[agent], costs.tour(agent, order)[0] * (1.0 - 1e-6))  # what was estimated is too much
         order.pop(len(order) - 1 if late is None else late)
@@ -133,7 +134,25 @@ def reason(costs: Costs, task: int) -> str:
 
 
 def _unreachable(costs: Costs, task: int) -> str:
-    closes = costs.problem.tasks[task].closes
-    if closes < inf:
-        return f"no vehicle can be there before its window closes at {closes:g} s"
+    zones = costs.problem.zones
+    homes = [inside(agent.home[0], agent.home[1], zones) if zones else None for agent in costs.problem.agents]
+    closed = [zone.name for zone in homes if zone is not None]
+    if len(closed) == len(homes):
+        return f"the base lies in the no-fly zone {closed[0]!r}"
+    if costs.problem.tasks[task].closes < inf:
+        return _too_late(costs, task)
     return "no way leads there and back around the no-fly zones"
+
+
+def _too_late(costs: Costs, task: int) -> str:
+    """Why nobody begins a task in its window: it is too far away, or whoever is there too early waits too long."""
+    opens, closes = costs.problem.tasks[task].opens, costs.problem.tasks[task].closes
+    for agent, way in zip(costs.problem.agents, costs.first[:, task].tolist(), strict=True):
+        arrival = agent.ready + way / agent.speed
+        if arrival <= closes:
+            circle = 2.0 * pi * agent.radius / agent.speed
+            return (
+                f"{agent.name} is there at {arrival:.0f} s, too early for its window from {opens:g} to {closes:g} s, "
+                f"and it can only wait in circles of {circle:.0f} s"
+            )
+    return f"no vehicle can be there before its window closes at {closes:g} s"

@@ -17,7 +17,7 @@ from paddock.planning.obstacles.detours import Walls, sights_of_corners, ways_to
 from paddock.planning.obstacles.zone import Zone
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.tours import Jobs, single_tours, tour_flown, ways_between, ways_home, ways_there
+from paddock.planning.tours import Jobs, fits, single_tours, tour_flown, ways_between, ways_home, ways_there
 from paddock.planning.transits import Transits
 from paddock.planning.ways import Detours, Ints, Mover
 from paddock.world.columns import Floats
@@ -83,7 +83,7 @@ class Costs:
 
     def fits(self, agent: int, order: Sequence[int]) -> bool:
         """Whether it can be done within the agent's range."""
-        return self.tour(agent, order)[0] <= self.problem.agents[agent].range * (1.0 + 1e-12)
+        return fits(self.tour(agent, order)[0], self.problem.agents[agent].range)
 
     @cached_property
     def first(self) -> Floats:
@@ -154,7 +154,7 @@ def mover(agent: Agent, wind: tuple[float, float]) -> Mover:
     """An agent for compiled code."""
     carried = agent.moves != "ground"
     wind_x, wind_y = (wind[0] / agent.speed, wind[1] / agent.speed) if carried else (0.0, 0.0)
-    circles, reverse = float(agent.moves == "aircraft"), float(agent.reverse)
+    circles, reverse = float(agent.moves == "aircraft") * (2.0 if agent.aloft else 1.0), float(agent.reverse)
     height, slope = agent.pose[2] if agent.height is None else agent.height, max(agent.slope, 1e-9)
     own = (height, agent.speed, agent.radius, agent.range, slope, agent.ready)
     fields = (*agent.pose, *agent.home, *own, wind_x, wind_y, circles, reverse, agent.under_way)

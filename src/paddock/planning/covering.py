@@ -28,7 +28,7 @@ Covered = dict[tuple[int, float, float, Moves, float | None], Known]
 def covered_by(agent: Agent, tasks: Sequence[Task], transits: Transits, known: Covered) -> list[Path | InfeasibleError]:
     """The path on which an agent does each task, level at height 0; or why it cannot. `known` is added to."""
     zones, own = transits.zones, (agent.radius, agent.speed, agent.moves, agent.tightest)
-    around = [tuple(known_walls((zone,)).around[0].tolist()) for zone in zones]
+    around = [tuple(known_walls((zone,), transits.clearance).around[0].tolist()) for zone in zones]
     found: list[Path | InfeasibleError] = []
     for task in tasks:
         before = known.get((id(task), *own))

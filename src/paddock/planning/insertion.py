@@ -11,12 +11,10 @@ from numpy import empty
 
 from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.tours import NOISE, Jobs, Stand, begin, slowest, step, way_home
+from paddock.planning.tours import NOISE, Jobs, Stand, begin, slackened, slowest, step, way_home
 from paddock.planning.ways import Detours, Ints, Mover, tour_routine
 from paddock.world.columns import Floats
 
-SLACK = 1e-12
-"""Relative: a tour may be longer than the range by rounding."""
 ROOM = 9
 """Columns of the tables that `trace` fills."""
 
@@ -152,21 +150,48 @@ def continued(
     return at.flown + way, at.time + way / m.speed
 
 
+class Traced(NamedTuple):
+    """All tours as they stand, so that many tasks can be tried in them."""
+
+    tables: Floats  # (a, rows, ROOM) of `trace`
+    sums: Floats  # (a, 2) metres and end (s)
+
+
+def traced(fleet: Fleet, orders: Packed, more: int) -> Traced:
+    """Trace all tours, with room for so many more tasks in each."""
+    count = len(orders.counts)
+    found = Traced(empty((count, orders.counts.max() + more + 1, ROOM)), empty((count, 2)))
+    for a in range(count):
+        retrace(fleet, orders, a, found)
+    return found
+
+
+def retrace(fleet: Fleet, orders: Packed, a: int, known: Traced) -> None:
+    """Trace a tour that has changed."""
+    m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
+    total, ends = trace(m, j, extra, orders.tasks[a], orders.counts[a], known.tables[a])
+    known.sums[a, 0], known.sums[a, 1] = total, ends
+
+
+def place_in(
+    fleet: Fleet, orders: Packed, limits: Floats, a: int, task: int, known: Traced
+) -> tuple[int, float, float]:
+    """`insertions` of a task into a traced tour within its limit."""
+    m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
+    if not j.cover[task] < inf:
+        return -1, inf, inf
+    order, count, most = orders.tasks[a], orders.counts[a], slackened(limits[a])
+    return best_position(m, j, extra, order, count, task, most, known.tables[a], known.sums[a, 0], known.sums[a, 1])
+
+
 def best_place(
-    fleet: Fleet, orders: Packed, limits: Floats, task: int, by_time: bool, table: Floats
+    fleet: Fleet, orders: Packed, limits: Floats, task: int, by_time: bool, known: Traced
 ) -> tuple[int, int, float, float]:
     """Agent, position, added metres and end (s) where a task costs least (or ends earliest); agent -1: nowhere."""
     agent, place, added, finish = -1, -1, inf, inf
     for a in range(len(orders.counts)):
-        m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
-        if not j.cover[task] < inf:
-            continue
-        total, ends = trace(m, j, extra, orders.tasks[a], orders.counts[a], table)
-        count = orders.counts[a]
-        position, flown, end = best_position(
-            m, j, extra, orders.tasks[a], count, task, limits[a] * (1.0 + SLACK), table, total, ends
-        )
-        more = flown - total
+        position, flown, end = place_in(fleet, orders, limits, a, task, known)
+        more = flown - known.sums[a, 0]
         better = (end < finish or (end == finish and more < added)) if by_time else more < added
         if position >= 0 and better:
             agent, place, added, finish = a, position, more, end
@@ -184,11 +209,12 @@ def put_in(orders: Packed, agent: int, position: int, task: int) -> None:
 
 def insert_each(fleet: Fleet, orders: Packed, limits: Floats, tasks: Ints, by_time: bool) -> None:
     """Give each task its cheapest place, one after the other; those that fit nowhere stay out."""
-    table = empty((orders.tasks.shape[1] + 1, ROOM))
+    known = traced(fleet, orders, len(tasks))
     for task in tasks:
-        agent, position, _, _ = best_place(fleet, orders, limits, task, by_time, table)
+        agent, position, _, _ = best_place(fleet, orders, limits, task, by_time, known)
         if agent >= 0:
             put_in(orders, agent, position, task)
+            retrace(fleet, orders, agent, known)
 
 
 _insert = tour_routine(insert_each)

@@ -7,8 +7,8 @@ from math import inf
 from numpy import empty, int64, zeros
 
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.insertion import ROOM, Packed, insertions, put_in
-from paddock.planning.tours import tour
+from paddock.planning.insertion import ROOM, Packed, insertions, place_in, put_in, retrace, traced
+from paddock.planning.tours import slackened, tour
 from paddock.planning.ways import Ints, tour_routine
 from paddock.world.columns import Floats
 
@@ -28,16 +28,16 @@ def middles(fleet: Fleet, orders: Packed) -> Floats:
 
 def join(fleet: Fleet, orders: Packed, limits: Floats, tasks: Ints) -> None:
     """Each task joins the tour whose middle is nearest, in its cheapest place; if it does not fit, the next one."""
-    centres, table = middles(fleet, orders), empty((orders.tasks.shape[1] + 1, ROOM))
+    centres, known = middles(fleet, orders), traced(fleet, orders, len(tasks))
     for task in tasks:
         tried = zeros(len(limits), int64)
         for _ in range(len(limits)):
             a = nearest(fleet, centres, task, tried)
             tried[a] = 1
-            m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
-            position, _, _ = insertions(m, j, extra, orders.tasks[a], orders.counts[a], task, limits[a], table)
+            position, _, _ = place_in(fleet, orders, limits, a, task, known)
             if position >= 0:
                 put_in(orders, a, position, task)
+                retrace(fleet, orders, a, known)
                 break
 
 
@@ -82,7 +82,7 @@ def one_taken(fleet: Fleet, orders: Packed, limits: Floats, ends: Floats, agent:
     taken, place, earliest = -1, -1, ends[giver]
     for k in range(orders.counts[giver]):
         task, count = orders.tasks[giver, k], orders.counts[agent]
-        position, _, end = insertions(m, j, extra, orders.tasks[agent], count, task, limits[agent], table)
+        position, _, end = insertions(m, j, extra, orders.tasks[agent], count, task, slackened(limits[agent]), table)
         if position >= 0 and end < earliest:
             taken, place, earliest = k, position, end
     if taken < 0:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
 
+from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning import methods
 from paddock.planning.costs import Costs
 from paddock.plugins import find_plugin, plugin_modules
@@ -44,6 +45,8 @@ class Method:
 
     def read(self, given: Mapping[str, Any], where: str = "") -> Any:
         """The options as a user wrote them, checked."""
+        if not isinstance(given, Mapping):
+            raise InvalidValueError(f"the options of method {self.name!r} are names with values, not {given!r}")
         return self.options(*filled(self.options, given, f"option of method {self.name!r}", where).tolist())
 
 
@@ -52,7 +55,13 @@ def method_names() -> list[str]:
     return sorted(plugin_modules(methods, ENTRY_POINTS))
 
 
-@cache
 def find_method(name: str) -> Method:
     """The method of that name; an unknown one is refused with the nearest name."""
+    if not isinstance(name, str):
+        raise unknown_name("planning method", str(name), method_names())
+    return _found(name)
+
+
+@cache
+def _found(name: str) -> Method:
     return replace(find_plugin("planning method", name, methods, ENTRY_POINTS, "METHOD", Method), name=name)

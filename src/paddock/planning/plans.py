@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from paddock.errors import unknown_name
 from paddock.planning.paths.path import Path, joined
 from paddock.planning.paths.segment import Pose
 from paddock.planning.problem import Problem
@@ -97,4 +98,7 @@ class Plan:
 
     def route(self, agent: str) -> Route:
         """The route of a vehicle."""
-        return next(route for route in self.routes if route.agent == agent)
+        for route in self.routes:
+            if route.agent == agent:
+                return route
+        raise unknown_name("vehicle", str(agent), [route.agent for route in self.routes])

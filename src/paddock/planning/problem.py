@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, isfinite
 from typing import Literal
 
 from paddock.errors import InvalidValueError
@@ -33,6 +33,7 @@ class Agent:
     ready: float = 0.0  # s: when it is free
     height: float | None = None  # m, at which it travels; None: that of its pose
     under_way: bool = False  # it has set out, and returns home even without tasks
+    aloft: bool = False  # an aircraft that flies from the start on: it waits on circles even before it sets out
     tightest: float | None = None  # m, the radius of its tightest turn through the air; None: no tighter than planned
 
 
@@ -64,9 +65,12 @@ class Problem:
     wind: tuple[float, float] = (0.0, 0.0)  # m/s east, north: where the air moves to
     objective: Objective = "total"
     seed: int = 0
+    clearance: float = 0.0  # m that ways keep from zones, where there is room
 
     def __post_init__(self) -> None:
-        """Refuse what no vehicle can be."""
+        """Refuse what no vehicle can be, and names that do not tell two vehicles or tasks apart."""
+        _check_names("vehicle", (agent.name for agent in self.agents))
+        _check_names("task", (task.name for task in self.tasks))
         for agent in self.agents:
             _check(agent, self.wind)
 
@@ -79,8 +83,21 @@ class Problem:
         return self if tasks == self.tasks else replace(self, tasks=tasks)
 
 
+def _check_names(kind: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidValueError(f"two {kind}s are called {name!r}; every {kind} needs a name of its own")
+        seen.add(name)
+
+
 def _check(agent: Agent, wind: tuple[float, float]) -> None:
     who = f"vehicle {agent.name!r}"
+    for what, pose in (("pose", agent.pose), ("home", agent.home)):
+        if not all(map(isfinite, pose)):
+            raise InvalidValueError(f"{who}: its {what} must be finite numbers x, y, z and heading, not {pose!r}")
+    if not isfinite(agent.ready):
+        raise InvalidValueError(f"{who}: the time when it is free must be a number of seconds, not {agent.ready:g}")
     if not 0.0 < agent.speed < inf:
         raise InvalidValueError(f"{who}: its speed must be a positive number of m/s, not {agent.speed:g}")
     if not 0.0 <= agent.radius < inf:

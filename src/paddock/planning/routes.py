@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, hypot, isfinite, pi
+from math import hypot, isfinite, pi
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from paddock.planning.paths.segment import Pose, Segment
 from paddock.planning.plans import Leg, Route
 from paddock.planning.problem import Agent, Task
 from paddock.planning.tours import LEG_COLUMNS, write_legs
-from paddock.planning.transits import Goal
+from paddock.planning.transits import NARROW, Goal
+
+SOON = 1e-9
+"""s: nobody waits for less."""
 
 
 def route_of(costs: Costs, agent: int, order: Sequence[int]) -> Route:
@@ -45,8 +48,10 @@ def _predicted(costs: Costs, agent: int, order: Sequence[int]) -> list[Leg]:
         task, z = costs.problem.tasks[t], writer.here[2]
         x, y, heading = task.entry
         there: Pose = (x, y, z, arrival)
+        if writer.stays:
+            writer.stay(task, begin - way / who.speed)
         writer.add("transit", task, way, way / who.speed, there, writer.way((x, y, z, heading)))
-        if begin - writer.time > 1e-9:
+        if begin - writer.time > SOON:
             writer.add("wait", task, wait, begin - writer.time, there, _waiting(who, there, wait))
         leave = jobs.leave[t].tolist()
         away: Pose = (leave[0], leave[1], z, leave[2] if isfinite(leave[2]) else arrival)
@@ -118,7 +123,11 @@ class _Writer:
         task, leave = self.costs.problem.tasks[t], float(self.costs.jobs(self.agent).leave[t, 2])
         height = self.who.pose[2] if self.who.height is None else self.who.height
         x, y, heading = task.entry
-        self.follow("transit", task, self.way((x, y, height if task.z is None else task.z, heading)), heading)
+        way = self.way((x, y, height if task.z is None else task.z, heading))
+        if self.stays:
+            way = _made(way())
+            self.stay(task, task.opens - way().flown / self.who.speed)
+        self.follow("transit", task, way, heading)
         self.wait(task)
         self.follow("coverage", task, self.coverage(t, self.here[2]), leave if isfinite(leave) else None)
 
@@ -127,20 +136,26 @@ class _Writer:
         path = make()
         x, y, z, nose = path.end
         end: Pose = (x, y, z, self._course(path, nose) if heading is None else heading)
-        self.add(kind, task, path.flown, path.flown / self.who.speed, end, lambda: path)
+        self.add(kind, task, path.flown, path.flown / self.who.speed, end, _made(path))
+
+    @property
+    def stays(self) -> bool:
+        """Whether it is an aircraft that has not set out yet: it waits where it is."""
+        return self.who.moves == "aircraft" and not (self.who.under_way or self.who.aloft or self.legs)
+
+    def stay(self, task: Task, until: float) -> None:
+        """Wait where it is, until a time (s)."""
+        if until - self.time > SOON:
+            self.add("wait", task, 0.0, until - self.time, self.here, _made(Path((), self.here)))
 
     def wait(self, task: Task) -> None:
         """Until the task may be begun."""
-        missing = task.opens - self.time
-        if missing <= 1e-9:
-            return
         if self.who.moves != "aircraft":
-            self.add("wait", task, 0.0, missing, self.here, _waiting(self.who, self.here, 0.0))
-            return
-        turn = self.costs.transits.circle(self.who, self.here)
-        rounds = ceil(missing * self.who.speed / turn.flown - 1e-9)
-        path = Path(turn.segments * rounds)
-        self.add("wait", task, path.flown, path.flown / self.who.speed, self.here, lambda: path)
+            self.stay(task, task.opens)
+        elif task.opens - self.time > SOON:
+            turn = self.costs.transits.circle(self.who, self.here)
+            path = _circles(turn, max((task.opens - self.time) * self.who.speed, turn.flown))
+            self.add("wait", task, path.flown, path.flown / self.who.speed, self.here, _made(path))
 
     def _course(self, path: Path, nose: float) -> float:
         """Over the ground, at the end of a path."""
@@ -159,12 +174,32 @@ def lifted(path: Path, z: float) -> Path:
 
 def _waiting(who: Agent, here: Pose, flown: float) -> Callable[[], Path]:
     """Circles to the left that end where they begin, or standing still."""
-    if flown <= 0.0 or who.radius <= 0.0:
-        return lambda: Path((), here)
-    rounds = round(flown / (2.0 * pi * who.radius))
-    x, y, z, heading = here
-    turn = Segment(x, y, z, heading, 2.0 * pi * who.radius, 1.0 / who.radius)
-    return lambda: Path([turn] * rounds)
+    if flown <= 0.0:
+        return _made(Path((), here))
+    radius = who.radius or NARROW
+    turn = Path([Segment(*here, 2.0 * pi * radius, 1.0 / radius)])
+    return lambda: _circles(turn, flown)
+
+
+def _circles(turn: Path, flown: float) -> Path:
+    """As many circles as fit into so many metres, wider than the one given by what is left over."""
+    rounds = max(1, int(flown / turn.flown + 1e-9))
+    wider = flown / (rounds * turn.flown)
+    x, y, _, _ = turn.start
+    segments = [
+        part._replace(
+            x=x + wider * (part.x - x),
+            y=y + wider * (part.y - y),
+            length=wider * part.length,
+            curvature=part.curvature / wider,
+        )
+        for part in turn.segments
+    ]
+    return Path(segments * rounds)
+
+
+def _made(path: Path) -> Callable[[], Path]:
+    return lambda: path
 
 
 def _same_place(a: Pose, b: Pose) -> bool:

@@ -58,7 +58,7 @@ def chosen(
     setup = setup_of(load_scenario(scenario))
     if objective is not None:
         if objective not in OBJECTIVES:
-            raise unknown_name("objective", objective, OBJECTIVES)
+            raise unknown_name("objective", str(objective), OBJECTIVES)
         setup = replace(setup, problem=replace(setup.problem, objective=objective))
     if method is not None and method != setup.method:
         setup = replace(setup, method=method, options={})

@@ -47,6 +47,7 @@ def setup_of(scenario: Scenario) -> MissionSetup:
         (scenario.world.wind[0], scenario.world.wind[1]),
         mission.objective,
         scenario.seed,
+        mission.clearance,
     )
     place = scenario.at("mission", "method")
     _at(place, find_method, mission.method.name).read(mission.method.options, place)

@@ -13,16 +13,18 @@ from numpy import empty, int64, zeros
 from paddock.compute.philox import uniforms
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
 from paddock.planning.insertion import Packed
-from paddock.planning.tours import tour
+from paddock.planning.tours import fits, tour
 from paddock.planning.ways import Ints, tour_routine
 from paddock.world.columns import Floats
 
 STREAM = 0x616E6E65616C
 """Of the numbers drawn."""
-SLACK = 1e-12
-"""Relative: a tour may be longer than the range by rounding."""
 EVENLY = 0.1
 """Weight of the mean end beside the last one, where the last one counts: so that every tour is worth shortening."""
+TIE = 0.001
+"""The same for the last part of a search, and for what is kept: nearly nothing but the last end counts."""
+FINISH = 0.75
+"""Where in a search its last part begins."""
 NEAR = 0.8
 """How often a move looks at a neighbour; otherwise anywhere."""
 SEGMENT = 3
@@ -65,14 +67,16 @@ def anneal(fleet: Fleet, orders: Packed, near: Ints, plan: Schedule) -> None:
     for a in range(rows):
         search.costs[a] = row_cost(fleet, plan, a, orders.tasks[a], orders.counts[a])
         note(orders, search, a)
-    now, least = energy(search.costs, plan, EVENLY), energy(search.costs, plan, 0.0)
+    now, least, evenly = energy(search.costs, plan, EVENLY), energy(search.costs, plan, TIE), EVENLY
     heat, cooling = plan.start, (plan.end / plan.start) ** (1.0 / max(plan.steps - 1, 1))
     for k in range(plan.steps):
+        if k == int(FINISH * plan.steps):
+            now, evenly = energy(search.costs, plan, TIE), TIE
         a, b = propose(orders, search.places, near, plan.seed, k, trial)
         if a >= 0:
-            now, moved = tried(fleet, plan, orders, search, trial, a, b, now, heat, k)
-            if moved and energy(search.costs, plan, 0.0) < least:
-                least = energy(search.costs, plan, 0.0)
+            now, moved = tried(fleet, plan, orders, search, trial, a, b, now, evenly, heat, k)
+            if moved and energy(search.costs, plan, TIE) < least:
+                least = energy(search.costs, plan, TIE)
                 keep(orders, best, search.dirty)
         heat *= cooling
     orders.tasks[:] = best.tasks
@@ -81,7 +85,7 @@ def anneal(fleet: Fleet, orders: Packed, near: Ints, plan: Schedule) -> None:
 
 def tried(
     fleet: Fleet, plan: Schedule, orders: Packed, search: Search, trial: Trial,
-    a: int, b: int, now: float, heat: float, k: int,
+    a: int, b: int, now: float, evenly: float, heat: float, k: int,
 ) -> tuple[float, bool]:  # fmt: skip
     """Make a move if it is for the better, or by chance while it is hot; the energy then, and whether it was made."""
     costs = search.costs
@@ -89,7 +93,7 @@ def tried(
     costs[a] = row_cost(fleet, plan, a, trial.first, trial.counts[0])
     if b != a and costs[a] < inf:
         costs[b] = row_cost(fleet, plan, b, trial.second, trial.counts[1])
-    new = energy(costs, plan, EVENLY)
+    new = energy(costs, plan, evenly)
     u, _ = uniforms(plan.seed, STREAM, 3, k)
     if not new < inf or (new > now and u >= exp((now - new) / heat)):
         costs[a], costs[b] = old_a, old_b
@@ -106,7 +110,7 @@ def row_cost(fleet: Fleet, plan: Schedule, row: int, order: Ints, count: int) ->
         return plan.price * count
     m = mover_of(fleet, row)
     flown, end = tour(m, jobs_of(fleet, row), detours_of(fleet, row), order, count)
-    if count and (not flown <= m.range * (1.0 + SLACK) or not flown < inf):
+    if count and not fits(flown, m.range):
         return inf
     return end if plan.by_time else flown
 

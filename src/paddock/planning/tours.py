@@ -5,7 +5,7 @@ Plain scalar functions (see compute/routine.py): methods call them inside their 
 
 from __future__ import annotations
 
-from math import atan2, ceil, hypot, inf, isnan, pi, sqrt
+from math import atan2, hypot, inf, isnan, pi, sqrt
 from typing import NamedTuple
 
 from numpy import int64, zeros
@@ -16,6 +16,8 @@ from paddock.world.columns import Floats
 
 NOISE = 1e-6
 """m by which rounding may take a least length above the true one."""
+SLACK = 1e-12
+"""Relative: a tour may be longer than the range by rounding."""
 LEG_COLUMNS = 5
 """Of the table that `write_legs` fills."""
 
@@ -59,13 +61,27 @@ def slowest(m: Mover) -> float:
     return 1.0 / (1.0 + hypot(m.wind_x, m.wind_y))
 
 
-def waited(m: Mover, seconds: float) -> tuple[float, float]:
-    """Metres flown and seconds passed while waiting at least so long: aircraft fly whole circles."""
+def slackened(limit: float) -> float:
+    """A range (m) and what rounding may add to it."""
+    return limit * (1.0 + SLACK)
+
+
+def fits(flown: float, limit: float) -> bool:
+    """Whether a tour is possible, and within a range (m)."""
+    return flown < inf and flown <= slackened(limit)
+
+
+def waited(m: Mover, before: int, seconds: float) -> tuple[float, float]:
+    """Metres flown and seconds passed while waiting so long, after a task (-1: none yet).
+
+    Aircraft fly whole circles, as wide as it takes to end in time; never tighter ones than they turn, so that they
+    wait for one of those at least. One that has not set out yet sets out later instead.
+    """
     if seconds <= 0.0:
         return 0.0, 0.0
-    if m.circles < 0.5:
+    if m.circles < 0.5 or (before < 0 and m.under_way < 0.5 and m.circles < 1.5):
         return 0.0, seconds
-    flown = ceil(seconds * m.speed / (2.0 * pi * m.radius) - 1e-9) * 2.0 * pi * m.radius
+    flown = max(seconds * m.speed, 2.0 * pi * m.radius)
     return flown, flown / m.speed
 
 
@@ -77,9 +93,14 @@ def begin(m: Mover) -> Stand:
 def step(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> Stand:
     """After one more task; infinite metres flown where that is impossible."""
     way, wait, begin_at, arrival = approach(m, j, extra, at, t)
+    return after(m, j, at, t, way + wait, begin_at, arrival)
+
+
+def after(m: Mover, j: Jobs, at: Stand, t: int, way: float, begin_at: float, arrival: float) -> Stand:
+    """The same, for so many metres to the task, the time (s) at which it begins and the heading of arrival."""
     height = m.height if isnan(j.z[t]) else j.z[t]
     heading = arrival if isnan(j.leave[t, 2]) else j.leave[t, 2]
-    flown = at.flown + way + wait + j.cover[t] if begin_at <= j.closes[t] else inf
+    flown = at.flown + way + j.cover[t] if begin_at <= j.closes[t] else inf
     return Stand(j.leave[t, 0], j.leave[t, 1], height, heading, begin_at + j.cover[t] / m.speed, flown, t)
 
 
@@ -87,9 +108,8 @@ def approach(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> tuple[floa
     """On the way to a task: metres flown, metres flown while waiting, when the task begins (s), heading of arrival."""
     height = m.height if isnan(j.z[t]) else j.z[t]
     way, arrival = transit(m, at.x, at.y, at.z, at.heading, j.entry[t, 0], j.entry[t, 1], height, j.entry[t, 2])
-    if len(extra.bounds):
-        way += detour(m, extra, at.before, at.x, at.y, j.entry[t, 0], j.entry[t, 1], extra.entry[t])
-    wait, pause = waited(m, j.opens[t] - (at.time + way / m.speed))
+    way += detour(m, extra, at.before, at.x, at.y, j.entry[t, 0], j.entry[t, 1], t)
+    wait, pause = waited(m, at.before, j.opens[t] - (at.time + way / m.speed))
     return way, wait, at.time + way / m.speed + pause, arrival
 
 
@@ -98,8 +118,8 @@ def way_home(m: Mover, extra: Detours, at: Stand) -> float:
     if at.before < 0 and (m.under_way < 0.5 or abs(m.home_x - m.x) + abs(m.home_y - m.y) < 1e-9):
         return 0.0
     way, _ = transit(m, at.x, at.y, at.z, at.heading, m.home_x, m.home_y, m.home_z, m.home_heading)
-    if len(extra.bounds) and at.before >= 0:
-        way += detour(m, extra, at.before, at.x, at.y, m.home_x, m.home_y, extra.home)
+    if at.before >= 0:
+        way += detour(m, extra, at.before, at.x, at.y, m.home_x, m.home_y, -1)
     return way
 
 
@@ -122,7 +142,7 @@ def legs_of(m: Mover, j: Jobs, extra: Detours, order: Ints, table: Floats) -> No
     at = begin(m)
     for k in range(len(order)):
         way, wait, begin_at, arrival = approach(m, j, extra, at, order[k])
-        at = step(m, j, extra, at, order[k])
+        at = after(m, j, at, order[k], way + wait, begin_at, arrival)
         table[k, 0], table[k, 1], table[k, 2], table[k, 3], table[k, 4] = way, wait, begin_at, arrival, at.time
     k, way = len(order), way_home(m, extra, at)
     table[k, 0], table[k, 1], table[k, 2], table[k, 3], table[k, 4] = (
@@ -139,8 +159,7 @@ def there(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
     for t in range(len(found)):
         height = m.height if isnan(j.z[t]) else j.z[t]
         way, _ = transit(m, m.x, m.y, m.z, m.heading, j.entry[t, 0], j.entry[t, 1], height, j.entry[t, 2])
-        if len(extra.bounds):
-            way += detour(m, extra, -1, m.x, m.y, j.entry[t, 0], j.entry[t, 1], extra.entry[t])
+        way += detour(m, extra, -1, m.x, m.y, j.entry[t, 0], j.entry[t, 1], t)
         found[t] = way if j.cover[t] < inf else inf
 
 
@@ -152,8 +171,7 @@ def homewards(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
         if isnan(heading):
             heading = atan2(m.home_y - y, m.home_x - x)
         way, _ = transit(m, x, y, height, heading, m.home_x, m.home_y, m.home_z, m.home_heading)
-        if len(extra.bounds):
-            way += detour(m, extra, t, x, y, m.home_x, m.home_y, extra.home)
+        way += detour(m, extra, t, x, y, m.home_x, m.home_y, -1)
         found[t] = way if j.cover[t] < inf else inf
 
 
@@ -176,8 +194,7 @@ def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> Non
             if isnan(heading):
                 heading = atan2(j.entry[t, 1] - y, j.entry[t, 0] - x)
             way, _ = transit(m, x, y, from_z, heading, j.entry[t, 0], j.entry[t, 1], to_z, j.entry[t, 2])
-            if len(extra.bounds):
-                way += detour(m, extra, s, x, y, j.entry[t, 0], j.entry[t, 1], extra.entry[t])
+            way += detour(m, extra, s, x, y, j.entry[t, 0], j.entry[t, 1], t)
             found[a, b] = 0.0 if a == b else way
 
 

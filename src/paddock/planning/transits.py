@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import pi
+from math import floor, pi
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ import numpy as np
 from paddock.planning.coverage.shape import Entry, InfeasibleError
 from paddock.planning.leaving import way_out
 from paddock.planning.obstacles.clear import blocked_by, inside
+from paddock.planning.obstacles.reasons import on_border
 from paddock.planning.obstacles.transit import ZoneMap
+from paddock.planning.obstacles.walls import Clearance
 from paddock.planning.obstacles.zone import Zone
 from paddock.planning.paths.climb import raised, tilted
 from paddock.planning.paths.dubins import dubins
@@ -22,6 +24,8 @@ from paddock.planning.problem import Agent, Problem
 
 Goal = tuple[float, float, float, float | None]
 """x, y, z in m and heading in rad; None: any."""
+Start = tuple[float, float, float]
+End = tuple[float, float, float | None]
 SAME_HEIGHT = 1e-9
 """m."""
 NARROW = 2.0
@@ -33,9 +37,10 @@ class Transits:
 
     def __init__(self, problem: Problem) -> None:
         self.zones = problem.zones
+        self.clearance = problem.clearance
         self.wind = problem.wind
         self._known: dict[tuple[Any, ...], Path] = {}  # ways around zones, which routes that are tried out share
-        self._maps: dict[tuple[float, tuple[Zone, ...]], ZoneMap] = {}
+        self._maps: dict[tuple[float, tuple[Zone, ...], Clearance], ZoneMap] = {}
 
     def path(self, agent: Agent, start: Pose, goal: Goal) -> Path:
         """The way from a pose to another; raises InfeasibleError with the reason where there is none."""
@@ -59,10 +64,13 @@ class Transits:
             raise InfeasibleError(f"it lies in the no-fly zone {zone.name!r}")
 
     def over(self, path: Path, agent: Agent) -> Path:
-        """A path that is to be held over the ground, as the agent flies it in this wind; refused inside a zone."""
+        """A path that is to be held over the ground, as the agent flies it in this wind; refused in or near a zone."""
         zone = blocked_by(path, self.zones) if self.zones else None
         if zone is not None:
             raise InfeasibleError(f"it leads through the no-fly zone {zone.name!r}")
+        zone = blocked_by(path, self.zones, self._kept(self.zones, path.start)) if self.clearance else None
+        if zone is not None:
+            raise InfeasibleError(f"it comes nearer than {self.clearance:g} m to the no-fly zone {zone.name!r}")
         return over_ground(path, agent.speed, self.wind) if self._windy(agent) else path
 
     def circle(self, agent: Agent, at: Pose) -> Path:
@@ -87,27 +95,45 @@ class Transits:
         direct = self._direct(agent, begin, end)
         # tasks inside a zone are refused: what may lie inside is a home, to which a vehicle has to return all the same
         zones = tuple(zone for zone in self.zones if not zone.contains(goal[0], goal[1]))
-        if not zones or blocked_by(direct, zones) is None:
+        if not zones or blocked_by(direct, zones, self._kept(zones, begin, end)) is None:
             return direct
-        if not self._windy(agent):
-            return self._around(begin, end, agent.radius, zones)
         way = self._around(begin, end, self.held_radius(agent), zones)
-        return over_ground(way, agent.speed, self.wind)  # as zones are
+        return over_ground(way, agent.speed, self.wind) if self._windy(agent) else way  # held over it, as zones are
 
-    def _around(
-        self,
-        begin: tuple[float, float, float],
-        end: tuple[float, float, float | None],
-        radius: float,
-        zones: tuple[Zone, ...],
-    ) -> Path:
+    def _around(self, begin: Start, end: End, radius: float, zones: tuple[Zone, ...]) -> Path:
         """A way around zones; one that begins inside leaves them first."""
         if inside(begin[0], begin[1], zones) is None:
-            return self._map(radius, zones).transit(begin, end)
+            return self._outside(begin, end, radius, zones)
         out = way_out(begin, radius, zones)
-        return out + self._map(radius, zones).transit((out.end[0], out.end[1], out.end[3]), end)
+        return out + self._outside((out.end[0], out.end[1], out.end[3]), end, radius, zones)
 
-    def _direct(self, agent: Agent, begin: tuple[float, float, float], end: tuple[float, float, float | None]) -> Path:
+    def _outside(self, begin: Start, end: End, radius: float, zones: tuple[Zone, ...]) -> Path:
+        """A way from outside: with the clearance where there is room for it, otherwise without."""
+        kept = self._kept(zones, begin, end)
+        if isinstance(kept, tuple) or kept > 0.0:
+            try:
+                return self._map(radius, zones, kept).transit(begin, end)
+            except InfeasibleError:
+                pass  # between zones, or too near to one, there may be a way all the same
+        try:
+            return self._map(radius, zones, 0.0).transit(begin, end)
+        except InfeasibleError:
+            for zone in zones:
+                if on_border(zone, begin[0], begin[1]) or on_border(zone, end[0], end[1]):
+                    raise InfeasibleError(f"it lies on the border of the no-fly zone {zone.name!r}") from None
+            raise
+
+    def _kept(self, zones: tuple[Zone, ...], *ends: tuple[float | None, ...]) -> Clearance:
+        """The clearance of zones for a way with these ends: about half of what there is, where one is nearer."""
+        wide = self.clearance
+        if wide <= 0.0 or not zones:
+            return 0.0
+        room = [min(zone.distance(float(x or 0.0), float(y or 0.0)) for x, y, *_ in ends) for zone in zones]
+        if min(room) > wide:
+            return wide
+        return tuple(wide if way > wide else 0.25 * wide * max(floor(2.0 * way / wide), 0.0) for way in room)
+
+    def _direct(self, agent: Agent, begin: Start, end: End) -> Path:
         if self._windy(agent):
             return dubins_in_wind(begin, end, agent.radius, agent.speed, self.wind)
         if agent.reverse and end[2] is not None:
@@ -117,7 +143,7 @@ class Transits:
     def _windy(self, agent: Agent) -> bool:
         return agent.moves != "ground" and self.wind != (0.0, 0.0)
 
-    def _map(self, radius: float, zones: tuple[Zone, ...]) -> ZoneMap:
-        if (radius, zones) not in self._maps:
-            self._maps[radius, zones] = ZoneMap(zones, radius, 0.0)
-        return self._maps[radius, zones]
+    def _map(self, radius: float, zones: tuple[Zone, ...], kept: Clearance) -> ZoneMap:
+        if (radius, zones, kept) not in self._maps:
+            self._maps[radius, zones, kept] = ZoneMap(zones, radius, kept)
+        return self._maps[radius, zones, kept]

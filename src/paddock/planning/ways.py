@@ -45,7 +45,7 @@ class Mover(NamedTuple):
     ready: float  # s
     wind_x: float  # wind over airspeed
     wind_y: float
-    circles: float  # 1: waits on circles; 0: waits where it is
+    circles: float  # 1: waits on circles once it has set out, 2: always; 0: waits where it is
     reverse: float  # 1: may drive backwards
     under_way: float  # 1: it has set out, and returns home even without tasks
 
@@ -88,9 +88,12 @@ def forward_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: flo
     return length_to(x, y, heading, gx, gy, gh, m.radius)
 
 
-def detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float, gy: float, sights: Floats) -> float:
-    """Metres that zones add to the way from (x, y), after a task (-1: none yet), to another place with its sights."""
-    walls = Walls(extra.edges, extra.parts, extra.bounds)
+def detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float, gy: float, to: int) -> float:
+    """Metres that zones add to the way from (x, y), after a task (-1: none yet), to a task (-1: home) at (gx, gy).
+
+    Where there are no zones, `no_detour` is compiled in its place.
+    """
+    walls, sights = Walls(extra.edges, extra.parts, extra.bounds), extra.home if to < 0 else extra.entry[to]
     if before >= 0:
         return added(walls, x, y, extra.leave[before], gx, gy, sights)
     x, y = extra.start[0], extra.start[1]
@@ -98,7 +101,7 @@ def detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float,
     return aside + added(walls, x, y, extra.from_start, gx, gy, sights)
 
 
-def no_detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float, gy: float, sights: Floats) -> float:
+def no_detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float, gy: float, to: int) -> float:
     """The same where there are no zones."""
     return 0.0
 

@@ -120,6 +120,9 @@ class Mission(Section):
     separation: Separation | None = Field(
         default=Separation(), description="How far apart aircraft stay; null keeps none."
     )
+    clearance: NotNegative = Field(
+        default=10.0, le=FARTHEST, description="Kept from no-fly zones by planned ways, where there is room, in m."
+    )
     execute: Literal["dynamics", "kinematic"] = Field(
         default="dynamics",
         description="How it is flown: dynamics has the vehicle's own model track the path, kinematic is exactly on it.",

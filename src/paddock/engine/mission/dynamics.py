@@ -11,6 +11,7 @@ import numpy as np
 from paddock.engine.conduct import PoseBlocks
 from paddock.engine.mission.cast import Cast, Crew
 from paddock.engine.mission.following import FAR, LIFT
+from paddock.engine.mission.landing import DEPTH, land, landing_places, may_land
 from paddock.engine.mission.spacing import Spacing
 from paddock.engine.mission.tracks import COLUMN, FleetTracks, Track
 from paddock.engine.orders import OWN
@@ -71,6 +72,7 @@ class DynamicsExecution:
         if new:
             self._adopt(new, time)
         self._release(time)
+        self._land()
         if self.spacing is not None:
             self.spacing.watch(self._placed(), self.here)
             if fresh or new:
@@ -158,7 +160,7 @@ class DynamicsExecution:
         agent, none = member.agent, Path(())
         x, y, z, heading = self.here[member.row].tolist()
         if member.status == "damaged":
-            lost: Pose = (x, y, self.ground if agent.moves == "hover" else z, heading)
+            lost: Pose = (x, y, self.ground - DEPTH if agent.moves == "hover" else z, heading)
             return Track(none, self._circle(member, (x, y, z, heading)), lost, agent.speed)
         loop = self.mission.loiter_path(member) if agent.moves == "aircraft" else none
         path = member.route.path if member.route.legs else none
@@ -186,6 +188,18 @@ class DynamicsExecution:
             over = self.until[crew.agents] <= time
             for row, agent in zip(crew.rows[over].tolist(), crew.agents[over].tolist(), strict=True):
                 self._wait(tracks, row, agent, time)
+
+    def _land(self) -> None:
+        """Those who hover and have come home go down, unless an order holds them or somebody arrives below."""
+        home = np.array([m.status == "home" and m.row not in self.held for m in self.mission.agents], bool)
+        for crew, tracks in self._placed():
+            flying = tracks.column("last", crew.rows) > tracks.column("first", crew.rows)
+            agents = crew.agents[home[crew.agents] & flying]
+            if tracks.style.moves != "hover" or not len(agents):
+                continue
+            if self.spacing is not None:
+                agents = may_land(self.mission, self.here[:, 2], self.ground, agents)
+            land(crew, tracks, agents, landing_places(self.mission.members.home[agents], agents), self.ground)
 
     def _hold(self) -> None:
         """Those with an order keep their place on their route until they are given back."""

@@ -31,6 +31,7 @@ TOLD = {
     "moved": "task_moved",
     "removed": "task_removed",
     "zone": "zone_added",
+    "base": "base_closed",
     "damage": "damaged",
     "vehicle": "joined",
     "replanned": "replanned",

@@ -83,7 +83,7 @@ def _task(task: Task, origin: Origin) -> dict[str, Any]:
     if task.polygon is not None:
         polygon = task.polygon
         told = {"spacing_m": polygon.spacing, "camera": polygon.camera and polygon.camera.model_dump()}
-        told |= {"angle_deg": None if polygon.angle is None else 90.0 - degrees(polygon.angle)}
+        told |= {"angle_deg": None if polygon.angle is None else round(90.0 - degrees(polygon.angle), 6)}
         told |= {"margin_m": polygon.margin or None}
         rings = [_ring(polygon.outline, origin), *(_ring(hole, origin, outer=False) for hole in polygon.holes)]
         return _feature(task.name, properties | _given(told), "Polygon", rings)

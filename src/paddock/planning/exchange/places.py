@@ -36,8 +36,8 @@ def to_places(points: ArrayLike, origin: Origin) -> Floats:
 
 
 def bearing(heading: float) -> float:
-    """A heading (rad, counter-clockwise from east) as deg clockwise from north, 0 to 360."""
-    return (90.0 - degrees(heading)) % 360.0
+    """A heading (rad, counter-clockwise from east) as deg clockwise from north, 0 to 360, in steps of 1e-6."""
+    return round(90.0 - degrees(heading), 6) % 360.0
 
 
 def heading(bearing_deg: float) -> float:

@@ -28,6 +28,8 @@ RELATIVE, MISSION = 3, 2
 """MAV_FRAME: heights above home; commands without a place."""
 WAYPOINT, LOITER_TURNS, RETURN, TAKEOFF = 16, 18, 20, 22
 """MAV_CMD_NAV_..."""
+CHANGE_SPEED = 178
+"""MAV_CMD_DO_CHANGE_SPEED."""
 FIRMWARE = {"generic": 0, "ardupilot": 3, "px4": 12}
 """MAV_AUTOPILOT."""
 VEHICLES = {"fixed_wing": 1, "quad": 2, "rover": 10}
@@ -80,7 +82,11 @@ def to_plans(
         mission = validated(Mission, plain_values(mission), Marks(), ("mission",))
     head = _head(mission, origin, vehicle, firmware, speed)
     ground = mission.base[2] if len(mission.base) == 4 else 0.0
-    return {name: _plan(head, _items(legs, origin, ground, tolerance), mission.zones, origin) for name, legs in routes}
+    change = _change(vehicle, speed)
+    return {
+        name: _plan(head, _items(legs, origin, ground, tolerance, change), mission.zones, origin)
+        for name, legs in routes
+    }
 
 
 def thinned(waypoints: Floats, tolerance: float) -> Floats:
@@ -156,8 +162,18 @@ def _polygon_fence(zone: NoFlyZone, origin: Origin) -> dict[str, Any]:
     return {"inclusion": False, "polygon": plain(to_places(clockwise, origin)), "version": 1}
 
 
-def _items(legs: Legs, origin: Origin, ground: float, tolerance: float) -> list[dict[str, Any]]:
-    """Take-off at the first waypoint, the others, and the way home; nothing for a vehicle that stays."""
+def _change(vehicle: str, speed: float) -> dict[str, Any]:
+    """The speed from there on: aircraft hold it through the air, others over the ground; throttle as it is."""
+    return _command(CHANGE_SPEED, (0 if vehicle == "fixed_wing" else 1, speed, -1, 0, 0, 0, 0))
+
+
+def _command(command: int, params: tuple[float, ...]) -> dict[str, Any]:
+    """An item without a place."""
+    return {"autoContinue": True, "command": command, "frame": MISSION, "params": list(params), "type": "SimpleItem"}
+
+
+def _items(legs: Legs, origin: Origin, ground: float, tolerance: float, change: dict[str, Any]) -> list[dict[str, Any]]:
+    """Take-off at the first waypoint, the speed, the others, and the way home; nothing for a vehicle that stays."""
     parts = [legs] if isinstance(legs, np.ndarray) else list(legs)
     items: list[dict[str, Any]] = []
     for part in parts:
@@ -169,8 +185,7 @@ def _items(legs: Legs, origin: Origin, ground: float, tolerance: float) -> list[
             command = WAYPOINT if items else TAKEOFF
             items.append(_item(command, (0, 0, 0, None), (x, y, z), origin, ground))
     if items:
-        home = {"autoContinue": True, "command": RETURN, "frame": MISSION, "params": [0] * 7, "type": "SimpleItem"}
-        items.append(home)
+        items = [items[0], change, *items[1:], _command(RETURN, (0,) * 7)]
     return [item | {"doJumpId": k + 1} for k, item in enumerate(items)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import pi
+from math import inf, pi
 from typing import Any
 
 from paddock.planning.exchange.document import Document, Imported
@@ -54,6 +54,9 @@ class Reader:
         for k, item in enumerate(self.doc.items(mission.get("items"), ("mission", "items"))):
             path: KeyPath = ("mission", "items", k)
             self._item(self.doc.mapping(item, path), path)
+        if count := self.order.get("waypoint", 0):
+            many = f"{count} waypoint{'s' * (count > 1)}"
+            self.found.notes.append(f"{many}: each is a task now, in an order that is planned")
         self._fence(self.doc.mapping(root.get("geoFence", {}), ("geoFence",)))
         self._rally(self.doc.mapping(root.get("rallyPoints", {}), ("rallyPoints",)))
 
@@ -101,11 +104,18 @@ class Reader:
             self._waypoint(item, path)
         elif command == 18:
             self._loiter(item, path)
+        elif command == 178:
+            self._change(item, path)
         elif command in (22, 84):
             self._note(path, f"{COMMANDS[command]} is left out: vehicles start where the scenario puts them")
         elif command != 20:  # all return to the base anyway
             named = COMMANDS.get(command) if isinstance(command, int) else None
             self._note(path, f"command {command}{f' ({named})' if named else ''} is not supported")
+
+    def _change(self, item: Mapping[str, Any], path: KeyPath) -> None:
+        """A change to the speed that the mission has anyway is none."""
+        if self._params(item, path)[1] != self.found.mission.get("speed", inf):
+            self._note(path, f"command 178 ({COMMANDS[178]}) is not supported")
 
     def _params(self, item: Mapping[str, Any], path: KeyPath) -> list[float | None]:
         path = (*path, "params")

@@ -14,7 +14,7 @@ from paddock.planning.insertion import Packed, insert_tasks, unpacked
 from paddock.planning.method import Answer, Method, NoOptions, Tell
 from paddock.planning.methods.clustered_greedy import METHOD as CLUSTERED
 from paddock.planning.methods.greedy import METHOD as GREEDY
-from paddock.planning.sequences import Schedule, run_annealing
+from paddock.planning.sequences import TIE, Schedule, run_annealing
 from paddock.planning.ways import Ints
 from paddock.world.columns import Column
 
@@ -67,11 +67,12 @@ def polished(costs: Costs, orders: Sequence[Sequence[int]], steps: int) -> list[
 
 
 def value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
-    """Tasks that are not done, and the objective."""
+    """Tasks that are not done, and the objective; of plans that end at the same time, those with earlier ends first."""
     tours = [costs.tour(agent, order) for agent, order in enumerate(orders)]
     missing = costs.tasks - sum(len(order) for order in orders)
     if costs.problem.objective == "makespan":
-        return missing, max((end for _, end in tours), default=0.0)
+        ends = [end for _, end in tours]
+        return missing, max(ends, default=0.0) + TIE * sum(ends) / max(len(ends), 1)
     return missing, sum(flown for flown, _ in tours)
 
 

@@ -13,12 +13,9 @@ from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
 from paddock.planning.insertion import ROOM, best_position, least_length, trace
 from paddock.planning.method import Answer, Method, Tell
-from paddock.planning.tours import NOISE, Jobs, slowest
+from paddock.planning.tours import NOISE, Jobs, slackened, slowest
 from paddock.planning.ways import Ints, Mover, parallel_tour_routine
 from paddock.world.columns import Column, Floats
-
-SLACK = 1e-12
-"""Relative: a tour may be longer than the range by rounding."""
 
 
 class Options(NamedTuple):
@@ -106,7 +103,7 @@ def best_task(
     path, count = beliefs.paths[i], beliefs.counts[i]
     total, ends = trace(m, j, extra, path, count, table)
     task, place, offer, best = -1, -1, -inf, -inf
-    ceiling, limit = warped(inf, i, beliefs), m.range * (1.0 + SLACK)
+    ceiling, limit = warped(inf, i, beliefs), slackened(m.range)
     lower(m, j, table, total, from_, to, least)
     hope, first = most_hoped(m, j, count, by_time, total, least, beliefs, i, taken, ceiling)
     for n in range(-1, len(taken)):

@@ -15,12 +15,9 @@ from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
 from paddock.planning.insertion import Packed, packed, unpacked
 from paddock.planning.joining import join_nearest, take_from_longest
 from paddock.planning.method import Answer, Method, NoOptions, Tell
-from paddock.planning.tours import approach, begin, step, transit, way_home
+from paddock.planning.tours import approach, begin, fits, step, transit, way_home
 from paddock.planning.ways import Ints, tour_routine
 from paddock.world.columns import Floats
-
-SLACK = 1e-12
-"""Relative: a tour may be longer than the range by rounding."""
 
 
 def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:
@@ -62,7 +59,7 @@ def _join(costs: Costs, orders: Packed) -> bool:
 
 
 def _limits(costs: Costs) -> Floats:
-    return np.array([agent.range for agent in costs.problem.agents]) * (1.0 + SLACK)
+    return np.array([agent.range for agent in costs.problem.agents])
 
 
 def _owners(fleet: Fleet, able: Ints, centres: Floats) -> Ints:
@@ -83,7 +80,7 @@ def useful(fleet: Fleet) -> Ints:
         for t in range(len(j.cover)):
             at = step(m, j, extra, begin(m), t)
             flown = at.flown + way_home(m, extra, at)
-            if flown < inf and flown <= m.range * (1.0 + SLACK):
+            if fits(flown, m.range):
                 found[a] = 1
                 break
     return found
@@ -116,7 +113,7 @@ def sequence(fleet: Fleet, labels: Ints, owner: Ints, orders: Packed) -> None:
                 break
             open_[task] = 0
             after = step(m, j, extra, at, task)
-            if after.flown + way_home(m, extra, after) <= m.range * (1.0 + SLACK) and after.flown < inf:
+            if fits(after.flown + way_home(m, extra, after), m.range):
                 orders.tasks[a, orders.counts[a]] = task
                 orders.counts[a] += 1
                 at = after

@@ -90,15 +90,15 @@ def _searched(tables: Tables, data: ProblemData, options: Options, share: float)
 def _earliest(costs: Costs, tables: Tables, options: Options, tell: Tell) -> list[list[int]]:
     """The least time until the last one is home: times are aimed at until none is met any more."""
     best: list[list[int]] = [[] for _ in range(costs.agents)]
-    least = np.inf
+    least = (costs.tasks + 1, np.inf)
     low, high = tables.shortest_possible(), np.inf
     aim = low
     for k in range(AIMS):
         orders = _searched(tables, tables.data(aim), options, 1.0 / (AIMS * ROUNDS))
         missing = costs.tasks - sum(map(len, orders))
         end = max(costs.tour(a, order)[1] for a, order in enumerate(orders)) + 1e6 * missing
-        if end < least:
-            best, least = orders, end
+        if (reached := value(costs, orders)) < least:
+            best, least = orders, reached
         high = min(high, end * tables.speed * SCALE)
         # as long as nothing is feasible, later and later
         aim = low + (high - low) * (0.8 - 0.1 * k) if high < np.inf else 2.0 * max(aim, SCALE)

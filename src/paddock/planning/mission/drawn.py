@@ -36,7 +36,8 @@ class Drawn:
 def drawn_again(problem: Problem, known: Sequence[Task], drawn: Drawn) -> Route:
     """The route; `problem` gives the wind and all zones, `known` are the versions of tasks."""
     tasks = tuple(known[version] for version in drawn.order)
-    costs = Costs(Problem((drawn.agent,), tasks, problem.zones[: drawn.zones], problem.wind))
+    zones = problem.zones[: drawn.zones]
+    costs = Costs(Problem((drawn.agent,), tasks, zones, problem.wind, clearance=problem.clearance))
     return with_rest(route_of(costs, 0, range(len(tasks))), drawn, problem, known)
 
 

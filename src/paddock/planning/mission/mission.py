@@ -70,7 +70,7 @@ class Mission:
         enforce_range(state, change)
         if charge is not None:
             enforce_battery(state, charge, pose_of, change)
-        if change.causes or change.dirty:
+        if change.matters:
             replan(state, pose_of, change)
         return sorted(change.new)
 

@@ -53,7 +53,15 @@ def replan(state: State, poses: PoseOf, change: Change) -> None:
             change.new |= _alone(state, poses, change, state.members.list[row])
     state.replans += 1
     metres, count = state.members.left() - before, len(change.new - done)
-    state.tell("replanned", detail=f"{', '.join(change.causes)}: {count} new routes, {metres:+.1f} m to fly")
+    routes = "1 new route" if count == 1 else f"{count} new routes"
+    state.tell("replanned", detail=f"{change.cause}: {routes}, {_more(metres)} to fly")
+
+
+def _more(metres: float) -> str:
+    """So many metres more, or fewer: whole ones, or kilometres."""
+    if abs(metres) < 0.5:
+        return "+0 m"
+    return f"{metres:+.0f} m" if abs(metres) < 1000.0 else f"{metres / 1000.0:+.1f} km"
 
 
 def go_home(state: State, member: Member, pose: Pose) -> None:
@@ -125,7 +133,8 @@ def _take_up(state: State, plan: Plan, free: Sequence[Free], kept: set[int]) -> 
             _follow(state, one, route)
             new.add(one.member.row)
     for undone in plan.undone:
-        state.undo(undone.task, undone.reason)
+        before = "" if free else state.board.jobs[undone.task].reason  # says more than that nobody is able
+        state.undo(undone.task, before or undone.reason)
     return new
 
 

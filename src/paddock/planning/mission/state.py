@@ -29,6 +29,20 @@ class Change:
     dirty: set[int] = field(default_factory=set)  # rows of vehicles whose routes cannot stand
     aborted: set[int] = field(default_factory=set)  # of those who give up what they are doing
     new: set[int] = field(default_factory=set)  # of those whose routes are new
+    damaged: list[str] = field(default_factory=list)  # names of those who failed
+    bereft: bool = False  # they had tasks, which others may do
+
+    @property
+    def matters(self) -> bool:
+        """Whether anything has to be planned."""
+        return bool(self.causes or self.dirty or self.bereft)
+
+    @property
+    def cause(self) -> str:
+        """All causes in one line."""
+        first, more = self.damaged[:1], len(self.damaged) - 1
+        damage = [f"damage of {name}" + (f" and {more} more" if more else "") for name in first]
+        return ", ".join(damage + self.causes)
 
 
 class State:
@@ -94,13 +108,18 @@ class State:
             job.state, job.reason = "undone", reason
             self.tell("undone", task=task, detail=reason)
 
-    def release(self, member: Member, reason: str) -> None:
-        """A vehicle gives up all its tasks: others may do them, or nobody where nothing is planned anew."""
+    def release(self, member: Member, reason: str, lasting: bool = False) -> None:
+        """A vehicle gives up all its tasks: others may do them, or nobody where nothing is planned anew.
+
+        A lasting reason also stands where nobody else is able to do anything.
+        """
         doing = member.doing
         for task in ([doing] if doing else []) + member.ahead:
             self.board.give_back(task)
             if not self.setup.replan:
                 self.undo(task, reason)
+            elif lasting:
+                self.board.jobs[task].reason = reason
 
     def _arrive(self, member: Member, leg: Leg) -> None:
         self.become(member, STATUS_ON[leg.kind])

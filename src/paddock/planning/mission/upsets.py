@@ -14,6 +14,7 @@ from paddock.planning.mission.requests import Move, Remove, Request, moved
 from paddock.planning.mission.state import Change, PoseOf, State
 from paddock.planning.obstacles.clear import blocked_by
 from paddock.planning.obstacles.zone import Zone
+from paddock.planning.paths.path import Path
 from paddock.planning.plans import Leg, Route
 from paddock.planning.problem import Agent, Task
 from paddock.world.columns import Floats
@@ -82,7 +83,8 @@ def _recall(state: State, member: Member, charge: float, poses: PoseOf, change: 
     member.spent = True
     state.tell("battery", member, detail=f"{100.0 * charge:.1f} % left")
     had = bool(member.ahead or member.doing)
-    state.release(member, f"its vehicle {member.name} returned with {100.0 * charge:.1f} % of its charge")
+    why = f"its vehicle {member.name} returned with {100.0 * charge:.1f} % of its charge"
+    state.release(member, why, lasting=True)
     if member.current is not None and member.current.kind != "return":
         go_home(state, member, poses(member.row))
         change.new.add(member.row)
@@ -107,8 +109,8 @@ def _damage(state: State, member: Member, poses: PoseOf, change: Change) -> None
     state.become(member, "damaged")
     state.members.follow(member, Route(member.name, (), member.agent.speed), Drawn(here, (), 0))
     change.new.add(member.row)
-    if had and state.setup.replan:
-        change.causes.append(f"damage of {member.name}")
+    change.damaged.append(member.name)
+    change.bereft |= had and state.setup.replan
 
 
 def _join(state: State, agent: Agent, change: Change) -> None:
@@ -122,30 +124,36 @@ def _close(state: State, zone: Zone, change: Change) -> None:
     """A zone is closed: ways through it are found anew, and what lies inside is not done."""
     state.zones = (*state.zones, zone)
     state.tell("zone", detail=zone.name)
+    if any(zone.contains(*member.agent.home[:2]) for member in state.members.list):
+        state.tell("base", detail=f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same")
     blocked = [(member, leg) for member in state.members.list if (leg := _blocked(state, member, zone)) is not None]
     for member, leg in blocked:
         change.dirty.add(member.row)
-        if leg is member.current and leg.kind == "coverage":
+        if leg is member.current and leg.kind == "coverage" and blocked_by(_rest_of(state, member, leg), (zone,)):
             _abort(state, member, change, f"it leads through the no-fly zone {zone.name!r}")
     if blocked:
         change.causes.append(f"new zone {zone.name}")
 
 
 def _blocked(state: State, member: Member, zone: Zone) -> Leg | None:
-    """The first of the legs still to be flown that leads through a zone."""
+    """The first of the legs still to be flown that leads through a zone, or nearer to it than the clearance."""
     drift = 1.0 + hypot(*state.problem.wind) / member.agent.speed
-    for k, leg in enumerate(member.route.legs[member.leg :]):
+    kept = state.problem.clearance
+    for leg in member.route.legs[member.leg :]:
         middle = 0.5 * (leg.start[0] + leg.end[0]), 0.5 * (leg.start[1] + leg.end[1])
-        if zone.distance(*middle) >= 0.5 * leg.flown * drift:  # no way of that length reaches it
+        if zone.distance(*middle) - kept >= 0.5 * leg.flown * drift:  # no way of that length reaches it
             continue
-        path = leg.path
-        if k == 0:
-            path = path.subpath(
-                float(state.members.progress[member.row] - state.members.passed[member.row]), path.flown
-            )
-        if blocked_by(path, (zone,)) is not None:
+        if blocked_by(_rest_of(state, member, leg), (zone,), kept) is not None:
             return leg
     return None
+
+
+def _rest_of(state: State, member: Member, leg: Leg) -> Path:
+    """What is still to be flown of a leg."""
+    if leg is not member.current:
+        return leg.path
+    done = float(state.members.progress[member.row] - state.members.passed[member.row])
+    return leg.path.subpath(done, leg.path.flown)
 
 
 def _move(state: State, request: Move, change: Change) -> None:
@@ -154,7 +162,7 @@ def _move(state: State, request: Move, change: Change) -> None:
         return
     state.board.change(moved(state.board.task(request.task), request.x, request.y))
     state.tell("moved", task=request.task, detail=f"to ({request.x:g}, {request.y:g})")
-    if _upset_holder(state, request.task, change) or state.setup.replan:
+    if _upset_holder(state, request.task, change, "it was moved while it was being done") or state.setup.replan:
         change.causes.append(f"task {request.task} moved")
 
 
@@ -163,21 +171,21 @@ def _remove(state: State, task: str, change: Change) -> None:
     if job.state == "completed" or job.removed:
         return
     state.tell("removed", task=task)
-    if _upset_holder(state, task, change):
+    if _upset_holder(state, task, change, "it was removed"):
         change.causes.append(f"task {task} removed")
     state.undo(task, "it was removed")
     job.removed = True
 
 
-def _upset_holder(state: State, task: str, change: Change) -> bool:
-    """The vehicle that has a task, if any, gets a new route; it gives up the task if it is doing it."""
+def _upset_holder(state: State, task: str, change: Change, reason: str) -> bool:
+    """The vehicle that has a task, if any, gets a new route; it gives up the task, for a reason, if it is doing it."""
     job = state.board.jobs[task]
     if job.agent is None:
         return False
     member = state.members.list[state.members.row[job.agent]]
     change.dirty.add(member.row)
     if job.doing:
-        _abort(state, member, change, "it was moved while it was being done")
+        _abort(state, member, change, reason)
     return True
 
 

@@ -13,7 +13,7 @@ from math import atan2, ceil, cos, hypot, pi, sin
 import numpy as np
 
 from paddock.planning.obstacles.clear import zone_at
-from paddock.planning.obstacles.walls import Walls, moved_out, normals
+from paddock.planning.obstacles.walls import Clearance, Walls, each_of, moved_out, normals
 from paddock.planning.obstacles.zone import CircleZone, PolygonZone, Zone
 from paddock.world.columns import Floats
 
@@ -32,10 +32,11 @@ Corner = tuple[float, float, float, float, float]
 """x, y (m), radius (m) of a border that is convex there, and the directions (rad) from .. to which it faces."""
 
 
-def bends(zones: Sequence[Zone], walls: Walls, radius: float, clearance: float) -> Floats:
+def bends(zones: Sequence[Zone], walls: Walls, radius: float, clearance: Clearance) -> Floats:
     """The bends (n, 9) around zones, each of them both ways round."""
     rows: list[tuple[float, ...]] = []
-    for group, corner in enumerate(c for zone in zones for c in corners(zone, clearance, radius)):
+    kept = zip(zones, each_of(clearance, zones), strict=True)
+    for group, corner in enumerate(c for zone, wide in kept for c in corners(zone, wide, radius)):
         x, y, border, begin, end = corner
         for angle in _directions(begin, end, border < radius):
             # a border that is followed may be free elsewhere

@@ -8,24 +8,27 @@ from math import cos, degrees, pi, sin
 from paddock.compute.routine import routine
 from paddock.planning.obstacles.ends import Goal, Start
 from paddock.planning.obstacles.entry import arc_entry, line_entry
-from paddock.planning.obstacles.walls import Walls
+from paddock.planning.obstacles.walls import Clearance, Walls, each_of
 from paddock.planning.obstacles.zone import CircleZone, Zone
+
+BORDER = 0.01
+"""m: who is nearer to a border is on it."""
 
 line_room = routine(line_entry)
 arc_room = routine(arc_entry)
 
 
-def enclosing(zones: Sequence[Zone], clearance: float, start: Start, goal: Goal) -> str:
+def enclosing(zones: Sequence[Zone], clearance: Clearance, start: Start, goal: Goal) -> str:
     """One line that names the zones around the start or the goal, where the other is outside; empty: there are none."""
     from shapely import Point, Polygon, unary_union
     from shapely.geometry.base import BaseGeometry
 
-    def area(zone: Zone) -> BaseGeometry:
+    def area(zone: Zone, kept: float) -> BaseGeometry:
         if isinstance(zone, CircleZone):
-            return Point(zone.x, zone.y).buffer(zone.radius + clearance, quad_segs=64)
-        return Polygon(zone.corners).buffer(clearance, quad_segs=64)
+            return Point(zone.x, zone.y).buffer(zone.radius + kept, quad_segs=64)
+        return Polygon(zone.corners).buffer(kept, quad_segs=64)
 
-    areas = [area(zone) for zone in zones]
+    areas = list(map(area, zones, each_of(clearance, zones)))
     union = unary_union(areas)
     parts = getattr(union, "geoms", [union])
     holes = [Polygon(ring) for part in parts if isinstance(part, Polygon) for ring in part.interiors]
@@ -34,7 +37,7 @@ def enclosing(zones: Sequence[Zone], clearance: float, start: Start, goal: Goal)
         for what, inner, outer in (("goal", last, first), ("start", first, last)):
             if hole.contains(inner) and not hole.contains(outer):
                 names = [zone.name for zone, own in zip(zones, areas, strict=True) if own.distance(hole) < 1e-6]
-                return f"the {what} ({inner.x:g}, {inner.y:g}) is enclosed by {_listed(names)}"
+                return f"the {what} {place(inner.x, inner.y)} is enclosed by {_listed(names)}"
     return ""
 
 
@@ -46,15 +49,30 @@ def cramped(w: Walls, zones: Sequence[Zone], radius: float, start: Start, goal: 
     for what, x, y, heading, gear in places:
         near, length = zone_near(w, x, y, heading, radius)
         if near >= 0:
-            at = f"({x:g}, {y:g}) with a heading of {degrees(heading if gear > 0.0 else heading - pi):.4g} degrees"
+            at = f"{place(x, y)} with a heading of {_degrees(heading if gear > 0.0 else heading - pi)} degrees"
             return (
                 f"the zone {zones[near].name!r} leaves no room for a turn of {radius:g} m {what} {at}: "
                 f"it is {length:.3g} m {'ahead' if gear > 0.0 else 'behind'}"
             )
     return (
-        f"no way from ({start[0]:g}, {start[1]:g}) to ({goal[0]:g}, {goal[1]:g}) leaves room for turns of "
+        f"no way from {place(start[0], start[1])} to {place(goal[0], goal[1])} leaves room for turns of "
         f"{radius:g} m; the zone {zone.name!r} is in the way"
     )
+
+
+def place(x: float, y: float) -> str:
+    """Coordinates to a tenth of a metre."""
+    return f"({round(x, 1) + 0.0:.10g}, {round(y, 1) + 0.0:.10g})"
+
+
+def on_border(zone: Zone, x: float, y: float) -> bool:
+    """Whether a place is too near to the border of a zone to be on either side of it."""
+    return abs(zone.distance(x, y)) < BORDER
+
+
+def _degrees(heading: float) -> str:
+    """From 0 to 360, counter-clockwise from east as headings are everywhere."""
+    return f"{round(degrees(heading), 1) % 360.0:.10g}"
 
 
 def zone_near(w: Walls, x: float, y: float, heading: float, radius: float) -> tuple[int, float]:

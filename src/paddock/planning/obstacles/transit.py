@@ -14,9 +14,10 @@ from paddock.planning.obstacles.bends import bends
 from paddock.planning.obstacles.clear import blocked_by, inside, known_walls
 from paddock.planning.obstacles.ends import Goal, Start, ends, lattice, touching
 from paddock.planning.obstacles.links import Links, Web, web
-from paddock.planning.obstacles.reasons import cramped, enclosing
+from paddock.planning.obstacles.reasons import cramped, enclosing, place
 from paddock.planning.obstacles.refine import shorten
 from paddock.planning.obstacles.search import Ends, search
+from paddock.planning.obstacles.walls import Clearance, each_of
 from paddock.planning.obstacles.zone import Zone
 from paddock.planning.paths.dubins import dubins
 from paddock.planning.paths.path import Path
@@ -30,14 +31,15 @@ SUSPICIOUS = 1.02
 class ZoneMap:
     """Zones, a turn radius (m; 0: turns on the spot) and a clearance (m): what ways around them have in common."""
 
-    def __init__(self, zones: Sequence[Zone], radius: float, clearance: float = 0.0) -> None:
+    def __init__(self, zones: Sequence[Zone], radius: float, clearance: Clearance = 0.0) -> None:
         if not (isfinite(radius) and radius >= 0.0):
             raise InvalidValueError(f"a turn radius must be a number of metres >= 0, not {radius}")
-        if not (isfinite(clearance) and clearance >= 0.0):
-            raise InvalidValueError(f"a clearance must be a number of metres >= 0, not {clearance}")
+        for wide in each_of(clearance, (None,)):
+            if not (isfinite(wide) and wide >= 0.0):
+                raise InvalidValueError(f"a clearance must be a number of metres >= 0, not {wide}")
         self.zones = tuple(zones)
         self.radius = float(radius)
-        self.clearance = float(clearance)
+        self.clearance = clearance
         self.walls = known_walls(self.zones, self.clearance)
 
     def transit(self, start: Start, goal: Goal) -> Path:
@@ -94,8 +96,9 @@ class ZoneMap:
     def _check_free(self, what: str, x: float, y: float) -> None:
         zone = inside(x, y, self.zones, self.clearance)
         if zone is not None:
-            near = "inside" if zone.contains(x, y) else f"within the clearance of {self.clearance:g} m of"
-            raise InfeasibleError(f"the {what} ({x:g}, {y:g}) lies {near} the zone {zone.name!r}")
+            wide = each_of(self.clearance, self.zones)[self.zones.index(zone)]
+            near = "inside" if zone.contains(x, y) else f"within the clearance of {wide:g} m of"
+            raise InfeasibleError(f"the {what} {place(x, y)} lies {near} the zone {zone.name!r}")
 
 
 def around(start: Start, goal: Goal, radius: float, zones: Sequence[Zone], clearance: float = 0.0) -> Path:

@@ -20,6 +20,15 @@ TOUCH = 1e-7
 """m: who is no deeper inside does not enter."""
 
 
+Clearance = float | tuple[float, ...]
+"""m kept from zones: from all, or from each."""
+
+
+def each_of(clearance: Clearance, zones: Sequence[object]) -> tuple[float, ...]:
+    """The clearance (m) of each zone."""
+    return clearance if isinstance(clearance, tuple) else (clearance,) * len(zones)
+
+
 class Walls(NamedTuple):
     """The borders of k zones."""
 
@@ -30,18 +39,19 @@ class Walls(NamedTuple):
     edges: Floats  # (e, 4) x, y, x, y
 
 
-def walls(zones: Sequence[Zone], clearance: float = 0.0) -> Walls:
+def walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
     """The borders of zones grown by a clearance (m)."""
     around, spans, circles, edges = [], [], [np.empty((0, 3))], [np.empty((0, 4))]
     c = e = 0
-    for zone in zones:
-        rounds, own, offset = _parts(zone, clearance)
+    wide = each_of(clearance, zones)
+    for zone, kept in zip(zones, wide, strict=True):
+        rounds, own, offset = _parts(zone, kept)
         spans.append((c, c + len(rounds), e, e + len(own), e + len(own) + len(offset)))
-        around.append(_holding(zone, clearance))
+        around.append(_holding(zone, kept))
         circles.append(rounds)
         edges += [own, offset]
         c, e = spans[-1][1], spans[-1][4]
-    reach = np.full(len(zones), max(clearance - TOUCH, 0.0))
+    reach = np.maximum(np.array(wide, dtype=np.float64) - TOUCH, 0.0)
     table = np.array(around, dtype=np.float64).reshape(len(zones), 3)
     return Walls(table, np.array(spans, dtype=np.int64).reshape(-1, 5), reach, np.vstack(circles), np.vstack(edges))
 

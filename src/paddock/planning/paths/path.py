@@ -15,6 +15,8 @@ from paddock.world.columns import Floats
 
 MOST_SAMPLES = 10_000_000
 """Of one path."""
+ROUNDING = 1e-9
+"""Relative: a part may end so much before it begins; it is empty then."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
@@ -92,7 +94,9 @@ class Path:
         return self.at(np.append(places, self.flown))
 
     def subpath(self, start: float, end: float) -> Path:
-        """The part between two places, in metres flown."""
+        """The part between two places, in metres flown; what lies beyond its ends is left out."""
+        if not end >= start - ROUNDING * max(1.0, self.flown):
+            raise InvalidValueError(f"a part of a path ends after it begins, not from {start:g} m to {end:g} m")
         start, end = max(start, 0.0), min(end, self.flown)
         if end <= start:
             here = self.at(start)[0].tolist()

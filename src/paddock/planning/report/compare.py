@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from math import ceil, inf
 from time import perf_counter
 from typing import Any
 
 from paddock.errors import MissingFeatureError
-from paddock.planning.method import Tell
+from paddock.planning.method import Tell, find_method
 from paddock.planning.planner import solve
 from paddock.planning.plans import Plan
 from paddock.planning.problem import Objective, Problem
@@ -19,6 +20,11 @@ from paddock.planning.report.words import distance, duration
 
 ABREAST = 3
 """Maps beside each other."""
+BRIEF: Mapping[str, Mapping[str, float]] = {"routing": {"iterations": 1000.0, "polish": 50_000.0}}
+"""Options in a comparison, of methods that alone take longer than all others together; iterations, not seconds, so that
+the same comparison gives the same plans."""
+BRIEFEST: Mapping[str, Mapping[str, float]] = {"routing": {"iterations": 1.0, "polish": 2.0}}
+"""Options that get everything compiled and do no more."""
 
 
 @dataclass(frozen=True)
@@ -29,19 +35,34 @@ class Trial:
     plan: Plan | None  # None: it cannot be used here
     seconds: float = 0.0  # that it took to compute
     problem: str = ""  # why there is no plan
+    options: Mapping[str, Any] = field(default_factory=dict)  # that it was given
+    note: str = ""  # how it differs from what the method does alone
+
+
+def warm_up(problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> None:
+    """Compile what is not compiled yet: plan a task of each kind with each method."""
+    kinds = {task.shape.kind: task for task in reversed(problem.tasks)}
+    few = {task.name: task for task in (*problem.tasks[:2], *kinds.values())}
+    small = replace(problem, tasks=tuple(few.values()))
+    for method in methods:
+        with suppress(MissingFeatureError):  # told where it is tried
+            plan = solve(small, method, {**options.get(method, {}), **BRIEFEST.get(method, {})})
+            for route in plan.routes:
+                route.path.points(100.0)
 
 
 def compare(
     problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]], tell: Tell
 ) -> list[Trial]:
     """Try all of them, the best first; `options` has those of the methods that are not to use their own."""
-    trials = []
+    trials, several = [], len(methods) > 1
     for k, method in enumerate(methods):
 
         def heard(share: float, k: int = k) -> None:
             tell((k + share) / len(methods))
 
-        trials.append(_trial(problem, method, options.get(method, {}), heard, len(methods) > 1))
+        chosen = options.get(method, {}) or (BRIEF.get(method, {}) if several else {})
+        trials.append(_trial(problem, method, chosen, heard, "" if options.get(method) else _note(method, chosen)))
         heard(1.0)
     return ranked(trials, problem.objective)
 
@@ -59,15 +80,20 @@ def ranked(trials: Iterable[Trial], objective: Objective) -> list[Trial]:
     return sorted(trials, key=badness)
 
 
-def _trial(problem: Problem, method: str, options: Mapping[str, Any], tell: Tell, warm: bool) -> Trial:
+def _note(method: str, options: Mapping[str, Any]) -> str:
+    """`routing, to be quick here: iterations 1,000 instead of 4,000`."""
+    usual = find_method(method).read({})._asdict() if options else {}
+    said = (f"{key} {value:,.0f} instead of {usual[key]:,.0f}" for key, value in options.items())
+    return f"{method}, to be quick in a comparison: {', '.join(said)}" if options else ""
+
+
+def _trial(problem: Problem, method: str, options: Mapping[str, Any], tell: Tell, note: str) -> Trial:
     try:
-        if warm:
-            solve(replace(problem, tasks=problem.tasks[:2]), method, options)  # compiles what is not compiled yet
         started = perf_counter()
         plan = solve(problem, method, options, tell)
     except MissingFeatureError as error:
         return Trial(method, None, problem=str(error))
-    return Trial(method, plan, perf_counter() - started)
+    return Trial(method, plan, perf_counter() - started, options=options, note=note)
 
 
 def draw_comparison(figure_class: Any, trials: Sequence[Trial], title: str) -> Any:

@@ -125,6 +125,8 @@ def _picture(report: Report, name: str, title: str) -> Iterator[str]:
 
 
 def _vehicles(metrics: Metrics, closest: str) -> Iterator[str]:
+    if not metrics.agents:
+        return
     rows = [(dot(colour(k)) + text(part.name), *cells(part)) for k, part in enumerate(metrics.agents)]
     rows.append(("all", *sums(metrics)))
     classes = [""] * len(metrics.agents) + ["sum"]
@@ -143,22 +145,32 @@ def _comparison(report: Report) -> Iterator[str]:
     rows, best = [], report.trials[0].plan
     for trial in report.trials:
         if trial.plan is None:
-            rows.append((text(trial.method), "-", "-", "-", "-", "-"))
+            rows.append((text(trial.method), "-", "-", "-", "-", "-", "-"))
             continue
         plan = trial.plan
-        more = plan.total / best.total - 1.0 if best is not None and best.total > 0.0 else 0.0
-        cells = (distance(plan.total), f"{100.0 * more:+.0f} %", clock(plan.makespan), str(plan.done))
-        rows.append((text(trial.method), *cells, str(len(plan.undone))))
-    heads = ("method", "distance", "against the best", "all back at", "done", "undone")
+        far, late = (_more(own, least) for own, least in zip(_amounts(plan), _amounts(best or plan), strict=True))
+        amounts = (distance(plan.total), far, clock(plan.makespan), late)
+        rows.append((text(trial.method), *amounts, str(plan.done), str(len(plan.undone))))
+    heads = ("method", "distance", "against the first", "all back at", "against the first", "done", "undone")
     order = "distance" if report.plan.problem.objective == "total" else "the time until all are back"
     yield "<h2>Methods compared</h2>"
-    yield f'<div class="sheet">{table(heads, rows, range(1, 6))}'
+    yield f'<div class="sheet">{table(heads, rows, range(1, 7))}'
     shown = f"This report shows the plan of {text(report.plan.method)}."
     yield f'<p class="soft">By tasks done, then by {order}. {shown}</p>'
-    yield from (f'<p class="soft">{text(trial.problem)}</p>' for trial in report.trials if trial.plan is None)
+    told = (trial.problem if trial.plan is None else trial.note for trial in report.trials)
+    yield from (f'<p class="soft">{text(line)}</p>' for line in told if line)
     yield "</div>"
     if "compare" in report.pictures:
         yield picture(report.pictures["compare"], "compare", CAPTIONS["compare"])
+
+
+def _amounts(plan: Plan) -> tuple[float, float]:
+    return plan.total, plan.makespan
+
+
+def _more(own: float, least: float) -> str:
+    """`+12 %`: how much more it is."""
+    return f"{100.0 * (own / least - 1.0) if least > 0.0 else 0.0:+.0f} %"
 
 
 def _legs(report: Report, parts: Sequence[AgentMetrics]) -> Iterator[str]:

@@ -63,7 +63,8 @@ def told_of(entry: Entry) -> str:
 def outcome_sentence(outcome: Outcome) -> str:
     """`With its events: 15 of 15 tasks in 12 min 10 s; 43.1 km in all.`"""
     metrics = outcome.metrics
-    said = f"{metrics.done} of {len(metrics.tasks)} tasks in {duration(metrics.makespan)}"
+    tasks = f"{len(metrics.tasks)} task{'' if len(metrics.tasks) == 1 else 's'}"
+    said = f"{metrics.done} of {tasks} in {duration(metrics.makespan)}"
     return f"With its events: {said}; {distance(metrics.total)} in all."
 
 

@@ -7,12 +7,16 @@ from paddock.planning.problem import Agent
 from paddock.planning.report.words import clock, distance, duration, percent
 from paddock.planning.setup import MissionSetup
 
-NAMES = {"aircraft": ("aircraft", "aircraft"), "hover": ("drone", "drones"), "ground": ("rover", "rovers")}
+NAMES = {
+    "aircraft": ("aircraft", "aircraft"),
+    "hover": ("drone", "drones"),
+    "ground": ("ground vehicle", "ground vehicles"),
+}
 """One and many, by the way they move."""
 
 
 def fleet_word(agents: tuple[Agent, ...], count: int) -> str:
-    """What so many of these vehicles are called: aircraft, drones, rovers; vehicles when they are of several kinds."""
+    """What so many of these vehicles are called: aircraft, drones; vehicles when they are of several kinds."""
     kinds = {agent.moves for agent in agents}
     one, many = NAMES[kinds.pop()] if len(kinds) == 1 else ("vehicle", "vehicles")
     return one if count == 1 else many
@@ -34,11 +38,12 @@ def summary(metrics: Metrics, agents: tuple[Agent, ...]) -> str:
 
 
 def closeness(metrics: Metrics, setup: MissionSetup) -> str:
-    """`Ways come within 12 m of each other (uav[0] and uav[2] at 8:15): ...`; nothing where they stay apart."""
+    """`uav[0] and uav[2] come closest: 12 m at 8:15 (in the plan, ...).`; nothing where they stay apart."""
     near, kept = metrics.separation, setup.separation
     if near is None or (kept is not None and near.distance >= kept[0]):
         return ""
     said = f"{near.first} and {near.second} come closest: {near.distance:.0f} m at {clock(near.time)}"
     if kept is None:
         return f"{said}."
-    return f"{said}; in flight they make way for each other, {kept[0]:g} m across or {kept[1]:g} m in height."
+    kept_apart = f"in flight they keep {kept[1]:g} m of height or {kept[0]:g} m across apart"
+    return f"{said} (in the plan, which does not spread heights; {kept_apart})."
