@@ -30,21 +30,21 @@ Coordinate = Annotated[Number, Field(ge=-FARTHEST, le=FARTHEST)]
 class Move(Section):
     """A task is to be done elsewhere (m)."""
 
-    task: Text
-    x: Coordinate
-    y: Coordinate
+    task: Text = Field(description="Its name.")
+    x: Coordinate = Field(description="Where to, east, in m.")
+    y: Coordinate = Field(description="North, in m.")
 
 
 class Removal(Section):
     """A task need not be done."""
 
-    task: Text
+    task: Text = Field(description="Its name.")
 
 
 class Damage(Section):
     """A vehicle fails for good."""
 
-    vehicle: Text
+    vehicle: Text = Field(description="Its name.")
 
 
 class Verb(NamedTuple):
