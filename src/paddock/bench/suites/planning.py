@@ -93,7 +93,7 @@ def _quality(quick: bool) -> Iterator[Result]:
     from paddock.planning.scenario_setup import setup_of
 
     count, options = (2, {"seconds": 1.0}) if quick else (20, {"seconds": 5.0, "iterations": 1e8})
-    problems = [setup_of(generate(seed, range=None)).problem for seed in range(count)]
+    problems = [setup_of(generate(seed)).problem for seed in range(count)]
     plain = [solve(problem, "clustered_greedy") for problem in problems]
     totals = [solve(problem, "routing", options) for problem in problems]
     saved = 100.0 * (1.0 - mean(p.total for p in totals) / mean(p.total for p in plain))
