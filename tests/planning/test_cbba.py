@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from paddock.planning.assignment.cbba import bidding_on
 from paddock.planning.assignment.greedy import solve as greedy
-from paddock.planning.consensus import LEAVE, NOBODY, RESET, UPDATE, decide
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.line import LineShape
 from paddock.planning.coverage.point import PointShape
 from paddock.planning.methods.cbba import Options, agreed, bidding_for
 from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.search.consensus import LEAVE, NOBODY, RESET, UPDATE, decide
 
 Graph = NDArray[np.bool_]
 

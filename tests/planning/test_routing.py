@@ -11,12 +11,12 @@ import pytest
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.point import PointShape
 from paddock.planning.generating import generate
-from paddock.planning.headings import chosen_headings
 from paddock.planning.paths.dubins import dubins_lengths
 from paddock.planning.planner import solve
 from paddock.planning.plans import Plan
 from paddock.planning.problem import Agent, Objective, Problem, Task
 from paddock.planning.scenario_setup import setup_of
+from paddock.planning.search.headings import chosen_headings
 
 pytest.importorskip("pyvrp")
 QUICK = {"iterations": 200, "polish": 4000}

@@ -10,11 +10,11 @@ import numpy as np
 
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shape import InfeasibleError
-from paddock.planning.insertion import insert_tasks
 from paddock.planning.method import Answer
 from paddock.planning.obstacles.clear import inside
 from paddock.planning.plans import Plan, Route, Undone
 from paddock.planning.routes import first_infeasible, predictable, route_of
+from paddock.planning.search.insertion import insert_tasks
 
 MEASURED = 1e-9
 """Relative: a route that fits may be longer than the range by this, as it is measured on its paths."""

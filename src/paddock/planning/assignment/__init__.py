@@ -16,7 +16,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paddock.planning.pairing import checked_cost
+from paddock.planning.search.pairing import checked_cost
 from paddock.plugins import find_plugin, plugin_modules
 
 ENTRY_POINTS = "paddock.assignments"

@@ -13,7 +13,7 @@ from numpy import empty, inf, int64, zeros
 
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
-from paddock.planning.pairing import allowed, without_infinities
+from paddock.planning.search.pairing import allowed, without_infinities
 from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 

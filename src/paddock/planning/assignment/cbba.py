@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from paddock.compute.routine import routine
-from paddock.planning.consensus import Beliefs, Consensus, Links, wins
+from paddock.planning.search.consensus import Beliefs, Consensus, Links, wins
 from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 

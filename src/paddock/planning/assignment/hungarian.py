@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from paddock.planning.pairing import allowed, without_infinities
+from paddock.planning.search.pairing import allowed, without_infinities
 from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 

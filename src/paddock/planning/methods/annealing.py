@@ -10,11 +10,11 @@ from scipy.spatial import cKDTree
 
 from paddock.compute.philox import signed
 from paddock.planning.costs import Costs
-from paddock.planning.insertion import Packed, insert_tasks, unpacked
 from paddock.planning.method import Answer, Method, NoOptions, Tell
 from paddock.planning.methods.clustered_greedy import METHOD as CLUSTERED
 from paddock.planning.methods.greedy import METHOD as GREEDY
-from paddock.planning.sequences import TIE, Schedule, run_annealing
+from paddock.planning.search.insertion import Packed, insert_tasks, unpacked
+from paddock.planning.search.sequences import TIE, Schedule, run_annealing
 from paddock.planning.ways import Ints
 from paddock.world.columns import Column
 

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 from paddock.planning.assignment.auction import solve as auction
 from paddock.planning.costs import Costs
 from paddock.planning.method import Answer, Method, Tell
-from paddock.planning.rounds import assign_in_rounds
+from paddock.planning.search.rounds import assign_in_rounds
 from paddock.world.columns import Column
 
 

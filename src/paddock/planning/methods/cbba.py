@@ -8,11 +8,11 @@ from typing import Annotated, NamedTuple
 from numpy import empty, int64, zeros
 
 from paddock.compute.routine import parallel_range
-from paddock.planning.consensus import Beliefs, Consensus, Links, warped, wins
 from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.insertion import ROOM, best_position, least_length, trace
 from paddock.planning.method import Answer, Method, Tell
+from paddock.planning.search.consensus import Beliefs, Consensus, Links, warped, wins
+from paddock.planning.search.insertion import ROOM, best_position, least_length, trace
 from paddock.planning.tours import NOISE, Jobs, slackened, slowest
 from paddock.planning.ways import Ints, Mover, parallel_tour_routine
 from paddock.world.columns import Column, Floats

@@ -9,12 +9,12 @@ from numpy import int64, zeros
 from scipy.optimize import linear_sum_assignment
 
 from paddock.compute.philox import signed
-from paddock.planning.clusters import clusters_of
 from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.insertion import Packed, packed, unpacked
-from paddock.planning.joining import join_nearest, take_from_longest
 from paddock.planning.method import Answer, Method, NoOptions, Tell
+from paddock.planning.search.clusters import clusters_of
+from paddock.planning.search.insertion import Packed, packed, unpacked
+from paddock.planning.search.joining import join_nearest, take_from_longest
 from paddock.planning.tours import approach, begin, fits, step, transit, way_home
 from paddock.planning.ways import Ints, tour_routine
 from paddock.world.columns import Floats

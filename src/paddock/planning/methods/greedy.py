@@ -6,10 +6,10 @@ from math import inf
 
 from numpy import empty, int64, zeros
 
-from paddock.planning.appending import Ends, append, append_cost, end_of, least_cost, started
 from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, jobs_of, mover_of
 from paddock.planning.method import Answer, Method, NoOptions, Tell
+from paddock.planning.search.appending import Ends, append, append_cost, end_of, least_cost, started
 from paddock.planning.ways import Ints, tour_routine
 from paddock.world.columns import Floats
 

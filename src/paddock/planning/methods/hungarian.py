@@ -5,7 +5,7 @@ from __future__ import annotations
 from paddock.planning.assignment.hungarian import solve as cheapest
 from paddock.planning.costs import Costs
 from paddock.planning.method import Answer, Method, NoOptions, Tell
-from paddock.planning.rounds import assign_in_rounds
+from paddock.planning.search.rounds import assign_in_rounds
 
 
 def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from paddock.errors import MissingFeatureError
 from paddock.planning.costs import Costs
-from paddock.planning.headings import chosen_headings
 from paddock.planning.method import Answer, Method, Tell
 from paddock.planning.methods.annealing import polished, revise, value
+from paddock.planning.search.headings import chosen_headings
 from paddock.world.columns import Column
 
 if TYPE_CHECKING:

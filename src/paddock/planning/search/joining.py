@@ -7,7 +7,7 @@ from math import inf
 from numpy import empty, int64, zeros
 
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.insertion import ROOM, Packed, insertions, place_in, put_in, retrace, traced
+from paddock.planning.search.insertion import ROOM, Packed, insertions, place_in, put_in, retrace, traced
 from paddock.planning.tours import slackened, tour
 from paddock.planning.ways import Ints, tour_routine
 from paddock.world.columns import Floats

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from paddock.planning.appending import append_costs, append_pairs, started
 from paddock.planning.costs import Costs
 from paddock.planning.method import Answer, Tell
+from paddock.planning.search.appending import append_costs, append_pairs, started
 from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 

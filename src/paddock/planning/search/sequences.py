@@ -12,7 +12,7 @@ from numpy import empty, int64, zeros
 
 from paddock.compute.philox import uniforms
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.insertion import Packed
+from paddock.planning.search.insertion import Packed
 from paddock.planning.tours import fits, tour
 from paddock.planning.ways import Ints, tour_routine
 from paddock.world.columns import Floats

@@ -1,0 +1,1 @@
+"""Searches for who does what, compiled: what the methods have in common."""
