@@ -45,12 +45,20 @@ __all__ = [
 def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: str = "cpu") -> Simulation:
     """A simulation from a scenario: a file, YAML text, a dict, a demo's name or a Scenario.
 
-    `device="cuda"` moves the vehicles on an NVIDIA GPU.
+    `device="cuda"` moves the vehicles on an NVIDIA GPU. A scenario with a `sitl` section comes with its autopilots.
     """
     from paddock.engine.simulation import Simulation
     from paddock.scenario import load_scenario
 
-    return Simulation(load_scenario(source), device)
+    scenario = load_scenario(source)
+    if scenario.sitl is None:
+        return Simulation(scenario, device)
+    from paddock.sitl.equipping import equipped_scenario
+    from paddock.sitl.host import SitlHost
+
+    sim = Simulation(equipped_scenario(scenario), device)
+    SitlHost(sim)  # it ends with the simulation
+    return sim
 
 
 def __getattr__(name: str) -> Any:

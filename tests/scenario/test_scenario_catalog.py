@@ -32,9 +32,9 @@ FAMILIES = {"car": CAR, "quad": QUAD, "rover": ROVER, "fixed_wing": WING, "point
 
 
 def test_names() -> None:
-    assert preset_names("car.bicycle") == ["sedan", "sports", "formula", "race", "driverless"]
-    assert preset_names("quad") == ["race", "freestyle", "micro", "long_range", "crazyflie"]
-    assert preset_names("rover") == ["indoor", "outdoor"]
+    assert preset_names("car.bicycle") == ["sedan", "sports", "formula", "race", "driverless", "buggy"]
+    assert preset_names("quad") == ["race", "freestyle", "micro", "long_range", "crazyflie", "iris"]
+    assert preset_names("rover") == ["indoor", "outdoor", "skid"]
     assert preset_names("fixed_wing") == ["survey", "mapper", "fast"]
     assert preset_names("point") == ["formation"]
     assert preset_names("my_package.my_car") == []

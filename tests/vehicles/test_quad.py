@@ -20,6 +20,7 @@ from paddock.vehicles.parts.flight_control import (
     ANGLE,
     GOTO,
     HORIZON,
+    MOTORS,
     POSITION,
     VELOCITY,
 )
@@ -415,3 +416,57 @@ def test_the_attitude_stays_a_unit_quaternion_and_everything_finite(seed: int, p
         assert np.max(np.abs(np.linalg.norm(array[6:10], axis=0) - 1.0)) < 1e-12
     assert np.all(np.isfinite(array))
     assert np.all(array[2] >= 0.0)
+
+
+# --- motors commanded one by one -------------------------------------------------------------------------------------
+
+
+def each_motor(*shares: float) -> dict[str, float]:
+    return {"mode": MOTORS, **{f"motor_{k}": share for k, share in enumerate(shares, 1)}}
+
+
+@every_preset
+def test_equal_motors_hover_where_their_thrust_is_the_weight(preset: str) -> None:
+    quad = Quad(preset, drag=0.0)
+    share = quad.p.mass * GRAVITY / (4.0 * quad.p.thrust_max)
+    flown = quad.fly(0.5, **each_motor(share, share, share, share))
+    assert np.abs(flown.vz).max() < 1e-9 and np.allclose(flown.motor_1, sqrt(share), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("shares", "roll", "pitch", "yaw"),
+    [
+        ((0.5, 0.3, 0.3, 0.5), -1, 0, 0),  # the right side lifts: rolls left, negative about the forward axis
+        ((0.5, 0.3, 0.5, 0.3), 0, -1, 0),  # the front lifts: nose up, negative about the left axis
+        ((0.5, 0.5, 0.3, 0.3), 0, 0, -1),  # the counter-clockwise propellers: the nose turns right
+    ],
+)
+def test_single_motors_turn_the_airframe(shares: tuple[float, ...], roll: int, pitch: int, yaw: int) -> None:
+    quad = Quad("iris")
+    quad.put(**{f"motor_{k}": sqrt(share) for k, share in enumerate(shares, 1)})  # no lag left
+    quad.fly(0.02, **each_motor(*shares))
+    lever, extra = quad.p.arm / sqrt(2.0), 2 * 0.2 * quad.p.thrust_max
+    expected = [
+        roll * extra * lever / quad.p.inertia_x,
+        pitch * extra * lever / quad.p.inertia_y,
+        yaw * extra * quad.p.torque_ratio / quad.p.inertia_z,
+    ]
+    ticks = round(0.02 / quad.dt)
+    got = np.array([quad.s.wx, quad.s.wy, quad.s.wz]) / (ticks * quad.dt)
+    assert np.allclose(got, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_commanded_motor_stops_without_idling_and_when_disarmed() -> None:
+    quad = Quad("iris")
+    stopped = quad.fly(2.0, **each_motor(0.0, 0.4, 0.4, 0.4))
+    assert stopped.motor_1[-1] < 1e-12 < 0.5 < stopped.motor_2[-1]
+    assert Quad("iris").fly(2.0, armed=0.0, **each_motor(0.4, 0.4, 0.4, 0.4)).motor_2[-1] < 1e-12
+    idling = Quad("iris").fly(2.0, mode=ANGLE, throttle=0.0)
+    assert idling.motor_1[-1] == pytest.approx(Quad("iris").p.motor_idle, rel=1e-9)
+
+
+def test_the_controllers_memory_rests_while_motors_are_commanded() -> None:
+    quad = Quad("iris").put(integral_x=3.0, trim_z=1.0)
+    after = quad.fly(0.1, x=500.0, **each_motor(0.9, 0.9, 0.2, 0.2))
+    for name in ("integral_x", "integral_y", "integral_z", "trim_x", "trim_y", "trim_z"):
+        assert (getattr(after, name) == 0.0).all(), name

@@ -18,6 +18,7 @@ VERBS = {
     "demo": "Run a demo that comes with Paddock.",
     "run": "Run a scenario, or a single vehicle.",
     "plan": "Plan a mission: who does what, along which way.",
+    "sitl": "Run vehicles with autopilots, built in or real, for ground stations.",
     "replay": "Play a recorded run, verify it, or tell what it amounted to.",
     "export": "Write a recorded run as Parquet, CSV, JSON or plots.",
     "schema": "Print the JSON schema of scenarios.",

@@ -17,6 +17,7 @@ from paddock.cli.hosting import Served, serving
 from paddock.cli.notices import Notices
 from paddock.cli.options import RunOptions
 from paddock.cli.serving import ServeOptions
+from paddock.cli.shown import Shown
 from paddock.cli.summary import Tally, summary_lines
 from paddock.errors import PaddockError
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.record.recorder import Recorder
     from paddock.scenario import Scenario
+    from paddock.sitl.host import SitlHost
 
 WARM_UP = 0.25
 """s of simulated time in which stages run for the first time and their kernels are loaded or compiled."""
@@ -79,20 +81,21 @@ class Runs:
         ):
             with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
                 sim.prepare()
+                autopilots = _autopilots(sim, self.options)
                 _warm_up(sim, tally, self.options.seconds)
                 self.served = ready()
             going.set()
-            self._go(sim, tally, caught)
+            self._go(sim, tally, caught, autopilots)
             numbers = tally.summary()
         self._tell(numbers, recorder)
         return 128 + caught[0] if caught else 0
 
-    def _go(self, sim: Simulation, tally: Tally, caught: Sequence[int]) -> None:
+    def _go(self, sim: Simulation, tally: Tally, caught: Sequence[int], autopilots: SitlHost | None) -> None:
         run, live = _runner(self.options)
-        link = self.served.link if self.served is not None else ""
+        shown = Shown(self.served.link if self.served is not None else "", autopilots)
         tally.begin()
         with self.notices.holding(live):
-            run(sim, tally, self.options.seconds, lambda: bool(caught) or self.wanted is not None, link)
+            run(sim, tally, self.options.seconds, lambda: bool(caught) or self.wanted is not None, shown)
 
     def next(self) -> Scenario:
         """What a client wants to be run, read without what is not a client's to say."""
@@ -145,11 +148,34 @@ def _built(
     from paddock.engine.simulation import Simulation
 
     limit_threads(options.threads)
-    sim = Simulation(scenario, options.device, prepared=False)
+    sim = Simulation(_equipped(scenario), options.device, prepared=False)
     sim.log.most_bytes = 0  # nobody can ask for it afterwards; a recorder hears of every action by itself
-    if options.pace is not None or (options.quiet and not served):
+    # who talks to autopilots expects time to pass as it does
+    if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
         sim.pace = options.pace or 0.0
     return sim, Tally(sim), _recorder(sim, options, notices)
+
+
+def _equipped(scenario: Scenario) -> Scenario:
+    """With the sensors that autopilots need, if there are any."""
+    if scenario.sitl is None:
+        return scenario
+    from paddock.sitl.equipping import equipped_scenario
+
+    return equipped_scenario(scenario)
+
+
+def _autopilots(sim: Simulation, options: RunOptions) -> SitlHost | None:
+    """The autopilots of the scenario, which end with the simulation; where they can be reached is told."""
+    if sim.scenario.sitl is None:
+        return None
+    from paddock.cli.autopilots import print_ports
+    from paddock.sitl.host import SitlHost
+
+    host = SitlHost(sim)
+    if not options.json:
+        print_ports(host)
+    return host
 
 
 def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
@@ -177,8 +203,8 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorde
     return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", tell=notices.tell)
 
 
-Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], str], None]
-"""(simulation, tally, simulated time to stop at, whether somebody interrupts, link to the page) -> None."""
+Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], Shown], None]
+"""(simulation, tally, simulated time to stop at, whether somebody interrupts, what is shown beside it) -> None."""
 
 
 def _runner(options: RunOptions) -> tuple[Runner, bool]:
@@ -195,7 +221,7 @@ def _runner(options: RunOptions) -> tuple[Runner, bool]:
 
 
 def _run_silently(
-    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], link: str
+    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: Shown
 ) -> None:
     """Nothing on stdout; a progress bar on stderr if somebody sits there."""
     from rich.console import Console
@@ -213,9 +239,11 @@ def _run_silently(
 
 
 def _run_with_lines(
-    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], link: str
+    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: Shown
 ) -> None:
     """A line now and then, for logs and pipes."""
+    from paddock.cli.autopilots import tell_autopilots
+
     due = [time.perf_counter()]
     vehicles = sum(fleet.n for fleet in sim.world.fleets.values())
     print(f"{sim.scenario.name}: {vehicles:,} vehicles. {sim.scenario.description}", flush=True)
@@ -227,6 +255,7 @@ def _run_with_lines(
             due[0] += LINE_EVERY
             factor = (sim.tick - tally.first) * sim.world.clock.dt / max(tally.wall, 1e-9)
             print(f"t {sim.time:10.3f} s  tick {sim.tick:>10,}  {factor:8.2f} x real time", flush=True)
+            tell_autopilots(shown.autopilots)
 
     sim.run(until, heartbeat=beat)
 

@@ -10,10 +10,12 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from paddock.cli.autopilots import status_lines
 from paddock.cli.braille import Braille, Floats
 from paddock.cli.keyboard import Keyboard
 from paddock.cli.meter import Meter
 from paddock.cli.panels import beside, event_lines, fleet_lines, footer, framed, header, stage_lines, status
+from paddock.cli.shown import Shown
 from paddock.cli.summary import Tally
 
 if TYPE_CHECKING:
@@ -29,13 +31,16 @@ MANY = 1000
 NARROW = 64
 """Below this width there is no room for the map."""
 HEAD, FOOT = 2, 1
+NOTHING_MORE = Shown()
 
 
-def run_live(sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], link: str) -> None:
+def run_live(
+    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: Shown
+) -> None:
     """Run in the terminal until the end, `q` or a signal."""
     console = Console()
     with Keyboard() as keys, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
-        view = View(sim, tally, console, keys, link)
+        view = View(sim, tally, console, keys, shown)
 
         def beat() -> None:
             view.obey(keys.pressed())
@@ -53,9 +58,10 @@ def run_live(sim: Simulation, tally: Tally, until: float | None, interrupted: Ca
 class View:
     """Draws the simulation and obeys the keys."""
 
-    def __init__(self, sim: Simulation, tally: Tally, console: Console, keys: Keyboard, link: str = "") -> None:
-        """`link` leads to the page."""
-        self.sim, self.tally, self.console, self.keys, self.link = sim, tally, console, keys, link
+    def __init__(
+        self, sim: Simulation, tally: Tally, console: Console, keys: Keyboard, shown: Shown = NOTHING_MORE
+    ) -> None:
+        self.sim, self.tally, self.console, self.keys, self.shown = sim, tally, console, keys, shown
         self.meter = Meter(sim)
         self.map = Braille()
         self.wish = ""
@@ -126,15 +132,21 @@ class View:
         rows = max(height - HEAD - FOOT, 1)
         side = width if width < NARROW else min(max(42, width * 2 // 5), 54)
         stages, events = stage_lines(self.meter, side), event_lines(self.sim, side)
-        rows_fleets = max(rows - len(stages) - min(len(events), 3) - 2, 3)
+        pilots = self._pilots(side, rows - len(stages) - 8)
+        rows_fleets = max(rows - len(stages) - len(pilots) - min(len(events), 3) - 2, 3)
         self._look(side, rows_fleets, width - side - 1, rows)
-        column = [*self._fleets, Text(""), *stages, Text(""), *events]
+        column = [*self._fleets, Text(""), *pilots, *stages, Text(""), *events]
         body = column if width < NARROW else beside(self._picture, column, width - side)
         lines = [header(self.sim, width), status(self.sim, self.tally, self.meter, width), *body[:rows]]
-        lines += [Text("")] * (height - FOOT - len(lines)) + [footer(self.sim, self.keys.active, width, self.link)]
+        lines += [Text("")] * (height - FOOT - len(lines)) + [footer(self.sim, self.keys.active, width, self.shown.link)]
         cost = time.perf_counter() - started
         self._next_draw = started + 2.0 * cost / SHARE if cost > 0.1 * SHARE else 0.0  # rich takes as long again
         return Text("\n", no_wrap=True, overflow="crop", end="").join(lines[:height])
+
+    def _pilots(self, width: int, most: int) -> list[Text]:
+        """A line per autopilot, as far as there is room."""
+        host = self.shown.autopilots
+        return [] if host is None else [*status_lines(host, width, max(most, 3)), Text("")]
 
     def _look(self, side: int, rows: int, width: int, height: int) -> None:
         """Look at the vehicles: seldom, when there are many of them."""

@@ -2,6 +2,9 @@
 
 Only declared sources are waited for, each until a deadline; what happens then is a policy. A reply, and what a policy
 does in its place, enters the run as logged commands: a replay needs neither the client nor the wall clock.
+
+Partners of the barrier (autopilots in lockstep) have a rhythm and a policy of their own: the ticking thread calls them,
+and what they `post` enters the run in the same way.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from paddock.engine.actions import Control
 from paddock.engine.mailbox import Mailbox
@@ -122,8 +125,25 @@ class ControlSource:
         return [self._check(Control(vehicle, inputs)) for vehicle, inputs in commands.items()]
 
 
+class Partner(Protocol):
+    """Someone who exchanges with the world before some ticks. All methods are called by the ticking thread.
+
+    A reset or restore may take the ticks back; the simulation's `restarted` tells whoever wants to know.
+    """
+
+    def due(self, tick: int) -> int:
+        """The first tick >= `tick` at which to exchange; NEVER_DUE if none is known. Cheap: asked at every tick."""
+
+    def exchange(self, tick: int) -> None:
+        """Read the world as it is, and post commands for this tick.
+
+        It may wait, until a deadline of its own, calling `meanwhile()`; when the barrier's `go_on()` is false it raises
+        HaltedError: the tick has not begun, and is exchanged again when the run goes on.
+        """
+
+
 class BarrierStage:
-    """Runs every `sync.every` ticks while there are sources."""
+    """Runs every `sync.every` ticks while there are sources, and whenever a partner is due."""
 
     name = "barrier"
 
@@ -141,6 +161,7 @@ class BarrierStage:
         self.snapshot = snapshot
         self.check = check
         self.sources: list[ControlSource] = []
+        self.partners: tuple[Partner, ...] = ()
         self.policy_inputs: Callable[[str, str], dict[str, Any]] = lambda vehicle, policy: {}
         self.exists: Callable[[str], bool] = lambda vehicle: True
         self.readings: Callable[[str], Readings] = lambda vehicle: {}
@@ -163,6 +184,20 @@ class BarrierStage:
             self.sources = [*self.sources, claimed]
         return claimed
 
+    def join(self, partner: Partner) -> None:
+        """Have a partner from the next tick on. Any thread may call this."""
+        with self._claiming:
+            self.partners = (*self.partners, partner)
+
+    def leave(self, partner: Partner) -> None:
+        """Do without a partner; nothing if it has left. Any thread may call this."""
+        with self._claiming:
+            self.partners = tuple(other for other in self.partners if other is not partner)
+
+    def post(self, control: Control, tick: int, source: str) -> None:
+        """A partner's command for this tick: checked when it is taken up, refused then if the vehicle has gone."""
+        self.mailbox.post(control, tick, source)
+
     def refuse_claimed(self, ids: Ints) -> None:
         """What somebody has claimed cannot be given to a rule."""
         for source in self.sources:
@@ -179,13 +214,33 @@ class BarrierStage:
         first = self.due(tick)
         if first >= tick + ticks:
             return True
+        if self._partners_due(tick) < tick + ticks:
+            return False
         return ticks == 1 and all(source.released or source.prepared_for(first) for source in self.sources)
 
     def due(self, tick: int) -> int:
-        """The next multiple of the period, while anyone has claimed a vehicle."""
+        """The next multiple of the period, while anyone has claimed a vehicle, or the next tick of a partner."""
+        return min(self._sources_due(tick), self._partners_due(tick))
+
+    def longest_slice(self, tick: int) -> int:
+        """Ticks from this one until the engine may have to wait again: others are served between."""
+        return min(self.due(tick + 1) - tick, 1 << 20)
+
+    def _sources_due(self, tick: int) -> int:
         return every(tick, self.sync.every) if self.sources else NEVER_DUE
 
+    def _partners_due(self, tick: int) -> int:
+        return min((partner.due(tick) for partner in self.partners), default=NEVER_DUE)
+
     def run(self, tick: int) -> None:
+        """Partners exchange in the order in which they joined, then the sources are asked."""
+        for partner in self.partners:
+            if partner.due(tick) == tick:
+                partner.exchange(tick)
+        if self._sources_due(tick) == tick:
+            self._ask_all(tick)
+
+    def _ask_all(self, tick: int) -> None:
         """Ask everyone at once, then collect the answers in the order of the claims."""
         with self._claiming:
             for source in self.sources:

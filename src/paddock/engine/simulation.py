@@ -96,9 +96,10 @@ class Simulation:
         # told "reset" or "restore" when the run begins anew
         self.restarted: list[Callable[[str], None]] = [self.markers.restart]
         self.closing: list[Callable[[], None]] = []  # what ends with the simulation
+        self.idling: list[Callable[[], None]] = []  # called between slices of a run, also while it is paused
         self.pacer.between = self._between
         self.pacer.lend = self.driver.lent
-        self.pacer.longest_slice = lambda: self.barrier.sync.every if self.barrier.sources else 1 << 20
+        self.pacer.longest_slice = lambda: self.barrier.longest_slice(self.tick)
         self._sensed = False  # whether sensors have their first readings
         self._populate(prepared)
 
@@ -473,6 +474,8 @@ class Simulation:
         """What the ticking thread does for other threads between two slices of ticks."""
         self.publisher.serve()
         self.errands.serve()
+        for call in self.idling:
+            call()
 
     def _rouse(self) -> None:
         """Have the ticking thread look around, wherever it waits."""

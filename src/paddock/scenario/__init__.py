@@ -13,6 +13,7 @@ from paddock.scenario.problems import Problem, located
 from paddock.scenario.schema import scenario_schema
 from paddock.scenario.sections import Clock, Every, Record, Sync, World
 from paddock.scenario.serve import Serve
+from paddock.scenario.sitl import Sitl
 from paddock.scenario.source import load_scenario, scenario_from_text
 from paddock.scenario.spawn import Spawn
 from paddock.scenario.vehicle import VehicleEntry
@@ -32,6 +33,7 @@ __all__ = [
     "ScenarioError",
     "SensorChoice",
     "Serve",
+    "Sitl",
     "Spawn",
     "Sync",
     "VehicleEntry",

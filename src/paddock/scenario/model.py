@@ -11,6 +11,7 @@ from paddock.scenario.marks import Marks, Step
 from paddock.scenario.mission import Mission, check_cast, default_fleet
 from paddock.scenario.sections import Clock, Every, Record, World
 from paddock.scenario.serve import Serve
+from paddock.scenario.sitl import Sitl, check_sitl
 from paddock.scenario.unique import check_ids, check_names, with_names
 from paddock.scenario.vehicle import VehicleEntry
 
@@ -29,6 +30,7 @@ class Scenario(Section):
         description="Vehicles and fleets; the list may be empty, and with a mission left out."
     )
     mission: Mission | None = Field(default=None, description="What a fleet has to do, and how it is planned.")
+    sitl: Sitl | None = Field(default=None, description="Autopilots in the loop: who flies which vehicles.")
     every: Every = Field(default=Every(), description="How often stages of the tick run.")
     record: Annotated[Record | None, BeforeValidator(Record.short)] = Field(
         default=None, description="Where to record the run: a path, or a mapping."
@@ -57,6 +59,8 @@ class Scenario(Section):
     def _cast(self) -> Self:
         if self.mission is not None:
             check_cast(self.mission, self.vehicles)
+        if self.sitl is not None:
+            check_sitl(self.sitl, self.vehicles)
         return self
 
     @property
@@ -71,6 +75,12 @@ class Scenario(Section):
     def at_key(self, *path: Step) -> str:
         """Return where a key was written, for complaints about the key rather than its value."""
         return self._marks.at_key(path)
+
+    def with_vehicles(self, vehicles: tuple[VehicleEntry, ...]) -> Scenario:
+        """Return the same with other entries of vehicles, which stand where those before them stood."""
+        changed = self.model_copy(update={"vehicles": vehicles})
+        changed._written = None  # its text says something else now
+        return changed
 
     def to_dict(self, *, defaults: bool = False) -> dict[str, Any]:
         """Return plain data that loads back equal; values at their default only where asked for."""

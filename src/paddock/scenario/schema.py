@@ -34,6 +34,7 @@ def scenario_schema() -> dict[str, Any]:
         ("VehicleEntry", "name"),
         ("Task", "name"),
         ("NoFlyZone", "name"),
+        ("AdapterEntry", "name"),
     ):  # they follow from other fields
         del parts[part]["properties"][key]["default"]
     return {"$schema": DIALECT, **schema, "title": "Paddock scenario"}

@@ -105,12 +105,19 @@ class FleetSensor:
         rows = column_index(self.sensor.reading)
         if name not in rows:
             raise unknown_name(f"reading of sensor {self.sensor.name!r}", name, rows)
-        column: Floats = self._published()[rows[name]]
+        column: Floats = self.published()[rows[name]]
         return column
 
     def readings(self) -> dict[str, Floats]:
         """All published columns by name, as `reading` gives them."""
-        return dict(zip(column_index(self.sensor.reading), self._published(), strict=True))
+        return dict(zip(column_index(self.sensor.reading), self.published(), strict=True))
+
+    def published(self) -> Floats:
+        """All published columns (columns, n) in the order of the reading, as `reading` gives one."""
+        current = self._history.current()
+        block = np.full((self._history.samples.shape[1], self.n), np.nan) if current is None else current[:, : self.n]
+        block.flags.writeable = False
+        return block
 
     def extend(self, n: int) -> None:
         """The fleet now has `n` vehicles; the new ones start without readings, bias or past."""
@@ -154,12 +161,6 @@ class FleetSensor:
         self._memory[:] = 0.0
         self._memory[:, :n] = memory
         self.n = n
-
-    def _published(self) -> Floats:
-        current = self._history.current()
-        block = np.full((self._history.samples.shape[1], self.n), np.nan) if current is None else current[:, : self.n]
-        block.flags.writeable = False
-        return block
 
     def _option(self, name: str) -> float:
         return float(self.options[column_index(self.sensor.options)[name]])

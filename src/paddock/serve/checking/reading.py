@@ -6,8 +6,8 @@ from paddock.scenario import Scenario, ScenarioError, scenario_from_text
 
 MOST_TEXT = 1 << 20
 """Characters."""
-LEFT_OUT = ("serve", "record")
-"""Where to listen and what to write is not a client's to say."""
+LEFT_OUT = ("serve", "record", "sitl")
+"""Where to listen, what to write and what to connect is not a client's to say."""
 
 
 def read(text: str) -> Scenario:

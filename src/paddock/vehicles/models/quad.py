@@ -20,7 +20,7 @@ from paddock.world.pose import Environment, Pose
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """One tick: flight controller, motors and battery, rigid body and ground."""
     c, g, trim = control(s, u, p, w, dt)
-    n = motors(s, p, c.mix, u.armed, dt)
+    n = motors(s, u, p, c.mix, dt)
     b = body(s, p, w, n, dt)
     return State(
         x=b.x,
@@ -90,7 +90,10 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
     bends = d.turn != 0.0
     inwards = d.turn / maximum(p.velocity_p, 0.1)
     vx, vy = select(bends, d.vx - inwards * d.vy, d.vx), select(bends, d.vy + inwards * d.vx, d.vy)
-    return Command(on + 1.0, on + VELOCITY, u.roll, u.pitch, u.yaw, u.throttle, u.x, u.y, u.z, u.heading, vx, vy, d.vz)
+    return Command(
+        *(on + 1.0, on + VELOCITY, u.roll, u.pitch, u.yaw, u.throttle, u.x, u.y, u.z, u.heading, vx, vy, d.vz),
+        *(u.motor_1, u.motor_2, u.motor_3, u.motor_4),
+    )
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:

@@ -13,9 +13,9 @@ from typing import Protocol
 
 from paddock.compute.math import absolute, clamp, maximum, minimum, select, sign, sincos, sqrt
 
-ACRO, ANGLE, HORIZON, ALTITUDE, POSITION, VELOCITY, GOTO, TRACK = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0
-MODES = ("acro", "angle", "horizon", "altitude", "position", "velocity", "goto", "track")
-"""The names of the modes, in the order of their numbers."""
+ACRO, ANGLE, HORIZON, ALTITUDE, POSITION, VELOCITY, GOTO, TRACK, MOTORS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0
+MODES = ("acro", "angle", "horizon", "altitude", "position", "velocity", "goto", "track", "motors")
+"""The names of the modes, in the order of their numbers; in the last an autopilot outside commands each motor."""
 
 STICK_DEADBAND = 0.05
 LEASH = 2.0

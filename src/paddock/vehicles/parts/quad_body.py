@@ -7,8 +7,9 @@ from typing import NamedTuple
 from paddock.compute.math import exp, maximum, minimum, select, sqrt
 from paddock.compute.quaternion import rotate
 from paddock.vehicles.parts.battery import FULL_CELL, loaded_voltage, open_circuit
+from paddock.vehicles.parts.flight_control import MOTORS
 from paddock.vehicles.parts.mixer import Mix
-from paddock.vehicles.parts.quad_columns import Parameters, State
+from paddock.vehicles.parts.quad_columns import Command, Parameters, State
 from paddock.world.pose import Environment
 
 LEVELLING = 12.0
@@ -44,7 +45,7 @@ class Body(NamedTuple):
     wz: float
 
 
-def motors(s: State, p: Parameters, m: Mix, armed: float, dt: float) -> Motors:
+def motors(s: State, u: Command, p: Parameters, m: Mix, dt: float) -> Motors:
     """Motors approach the speed that gives the wanted thrust, as far as the battery's voltage can drive them."""
     e = p.cells * open_circuit(s.charge)
     cubes = (
@@ -55,9 +56,10 @@ def motors(s: State, p: Parameters, m: Mix, armed: float, dt: float) -> Motors:
     )
     power = p.power_ratio * p.thrust_max * cubes
     voltage = loaded_voltage(e, p.cells * p.cell_resistance, power)
-    top = select(armed > 0.5, voltage * (1.0 / (p.cells * FULL_CELL)), 0.0)
-    # armed motors never stop: that is how they stay in step, and it keeps the root away from its steep end
-    idle = p.motor_idle * p.motor_idle
+    top = select(u.armed > 0.5, voltage * (1.0 / (p.cells * FULL_CELL)), 0.0)
+    # armed motors never stop: that is how they stay in step, and it keeps the root away from its steep end;
+    # an autopilot that commands each motor has an idle speed of its own
+    idle = select(u.mode == MOTORS, 0.0, p.motor_idle * p.motor_idle)
     share = 1.0 - exp(-dt / p.motor_lag)
     current = power / maximum(voltage, 0.1)
     return Motors(

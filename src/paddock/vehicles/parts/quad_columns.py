@@ -48,10 +48,10 @@ class State(NamedTuple):
 
 
 class Command(NamedTuple):
-    """Sticks for pilots, setpoints for programs; the mode says which are read."""
+    """Sticks for pilots, setpoints for programs, motors for autopilots outside; the mode says which are read."""
 
     armed: Annotated[float, Column("0/1", "motors may turn", 0.0, 1.0)] = 1.0
-    mode: Annotated[float, Column("", "flight mode", 0.0, 7.0, failsafe=VELOCITY, brake=VELOCITY, choices=MODES)] = 5.0
+    mode: Annotated[float, Column("", "flight mode", 0.0, 8.0, failsafe=VELOCITY, brake=VELOCITY, choices=MODES)] = 5.0
     roll: Annotated[float, Column("", "roll stick, + right", -1.0, 1.0, failsafe=0.0)] = 0.0
     pitch: Annotated[float, Column("", "pitch stick, + forward", -1.0, 1.0, failsafe=0.0)] = 0.0
     yaw: Annotated[float, Column("", "yaw stick, + left", -1.0, 1.0, failsafe=0.0, brake=0.0)] = 0.0
@@ -65,6 +65,10 @@ class Command(NamedTuple):
     vx: Annotated[float, Column("m/s", "velocity and track: velocity east", failsafe=0.0, brake=0.0)] = 0.0
     vy: Annotated[float, Column("m/s", "velocity and track: velocity north", failsafe=0.0, brake=0.0)] = 0.0
     vz: Annotated[float, Column("m/s", "velocity and track: velocity up", failsafe=-0.7, brake=0.0)] = 0.0
+    motor_1: Annotated[float, Column("", "motors: share of full thrust, front right", 0.0, 1.0, failsafe=0.0)] = 0.0
+    motor_2: Annotated[float, Column("", "motors: share of full thrust, rear left", 0.0, 1.0, failsafe=0.0)] = 0.0
+    motor_3: Annotated[float, Column("", "motors: share of full thrust, front left", 0.0, 1.0, failsafe=0.0)] = 0.0
+    motor_4: Annotated[float, Column("", "motors: share of full thrust, rear right", 0.0, 1.0, failsafe=0.0)] = 0.0
 
 
 class Parameters(NamedTuple):

@@ -12,6 +12,7 @@ from paddock.vehicles.parts.flight_control import (
     GOTO,
     HORIZON,
     HORIZON_RANGE,
+    MOTORS,
     POSITION,
     approach_speed,
     climb_stick,
@@ -168,7 +169,7 @@ def trimmed(s: State, u: Command, p: Parameters, w: Environment, g: Guidance, li
     """Integrate the velocity error: not on the ground, and not outward while the tilt limit stands in the way."""
     reach = lift * tan(p.angle_max)
     outward = (g.ax * g.ax + g.ay * g.ay > reach * reach) & (g.ax * g.error_x + g.ay * g.error_y > 0.0)
-    active = (u.mode >= ALTITUDE) & (u.armed > 0.5) & (s.z > w.ground_z)
+    active = (u.mode >= ALTITUDE) & (u.mode < MOTORS) & (u.armed > 0.5) & (s.z > w.ground_z)
     keep = select(active, 1.0, 0.0)
     rise = p.velocity_i * dt
     side = select(outward, 0.0, rise)
@@ -199,11 +200,11 @@ def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Rates
         ay * (p.inertia_y / (full * lever)),
         az * (p.inertia_z / (full * p.torque_ratio)),
     )
-    running = select(u.armed > 0.5, 1.0, 0.0)
+    running = select((u.armed > 0.5) & (u.mode < MOTORS), 1.0, 0.0)
     tilt_gain = running * select(m.tilt_scale < 1.0, 0.0, p.rate_i * dt)
     yaw_gain = running * select(m.yaw_cut == 0.0, p.rate_i * dt, 0.0)
     return Control(
-        mix=m,
+        mix=commanded(u, m),
         rate_x=rate_x,
         rate_y=rate_y,
         rate_z=rate_z,
@@ -213,4 +214,17 @@ def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Rates
         integral_x=running * clamp(s.integral_x + tilt_gain * (rate_x - s.wx), -100.0, 100.0),
         integral_y=running * clamp(s.integral_y + tilt_gain * (rate_y - s.wy), -100.0, 100.0),
         integral_z=running * clamp(s.integral_z + yaw_gain * (rate_z - s.wz), -30.0, 30.0),
+    )
+
+
+def commanded(u: Command, m: Mix) -> Mix:
+    """The mixer's thrusts, or those that the command gives for each motor."""
+    direct = u.mode == MOTORS
+    return Mix(
+        motor_1=select(direct, clamp(u.motor_1, 0.0, 1.0), m.motor_1),
+        motor_2=select(direct, clamp(u.motor_2, 0.0, 1.0), m.motor_2),
+        motor_3=select(direct, clamp(u.motor_3, 0.0, 1.0), m.motor_3),
+        motor_4=select(direct, clamp(u.motor_4, 0.0, 1.0), m.motor_4),
+        tilt_scale=m.tilt_scale,
+        yaw_cut=m.yaw_cut,
     )

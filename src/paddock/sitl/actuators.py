@@ -1,0 +1,70 @@
+"""What an autopilot wants of a vehicle's actuators, the same for every simulator: one row of float64.
+
+| craft                  | motors                                        | servos (-1 to 1)                                      |
+|------------------------|-----------------------------------------------|-------------------------------------------------------|
+| quadrotor X            | 1 to 4: share of full thrust, 0 to 1          |                                                       |
+| skid-steer rover       | 1 left, 2 right: share of top speed, -1 to 1  |                                                       |
+| car, Ackermann rover   | 1: throttle, -1 (full reverse) to 1           | 1: steering, + right                                  |
+| fixed wing             | 1: throttle, 0 to 1                           | 1 aileron (+ rolls right), 2 elevator (+ nose up), 3 rudder (+ nose right) |
+
+Quadrotor motors as ArduPilot numbers them: 1 front right, 2 rear left, 3 front left, 4 rear right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.errors import InvalidValueError
+
+Floats = NDArray[np.float64]
+
+MOTORS = 8
+SERVOS = 8
+WIDTH = 1 + MOTORS + SERVOS
+
+
+class ActuatorCommands:
+    """One vehicle's row: armed (0 or 1), then motors, then servos. Several vehicles are a block (n, WIDTH)."""
+
+    __slots__ = ("row",)
+
+    def __init__(
+        self,
+        row: Floats | None = None,
+        *,
+        armed: bool | None = None,
+        motors: Sequence[float] = (),
+        servos: Sequence[float] = (),
+    ) -> None:
+        """Around a row (WIDTH,), or a new one with everything at 0; what is left out stays as it is."""
+        self.row = np.zeros(WIDTH) if row is None else row
+        if self.row.shape != (WIDTH,):
+            raise InvalidValueError(f"actuator commands are a row of {WIDTH} values, not of shape {self.row.shape}")
+        if len(motors) > MOTORS or len(servos) > SERVOS:
+            raise InvalidValueError(f"there are {MOTORS} motors and {SERVOS} servos, not {len(motors)}, {len(servos)}")
+        if armed is not None:
+            self.row[0] = armed
+        self.row[1 : 1 + len(motors)] = motors
+        self.row[1 + MOTORS : 1 + MOTORS + len(servos)] = servos
+
+    @property
+    def armed(self) -> bool:
+        """Whether motors may turn."""
+        return bool(self.row[0] > 0.5)
+
+    @property
+    def motors(self) -> Floats:
+        """(8,), shares."""
+        return self.row[1 : 1 + MOTORS]
+
+    @property
+    def servos(self) -> Floats:
+        """(8,), -1 to 1."""
+        return self.row[1 + MOTORS :]
+
+    def copy(self) -> ActuatorCommands:
+        """A row of its own, which nobody else writes."""
+        return ActuatorCommands(self.row.copy())

@@ -1,0 +1,1 @@
+"""One file per simulator that autopilots can fly in."""

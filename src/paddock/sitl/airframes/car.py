@@ -1,0 +1,65 @@
+"""Car: a steering servo, and an electric drive that pushes both ways, brakes, and holds a car that stands.
+
+The throttle is the motor's voltage, so the push falls with the speed and a share of the throttle is a share of the top
+speed: F = F_stall (throttle - v / v_top). Such a motor is strongest at half its top speed, v_top = 4 P / F_stall, so
+that the model's own torque and power are never exceeded. What is against the motion goes to the brakes: a car that
+rolls forward and is told to reverse first stops.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from paddock.sitl.airframe import FIRST_SERVO, Airframe, Inputs, Rows
+from paddock.sitl.sensor_data import Floats
+
+STANDING = 0.05
+"""m/s: slower than this a car stands."""
+NEUTRAL = 0.01
+"""Throttles nearer to 0 than this are none."""
+HOLDING_BRAKE = 0.5
+"""The pedal that keeps a car where it stands."""
+
+
+class CarAirframe(Airframe):
+    """Motor 1 is the throttle, servo 1 the steering, + right; disarmed, it brakes."""
+
+    inputs = ("steer", "throttle", "brake", "gear", "handbrake")
+    states = ("vx",)
+    parameters = ("engine_torque", "final_drive", "wheel_radius", "power_max", "brake_torque", "steer_max")
+
+    def commanded(self, block: Floats, rows: Rows) -> Inputs:
+        """Pedals, gear and wheel."""
+        armed, speed = block[:, 0] > 0.5, self.state("vx", rows)
+        asked = np.where(armed & (np.abs(block[:, 1]) > NEUTRAL), block[:, 1], 0.0)
+        stall, top = self._stall(rows), self._top_speed(rows)
+        push = np.where(armed, asked - speed / top, -np.sign(speed))
+        against = push * speed < 0.0
+        halted = (asked == 0.0) & (np.abs(speed) < STANDING)
+        available = np.minimum(stall, self.parameter("power_max", rows) / np.maximum(np.abs(speed), 0.1))
+        throttle = np.where(against | halted, 0.0, np.abs(push) * stall / np.maximum(available, 1e-9))
+        brake = np.where(against, np.abs(push) * stall / np.maximum(self._brake_force(rows), 1e-9), 0.0)
+        brake = np.where(armed, brake, 1.0)
+        return {
+            "steer": -block[:, FIRST_SERVO] * self.parameter("steer_max", rows),
+            "throttle": np.clip(throttle, 0.0, 1.0),
+            "brake": np.clip(np.where(halted, np.maximum(brake, HOLDING_BRAKE), brake), 0.0, 1.0),
+            "gear": np.where(push < 0.0, -1.0, 1.0),
+            "handbrake": 0.0,
+        }
+
+    def _stall(self, rows: Rows) -> float | Floats:
+        """The push of the motor at rest, N."""
+        torque = self.parameter("engine_torque", rows) * self.parameter("final_drive", rows)
+        return torque / self.parameter("wheel_radius", rows)
+
+    def _top_speed(self, rows: Rows) -> float | Floats:
+        """m/s at which the motor no longer pushes."""
+        return np.maximum(4.0 * self.parameter("power_max", rows) / np.maximum(self._stall(rows), 1e-9), 0.1)
+
+    def _brake_force(self, rows: Rows) -> float | Floats:
+        """N at full pedal."""
+        return 2.0 * self.parameter("brake_torque", rows) / self.parameter("wheel_radius", rows)
+
+
+AIRFRAME = CarAirframe

@@ -1,0 +1,25 @@
+"""Skid-steer rover: a motor for the wheels of each side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from paddock.sitl.airframe import Airframe, Inputs, Rows
+from paddock.sitl.sensor_data import Floats
+
+
+class RoverAirframe(Airframe):
+    """Motor 1 left, motor 2 right, as shares of a wheel's top speed; disarmed, it stops."""
+
+    inputs = ("speed", "turn_rate")
+    parameters = ("speed_max", "wheel_base")
+
+    def commanded(self, block: Floats, rows: Rows) -> Inputs:
+        """The speed of the middle and the turn rate that the two wheels have together."""
+        armed = block[:, 0] > 0.5
+        top = np.where(armed, self.parameter("speed_max", rows), 0.0)
+        left, right = block[:, 1] * top, block[:, 2] * top
+        return {"speed": 0.5 * (left + right), "turn_rate": (right - left) / self.parameter("wheel_base", rows)}
+
+
+AIRFRAME = RoverAirframe

@@ -1,0 +1,231 @@
+"""An unmodified ArduPilot as the pilot of a vehicle: it sends servo packets, and waits for the state after them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import ClassVar
+
+from paddock.errors import InvalidValueError
+from paddock.sitl.actuators import ActuatorCommands
+from paddock.sitl.ardupilot.frame import Frame
+from paddock.sitl.ardupilot.frame_clock import Arrival, FrameClock
+from paddock.sitl.ardupilot.frames import find_frame
+from paddock.sitl.ardupilot.launch import json_port
+from paddock.sitl.ardupilot.link import Address, ServoLink
+from paddock.sitl.ardupilot.state import StateReader
+from paddock.sitl.pilot import Pilot
+from paddock.sitl.sensor_data import SensorData
+from paddock.wire.ardupilot_json import ServoPacket, decode_servos, encode_state
+from paddock.wire.error import WireError
+
+SILENT_AFTER = 2.0
+"""s of wall time without a packet: nobody is there. An ArduPilot that is not answered repeats itself every second."""
+TAKEOVER_AFTER = 1.0
+"""s of wall time without a packet, after which another address may be the same ArduPilot, restarted."""
+IDLE_PERIOD_US = 10_000
+"""Simulated us between looks for an ArduPilot that is not there."""
+
+
+class ArduPilotPilot(Pilot):
+    """Waits at udp `9002 + 10 * instance` for an ArduPilot that was started with `--model JSON`.
+
+    `dt` s is the step of the world. With `lockstep=False` nobody waits for anybody: a packet is answered when it is
+    seen. `on_restart` is called when the autopilot begins anew; the vehicle stays where it is unless that moves it.
+    """
+
+    kind: ClassVar[str] = "ardupilot"
+    needs_truth: ClassVar[bool] = True  # ArduPilot simulates its own receiver, compass and barometer from the truth
+
+    def __init__(
+        self,
+        frame: str | Frame,
+        dt: float,
+        *,
+        instance: int = 0,
+        address: str = "127.0.0.1",
+        port: int | None = None,
+        lockstep: bool = True,
+        time_sync: bool = True,
+        on_restart: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self.frame = find_frame(frame) if isinstance(frame, str) else frame
+        self.frame.check_dt(dt)
+        if instance < 0:
+            raise InvalidValueError(f"ArduPilot: instance counts from 0, not {instance}")
+        self.instance = instance
+        self.lockstep = lockstep
+        self._on_restart = on_restart
+        self._link = ServoLink(address, json_port(instance) if port is None else port)
+        self._clock = FrameClock(dt)
+        self._reader = StateReader(lockstep=lockstep, time_sync=time_sync)
+        self._commands = ActuatorCommands()
+        self._sensors: SensorData | None = None
+        self._peer: Address | None = None
+        self._live = False
+        self._heard_at = 0.0  # wall s
+        self._count = -1  # of the last frame, for people
+        self._owing = False  # a packet waits for its answer
+        self._reply = b""
+        self._period_us = IDLE_PERIOD_US
+        self.status.note = self._waiting_note()
+
+    @property
+    def live(self) -> bool:
+        """Whether an ArduPilot is there."""
+        return self._live
+
+    @property
+    def period_us(self) -> int:
+        """As the last packet asked; while nobody is there, how often to look."""
+        return self._period_us if self._live else IDLE_PERIOD_US
+
+    @property
+    def port(self) -> int:
+        """The UDP port."""
+        return self._link.port
+
+    def open(self) -> None:
+        """Bind the port."""
+        self._link.open()
+        self.status.note = self._waiting_note()
+
+    def close(self) -> None:
+        """Let go of the port and of the peer."""
+        self._link.close()
+        self._lose("closed")
+        self._peer = None
+
+    def reset(self) -> None:
+        """The world has begun anew: so does the time of the replies, which ArduPilot takes for a physics reset."""
+        self._clock.begin()
+        self._sensors = None
+
+    # exchange --------------------------------------------------------------------------------------------------------
+
+    def offer(self, sensors: SensorData) -> None:
+        """Answer the packet that asked for this state."""
+        self._sensors = sensors
+        if self._owing:
+            self._answer(sensors)
+        elif self._live and monotonic() - self._heard_at >= SILENT_AFTER:
+            self._lose(self.diagnosis())  # the world goes on without it
+
+    def collect(self, timeout: float) -> ActuatorCommands | None:
+        """The commands of a new packet; duplicates are answered here, without a step."""
+        if self._owing and self.lockstep:
+            self._service(0.0)
+            return self._commands
+        wait = timeout if self.lockstep else 0.0
+        deadline = monotonic() + wait
+        while not self._service(max(deadline - monotonic(), 0.0)):
+            if monotonic() >= deadline:
+                return self._commands if self._live and not self.lockstep else None
+        return self._commands
+
+    def _lose(self, note: str) -> None:
+        self._live = self.status.connected = self._owing = False
+        self.status.note = note
+
+    def _service(self, timeout: float) -> bool:
+        """Take what has come in; whether a new frame is among it."""
+        fresh = False
+        for datagram, source in self._link.receive(timeout):
+            try:
+                packet = decode_servos(datagram)
+            except WireError as error:
+                self._reject(f"{error} (from {source[0]}:{source[1]})")
+                continue
+            if self._admit(source):
+                fresh |= self._take(packet)
+        return fresh
+
+    def _reject(self, why: str) -> None:
+        self.status.rejected += 1
+        self.status.note = why
+
+    def _admit(self, source: Address) -> bool:
+        """Whether this is our ArduPilot; a restarted one comes from another port, when the old one is silent."""
+        now = monotonic()
+        if source != self._peer:
+            if self._live and now - self._heard_at < TAKEOVER_AFTER:
+                self._reject(f"refused {source[0]}:{source[1]}: {self._where()} belongs to another ArduPilot; use -I")
+                return False
+            self._welcome(source)
+        self._heard_at = now
+        if not self._live:
+            self._live = self.status.connected = True
+            self.status.note = ""
+        return True
+
+    def _welcome(self, source: Address) -> None:
+        known, self._peer = self._peer, source
+        self._clock.forget()
+        self._owing = False
+        if known is not None:
+            self._restarted()
+
+    def _restarted(self) -> None:
+        self.status.restarts += 1
+        self._clock.begin()
+        self._owing = False
+        if self._on_restart is not None:
+            self._on_restart()
+
+    def _take(self, packet: ServoPacket) -> bool:
+        """Use a packet; whether it is a new frame."""
+        arrival = self._clock.arrive(packet.frame_count)
+        self._count = packet.frame_count
+        if arrival is Arrival.DUPLICATE:
+            self._repeat()
+            return False
+        if arrival is Arrival.RESTART:
+            self._restarted()
+        self._period_us = self._clock.period_us(packet.frame_rate)
+        if self._clock.shortens(packet.frame_rate):
+            self.status.note = f"frame_rate {packet.frame_rate} Hz is too slow for ArduPilot itself; steps are < 0.1 s"
+        self.frame.apply(packet.pwm, self._commands.row)
+        self.status.armed = self._commands.armed
+        self.status.exchanges += 1
+        self._owing = True
+        if not self.lockstep and self._sensors is not None:
+            self._answer(self._sensors)
+        return True
+
+    def _repeat(self) -> None:
+        """A frame that was sent again: the answer may be lost. One that has no answer yet gets it in time."""
+        self.status.duplicates += 1
+        if not self._owing and self._reply and self._peer is not None:
+            self._link.send(self._reply, self._peer)
+
+    def _answer(self, sensors: SensorData) -> None:
+        """Send the state, unless the world has not moved since the last one."""
+        timestamp = self._clock.advance(sensors.time_us, self._period_us)
+        if timestamp is None or self._peer is None:
+            return
+        try:
+            self._reply = encode_state(self._reader.read(sensors, timestamp))
+        except InvalidValueError as error:
+            self.status.note = f"no reply to ArduPilot: {error}"
+            return
+        self._owing = False
+        self.status.note = self._link.send(self._reply, self._peer) or self.status.note
+
+    # for people ------------------------------------------------------------------------------------------------------
+
+    def diagnosis(self) -> str:
+        """What is known of a peer that does not answer."""
+        if self._peer is None:
+            return self._waiting_note()
+        silent = monotonic() - self._heard_at
+        return (
+            f"ArduPilot {self.frame.name} {self.instance} at {self._peer[0]}:{self._peer[1]} silent for {silent:.1f} s "
+            f"after frame {self._count}: ended, stopped or in a debugger? Start it again to go on"
+        )
+
+    def _where(self) -> str:
+        return f"udp {self._link.address}:{self._link.port}"
+
+    def _waiting_note(self) -> str:
+        return f"waiting for ArduPilot {self.frame.name} at {self._where()}: {self.frame.binary} --model JSON"

@@ -1,0 +1,33 @@
+"""How the autopilot answers what it is told to do, in MAVLink's own result codes."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Result(IntEnum):
+    """MAV_RESULT."""
+
+    ACCEPTED = 0
+    TEMPORARILY_REJECTED = 1
+    DENIED = 2
+    UNSUPPORTED = 3
+    FAILED = 4
+    IN_PROGRESS = 5
+    CANCELLED = 6
+
+
+class Answer(NamedTuple):
+    """The result, and one line that says why not (also sent as STATUSTEXT by who asked for it)."""
+
+    result: Result = Result.ACCEPTED
+    text: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it is being done."""
+        return self.result in (Result.ACCEPTED, Result.IN_PROGRESS)
+
+
+ACCEPTED = Answer()

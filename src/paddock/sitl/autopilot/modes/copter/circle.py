@@ -1,0 +1,29 @@
+"""CIRCLE: round a point ahead of the nose."""
+
+from __future__ import annotations
+
+from math import cos, radians, sin
+
+from paddock.sitl.autopilot.modes.copter.flying import CopterMode
+from paddock.sitl.autopilot.modes.copter.orbit import Orbit
+
+
+class Circle(CopterMode):
+    """CIRCLE_RADIUS and CIRCLE_RATE count from when it begins; the throttle moves the height."""
+
+    name, number, can_arm = "CIRCLE", 7, False
+
+    def enter(self) -> None:
+        """The centre is one radius ahead."""
+        super().enter()
+        track, yaw = self.craft.track, self.craft.heading.yaw
+        radius = self.value("CIRCLE_RADIUS") / 100.0
+        centre = track.north + radius * cos(yaw), track.east + radius * sin(yaw), track.down
+        self.orbit = Orbit(self, centre, radius, radians(self.value("CIRCLE_RATE")))
+
+    def update(self, dt: float) -> None:
+        """On and on."""
+        if self.stays_down(wants_up=False):
+            return
+        self.orbit.down -= self.pilot_climb() * dt
+        self.orbit.update(dt)

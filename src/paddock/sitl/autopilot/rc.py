@@ -1,0 +1,114 @@
+"""The pilot's inputs: RC channels that a ground station overrides, or its joystick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from paddock.sitl.autopilot.targets import Sticks
+
+if TYPE_CHECKING:
+    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+
+CHANNELS = 18
+RELEASED, UNCHANGED = 0, 65535
+LEAST, CENTRE, MOST = 1000, 1500, 2000  # us
+NOT_GIVEN = 32767  # of an axis of MANUAL_CONTROL
+
+
+def clip(value: float, low: float, high: float) -> float:
+    """`value`, or the end of the range that it exceeds."""
+    return low if value < low else high if value > high else value
+
+
+class RcInput:
+    """RC as the vehicle receives it. `sticks` keep their last values when nothing comes any more; `lost` tells."""
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        self.autopilot = autopilot
+        self.sticks = Sticks()
+
+    @property
+    def seen(self) -> bool:
+        """Whether there is a pilot: RC has been heard and not been given back."""
+        return self.sticks.time_us >= 0
+
+    @property
+    def lost(self) -> bool:
+        """Whether there was a pilot who is not heard any more."""
+        limit = self.autopilot.parameters.value("RC_OVERRIDE_TIME")
+        return self.seen and self.autopilot.now_us - self.sticks.time_us > limit * 1e6
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the sticks are somebody's will now."""
+        return self.seen and not self.lost
+
+    def update(self) -> None:
+        """Rest the sticks of a pilot who is gone: a rover must not go on driving on its last throttle."""
+        if self.lost and any(self.sticks.pwm):
+            time = self.sticks.time_us
+            self.sticks = Sticks(time_us=time)
+            if self._hovers:
+                self.sticks.throttle = 0.5  # where the height is held
+
+    @property
+    def _reverses(self) -> bool:
+        """Whether the throttle has its rest in the middle of the stick's way."""
+        return self.autopilot.craft.kind.startswith("rover")
+
+    @property
+    def _hovers(self) -> bool:
+        return self.autopilot.craft.kind == "copter"
+
+    def override(self, pwm: Sequence[int]) -> None:
+        """Channels in us: 0 releases one, 65535 leaves it. When all are released there is no pilot any more."""
+        if self.autopilot.parameters.value("RC_OVERRIDE_TIME") <= 0.0:
+            return
+        channels = self.sticks.pwm
+        for k, value in enumerate(pwm[:CHANNELS]):
+            if value != UNCHANGED:
+                channels[k] = 0 if value == RELEASED else int(clip(value, 800, 2200))
+        if not any(channels):
+            self.sticks = Sticks()
+            return
+        self.sticks.time_us = self.autopilot.now_us
+        self._read(channels)
+
+    def _read(self, channels: Sequence[int]) -> None:
+        sticks = self.sticks
+        sticks.roll, sticks.pitch, sticks.yaw = (
+            _about_centre(channels[0]),
+            _about_centre(channels[1]),
+            _about_centre(channels[3]),
+        )
+        sticks.throttle = _about_centre(channels[2]) if self._reverses else _from_least(channels[2])
+
+    def manual(self, sticks: Sticks) -> None:
+        """A joystick's word; the channels show it as RC."""
+        sticks.time_us = self.autopilot.now_us
+        throttle = _pwm(sticks.throttle) if self._reverses else int(LEAST + 1000 * sticks.throttle)
+        sticks.pwm[:4] = [_pwm(sticks.roll), _pwm(sticks.pitch), throttle, _pwm(sticks.yaw)]
+        self.sticks = sticks
+
+    def manual_control(self, x: int, y: int, z: int, r: int) -> None:
+        """MANUAL_CONTROL: x forward, y right, z throttle (0 to 1000, rovers from -1000), r clockwise."""
+        roll, pitch, yaw = _axis(y), -_axis(x), _axis(r)
+        throttle = _axis(z) if self._reverses else max(_axis(z), 0.0)
+        self.manual(Sticks(roll=roll, pitch=pitch, throttle=throttle, yaw=yaw))
+
+
+def _axis(value: int) -> float:
+    return 0.0 if value == NOT_GIVEN else clip(value / 1000.0, -1.0, 1.0)
+
+
+def _about_centre(pwm: int) -> float:
+    return clip((pwm - CENTRE) / 500.0, -1.0, 1.0) if pwm else 0.0
+
+
+def _from_least(pwm: int) -> float:
+    return clip((pwm - LEAST) / 1000.0, 0.0, 1.0) if pwm else 0.0
+
+
+def _pwm(share: float) -> int:
+    return int(CENTRE + 500 * share)

@@ -1,0 +1,98 @@
+"""One exchange: sensors to every pilot that is due, then their answers, with deadlines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic, perf_counter_ns
+
+from paddock.sitl.actuators import ActuatorCommands
+from paddock.sitl.bridge.patience import BridgeStoppedError, Fallback
+from paddock.sitl.bridge.roster import Roster
+from paddock.sitl.bridge.station import Breathe
+from paddock.sitl.bridge.vehicle import Vehicle
+
+SLICE = 0.02
+"""s of wall time that one pilot is waited for before the others are looked at."""
+
+
+class Round:
+    """The exchange of some vehicles at one simulated time, in the order of their ids."""
+
+    def __init__(self, roster: Roster, vehicles: Sequence[Vehicle], time_us: int, waiting: bool) -> None:
+        self.roster = roster
+        self.vehicles = vehicles
+        self.time_us = time_us
+        self.waiting = waiting
+        self.answered: list[int] = []  # system ids
+
+    def offer(self, fresh: list[bool]) -> None:
+        """Hand the sensors over where there are new ones; pilots in other processes now work at the same time."""
+        offered = self.roster.latency.offered
+        for vehicle in self.vehicles:
+            if fresh[vehicle.sysid]:
+                offered[vehicle.sysid] = perf_counter_ns()
+                vehicle.pilot.offer(vehicle.sensors)
+                vehicle.awaited = True
+
+    def collect(self, breathe: Breathe) -> bool:
+        """Take the answers; False when the run is to stop before all those waited for have come."""
+        started = monotonic()
+        pending = [vehicle for vehicle in self.vehicles if not self._ask(vehicle)]
+        while pending:
+            pending = [vehicle for vehicle in pending if not self._ask_again(vehicle, started)]
+            if pending and not breathe(0.0):
+                return False
+        return True
+
+    def _ask(self, vehicle: Vehicle) -> bool:
+        """Whether this vehicle is done with."""
+        self._notice(vehicle)
+        wait = self.waiting and vehicle.awaited and not vehicle.free_running and vehicle.was_live
+        commands = vehicle.pilot.collect(min(SLICE, vehicle.patience.timeout) if wait else 0.0)
+        if commands is None and wait:
+            return False
+        self._take(vehicle, commands)
+        return True
+
+    def _ask_again(self, vehicle: Vehicle, started: float) -> bool:
+        if not vehicle.present:  # taken off the bridge meanwhile
+            return True
+        commands = vehicle.pilot.collect(min(SLICE, vehicle.patience.timeout))
+        if commands is None and (vehicle.holding or not self._late(vehicle, started)):
+            return False
+        self._take(vehicle, commands)
+        return True
+
+    def _late(self, vehicle: Vehicle, started: float) -> bool:
+        """Whether it has missed its deadline and the world goes on without it."""
+        if monotonic() - started < vehicle.patience.timeout and vehicle.pilot.live:
+            return False
+        fallback = vehicle.patience.fallback
+        detail = f"no answer within {vehicle.patience.timeout:g} s: {vehicle.pilot.diagnosis()}"
+        if fallback is Fallback.STOP:
+            raise BridgeStoppedError(f"{vehicle} ({vehicle.pilot.kind}): {detail}; stopped as configured")
+        self.roster.events.add("timeout", str(vehicle), f"{detail}; {fallback}")
+        vehicle.holding = fallback is Fallback.HOLD
+        vehicle.free_running = not vehicle.holding
+        return vehicle.free_running
+
+    def _take(self, vehicle: Vehicle, commands: ActuatorCommands | None) -> None:
+        """Its actuators from now on (None: they hold), and when it is due next."""
+        period = vehicle.pilot.period_us
+        self.roster.plan(vehicle.sysid, (self.time_us // period + 1) * period)
+        if commands is None:
+            return
+        vehicle.actuators.row[:] = commands.row
+        vehicle.awaited = False
+        self.answered.append(vehicle.sysid)
+        if vehicle.free_running or vehicle.holding:
+            vehicle.free_running = vehicle.holding = False
+            self.roster.events.add("recovered", str(vehicle), "its pilot answers again")
+
+    def _notice(self, vehicle: Vehicle) -> None:
+        """Tell when a pilot comes or goes."""
+        live = vehicle.pilot.live
+        if live != vehicle.was_live:
+            vehicle.was_live = live
+            detail = f"{vehicle.pilot.kind} answers" if live else vehicle.pilot.diagnosis()
+            self.roster.events.add("connected" if live else "lost", str(vehicle), detail)

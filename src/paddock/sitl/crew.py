@@ -1,0 +1,99 @@
+"""From the `sitl` section of a scenario to vehicles on the bridge: adapters and pilots, in the order of system ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import pi
+from pathlib import Path
+
+from paddock.engine.simulation import Simulation
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.scenario.sitl import WORLD, AdapterEntry, Pilots, Sitl, system_ids
+from paddock.sitl.adapter import Placed, SimulatorAdapter
+from paddock.sitl.equipping import craft_of
+from paddock.sitl.pilot import Pilot
+from paddock.sitl.registry import find_adapter
+from paddock.world.frames import convert_position
+from paddock.world.geodesy import Origin
+
+ARDUPILOT_FRAME = {"copter": "copter", "rover": "rover-skid", "rover_ackermann": "rover", "plane": "plane"}
+"""Kind of craft -> the frame of ArduPilot's that it is."""
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One vehicle with its pilot, ready for the bridge."""
+
+    placed: Placed
+    pilot: Pilot
+    adapter: str
+    pilots: Pilots  # the entry it comes from
+    instance: int
+
+
+def build_adapter(entry: AdapterEntry, where: str) -> SimulatorAdapter:
+    """A simulator beside the world; options that it does not have are refused by name."""
+    kind = find_adapter(entry.type)
+    try:
+        return kind(entry.name, **entry.options)
+    except TypeError as error:
+        raise InvalidValueError(f"{where}: adapter {entry.type!r}: {error}") from None
+
+
+def build_seats(sim: Simulation, sitl: Sitl) -> Iterator[Seat]:
+    """Every vehicle that the section names, by ascending system id."""
+    entries = {entry.name: entry for entry in sim.scenario.vehicles}
+    numbers = system_ids(sitl, entries)
+    order = sorted(range(len(numbers)), key=lambda k: numbers[k])
+    for k in order:
+        pilots = sitl.pilots[k]
+        craft = craft_of(pilots, entries.get(pilots.vehicles or ""))
+        for member, sysid in enumerate(numbers[k]):
+            instance = sysid - 1 if pilots.instance is None else pilots.instance + member
+            placed = _placed(sim, pilots, craft, sysid, member)
+            where = sim.scenario.at("sitl", "pilots", k)
+            yield Seat(placed, _located(where, lambda: _pilot(sim, sitl, pilots, craft, sysid, instance)),
+                       pilots.adapter, pilots, instance)  # fmt: skip
+
+
+def _located(where: str, make: Callable[[], Pilot]) -> Pilot:
+    """An error that does not know its place gets it."""
+    try:
+        return make()
+    except PaddockError as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+def _placed(sim: Simulation, pilots: Pilots, craft: str, sysid: int, member: int) -> Placed:
+    if pilots.adapter == WORLD:
+        fleet = sim.world.fleets[pilots.vehicles or ""]
+        name = fleet.vehicle_name(member)
+        vehicle = sim.snapshot()[name]
+        x, y, z = map(float, vehicle.position)
+        return Placed(sysid, name, craft, _ned(x, y, z), 0.5 * pi - vehicle.yaw)
+    x, y, z = pilots.position
+    return Placed(sysid, f"{pilots.adapter}_{sysid}", craft, _ned(x + member * pilots.spacing, y, z))
+
+
+def _ned(x: float, y: float, z: float) -> tuple[float, float, float]:
+    north, east, down = map(float, convert_position((x, y, z), "enu", "ned"))
+    return north, east, down
+
+
+def _pilot(sim: Simulation, sitl: Sitl, pilots: Pilots, craft: str, sysid: int, instance: int) -> Pilot:
+    dt = sim.world.clock.dt
+    if pilots.autopilot == "ardupilot":
+        from paddock.sitl.ardupilot.pilot import ArduPilotPilot
+
+        return ArduPilotPilot(ARDUPILOT_FRAME[craft], dt, instance=instance, lockstep=pilots.lockstep)
+    if pilots.autopilot == "px4":
+        from paddock.sitl.px4.pilot import Px4Pilot
+
+        if craft != "copter":
+            raise InvalidValueError(f"PX4 flies copters here, not a {craft}")
+        return Px4Pilot(dt, Origin(*sim.scenario.world.origin), instance=instance)
+    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+
+    folder = None if sitl.parameters is None else Path(sitl.parameters)
+    return BuiltInAutopilot(sysid, craft, pilots.parameters, folder, sitl.truth)

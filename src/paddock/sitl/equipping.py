@@ -1,0 +1,37 @@
+"""A scenario made ready for autopilots: vehicles that they fly get the sensors that they need."""
+
+from __future__ import annotations
+
+from paddock.scenario import Scenario, SensorChoice, VehicleEntry
+from paddock.scenario.sitl import MODEL_CRAFTS, WORLD, Pilots
+from paddock.sitl.standard_sensors import CONTROL_RATE, standard_sensors
+
+REAL_RATE = 1e6
+"""Hz: a real autopilot wants its IMU as often as the world ticks."""
+
+
+def craft_of(pilots: Pilots, entry: VehicleEntry | None) -> str:
+    """What these pilots fly."""
+    return pilots.craft or (MODEL_CRAFTS[entry.model] if entry is not None else "")
+
+
+def equipped_scenario(scenario: Scenario) -> Scenario:
+    """The same scenario, with the standard sensors where a vehicle with an autopilot has none; itself without any."""
+    if scenario.sitl is None:
+        return scenario
+    flown = {pilots.vehicles: pilots for pilots in scenario.sitl.pilots if pilots.adapter == WORLD}
+    return scenario.with_vehicles(
+        tuple(
+            entry if entry.name not in flown or entry.sensors else _equipped(entry, flown[entry.name], scenario)
+            for entry in scenario.vehicles
+        )
+    )
+
+
+def _equipped(entry: VehicleEntry, pilots: Pilots, scenario: Scenario) -> VehicleEntry:
+    rate = min(scenario.clock.rate, CONTROL_RATE if pilots.autopilot == "builtin" else REAL_RATE)
+    chosen = standard_sensors(craft_of(pilots, entry), rate)
+    sensors = tuple(
+        SensorChoice(name=name, options=options) for choice in chosen for name, options in choice.items()
+    )
+    return entry.model_copy(update={"sensors": sensors})

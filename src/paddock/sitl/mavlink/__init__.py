@@ -1,0 +1,1 @@
+"""What ground stations see: one MAVLink system per vehicle."""

@@ -1,0 +1,94 @@
+"""Mission items between the wire and the autopilot: MISSION_ITEM_INT and the older MISSION_ITEM."""
+
+from __future__ import annotations
+
+from math import isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any
+
+from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
+from paddock.sitl.mavlink.dialect import mav
+
+if TYPE_CHECKING:
+    from paddock.sitl.mavlink.link import Origin
+
+DEGREE = 1e7  # units of an integer latitude
+
+PLAIN_FRAMES = {
+    mav.MAV_FRAME_GLOBAL: Frame.GLOBAL,
+    mav.MAV_FRAME_GLOBAL_INT: Frame.GLOBAL,
+    mav.MAV_FRAME_MISSION: Frame.MISSION,
+    mav.MAV_FRAME_GLOBAL_RELATIVE_ALT: Frame.RELATIVE,
+    mav.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT: Frame.RELATIVE,
+    mav.MAV_FRAME_GLOBAL_TERRAIN_ALT: Frame.TERRAIN,
+    mav.MAV_FRAME_GLOBAL_TERRAIN_ALT_INT: Frame.TERRAIN,
+}
+"""MAV_FRAME -> the frame that items use here; the others cannot be flown."""
+
+FIRST_ACTION = 80
+"""MAV_CMDs below this number go somewhere (NAV): their parameters must be numbers. Others mean a default by NaN."""
+
+PARAM1, PARAM5, PARAM6, PARAM7 = (
+    mav.MAV_MISSION_INVALID_PARAM1,
+    mav.MAV_MISSION_INVALID_PARAM5_X,
+    mav.MAV_MISSION_INVALID_PARAM6_Y,
+    mav.MAV_MISSION_INVALID_PARAM7,
+)
+
+
+def decode(message: Any) -> tuple[MissionItem | None, int]:
+    """The item and 0, or None and the MAV_MISSION_RESULT that says what is wrong with it."""
+    frame = PLAIN_FRAMES.get(message.frame)
+    if frame is None:
+        return None, mav.MAV_MISSION_UNSUPPORTED_FRAME
+    scale = DEGREE if message.get_type() == "MISSION_ITEM_INT" and frame is not Frame.MISSION else 1.0
+    x, y, z = message.x / scale, message.y / scale, message.z
+    wrong = _wrong_place(frame, x, y, z)
+    parameters = (message.param1, message.param2, message.param3)
+    for number, value in enumerate((*parameters, message.param4)):
+        if not (isfinite(value) or isnan(value)):
+            wrong = wrong or PARAM1 + number
+    if wrong:
+        return None, wrong
+    p1, p2, p3 = (0.0 if isnan(value) and _nan_is_default(message) else value for value in parameters)
+    return MissionItem(
+        message.command, frame, p1, p2, p3, message.param4, x, y, z, autocontinue=bool(message.autocontinue)
+    ), 0
+
+
+def _nan_is_default(message: Any) -> bool:
+    """MAVSDK and others leave what they do not care for as NaN, in returning to launch too."""
+    return bool(message.command >= FIRST_ACTION or message.command == mav.MAV_CMD_NAV_RETURN_TO_LAUNCH)
+
+
+def _wrong_place(frame: Frame, x: float, y: float, z: float) -> int:
+    if not isfinite(x) or (frame is not Frame.MISSION and abs(x) > 90.0):
+        return int(PARAM5)
+    if not isfinite(y) or (frame is not Frame.MISSION and abs(y) > 180.0):
+        return int(PARAM6)
+    return 0 if isfinite(z) else int(PARAM7)
+
+
+def encode(item: MissionItem, seq: int, kind: PlanKind, current: bool, origin: Origin, integers: bool) -> Any:
+    """MISSION_ITEM_INT for whom it concerns, or MISSION_ITEM where `integers` is False."""
+    scale = DEGREE if integers and item.frame != Frame.MISSION else 1.0
+    x, y = item.x * scale, item.y * scale
+    make = mav.MAVLink_mission_item_int_message if integers else mav.MAVLink_mission_item_message
+    return make(
+        origin.system,
+        origin.component,
+        seq,
+        int(item.frame),
+        item.command,
+        int(current),
+        int(item.autocontinue),
+        *(item.p1, item.p2, item.p3, item.p4),
+        *((round(x), round(y)) if integers else (x, y)),
+        item.z,
+        int(kind),
+    )
+
+
+def decode_place(x: int, y: int) -> tuple[float, float]:
+    """Latitude and longitude (deg) of a COMMAND_INT that has a place; NaN where it says: not given."""
+    unset = 2**31 - 1
+    return (nan if x == unset else x / DEGREE), (nan if y == unset else y / DEGREE)

@@ -1,0 +1,1 @@
+"""PX4 in the loop: Paddock is the simulator of unmodified PX4 SITL binaries (HIL messages over TCP 4560 + instance)."""

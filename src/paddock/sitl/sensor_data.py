@@ -1,0 +1,155 @@
+"""What the sensors of one vehicle say, the same for every simulator: one row of float64, with names.
+
+Axes are those of autopilots: body forward-right-down, world north-east-down, WGS84 degrees in float64. A value that
+nobody measures is NaN. Every sensor carries the time of its sample, so that a reading is used once however often it is
+delivered. Several vehicles are a block (n, WIDTH); a row of it is one vehicle's SensorData, without a copy.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from paddock.errors import InvalidValueError, unknown_name
+
+Floats = NDArray[np.float64]
+
+RANGEFINDERS = 6
+
+
+class Columns(NamedTuple):
+    """The columns of a row, in order."""
+
+    time_us: float  # us of simulated time; exact in a float64 for 285 years
+    # inertial measurement unit
+    imu_time_us: float
+    gyro_x: float  # rad/s, forward
+    gyro_y: float  # rad/s, right
+    gyro_z: float  # rad/s, down
+    accel_x: float  # m/s2, specific force: (0, 0, -9.81) at rest
+    accel_y: float
+    accel_z: float
+    # satellite navigation
+    gnss_time_us: float
+    gnss_fix: float  # 0 none, 2: 2-D, 3: 3-D, as MAVLink's GPS_FIX_TYPE
+    gnss_satellites: float
+    latitude: float  # deg
+    longitude: float  # deg
+    altitude: float  # m above mean sea level
+    gnss_vn: float  # m/s north
+    gnss_ve: float  # m/s east
+    gnss_vd: float  # m/s down
+    gnss_eph: float  # m, expected horizontal error (1 sigma)
+    gnss_epv: float  # m, expected vertical error
+    # compass: field in body axes
+    compass_time_us: float
+    mag_x: float  # T
+    mag_y: float
+    mag_z: float
+    # barometer
+    baro_time_us: float
+    pressure: float  # Pa
+    temperature: float  # K
+    # rangefinders; the first looks down
+    range_time_us: float
+    range_1: float  # m
+    range_2: float
+    range_3: float
+    range_4: float
+    range_5: float
+    range_6: float
+    # air data and power
+    airspeed: float  # m/s
+    battery_voltage: float  # V
+    battery_current: float  # A
+    battery_remaining: float  # share of the capacity, 0 to 1
+    # ground truth: NaN unless somebody asked for it
+    true_north: float  # m from the origin of the world
+    true_east: float
+    true_down: float
+    true_vn: float  # m/s
+    true_ve: float
+    true_vd: float
+    true_qw: float  # attitude, body to north-east-down
+    true_qx: float
+    true_qy: float
+    true_qz: float
+
+
+COLUMN = {name: k for k, name in enumerate(Columns._fields)}
+"""The place of each column in a row."""
+
+WIDTH = len(COLUMN)
+TRUTH = slice(COLUMN["true_north"], COLUMN["true_qz"] + 1)
+
+
+def empty_block(count: int) -> Floats:
+    """Rows (count, WIDTH) in which nothing has been measured: times -1, everything else NaN."""
+    block = np.full((count, WIDTH), np.nan)
+    block[:, [k for name, k in COLUMN.items() if name.endswith("time_us")]] = -1.0
+    return block
+
+
+class SensorData:
+    """One vehicle's row; attributes by the names of the columns, vectors by the properties below."""
+
+    __slots__ = ("row",)
+
+    def __init__(self, row: Floats | None = None, **values: ArrayLike) -> None:
+        """Around a row (WIDTH,), or a new one; `values` by column, or `gyro`, `accel`, `mag`, `velocity` as triples."""
+        self.row = empty_block(1)[0] if row is None else row
+        if self.row.shape != (WIDTH,):
+            raise InvalidValueError(f"sensor data is a row of {WIDTH} values, not of shape {self.row.shape}")
+        for name, value in values.items():
+            self._put(name, value)
+
+    def _put(self, name: str, value: ArrayLike) -> None:
+        if name in TRIPLES:
+            self.row[TRIPLES[name]] = value
+        elif name in COLUMN:
+            self.row[COLUMN[name]] = value
+        else:
+            raise unknown_name("sensor value", name, [*COLUMN, *TRIPLES])
+
+    def __getattr__(self, name: str) -> float:
+        """A single value by the name of its column."""
+        if name not in COLUMN:
+            raise unknown_name("sensor value", name, COLUMN) if not name.startswith("_") else AttributeError(name)
+        return float(self.row[COLUMN[name]])
+
+    @property
+    def gyro(self) -> Floats:
+        """Body rates (3,), rad/s."""
+        return self.row[TRIPLES["gyro"]]
+
+    @property
+    def accel(self) -> Floats:
+        """Specific force (3,), m/s2."""
+        return self.row[TRIPLES["accel"]]
+
+    @property
+    def mag(self) -> Floats:
+        """Magnetic field in body axes (3,), T."""
+        return self.row[TRIPLES["mag"]]
+
+    @property
+    def velocity(self) -> Floats:
+        """Velocity over the ground north, east, down (3,), m/s, as satellites measure it."""
+        return self.row[TRIPLES["velocity"]]
+
+    def values(self) -> Columns:
+        """Everything as Python floats: the quick way to read many values."""
+        return Columns(*self.row.tolist())
+
+    def copy(self) -> SensorData:
+        """A row of its own, which nobody else writes."""
+        return SensorData(self.row.copy())
+
+
+TRIPLES = {
+    name: slice(COLUMN[first], COLUMN[first] + 3)
+    for name, first in {"gyro": "gyro_x", "accel": "accel_x", "mag": "mag_x", "velocity": "gnss_vn"}.items()
+}
+"""Columns that go together."""

@@ -1,0 +1,236 @@
+"""ArduPilot's SITL JSON interface: servo packets of 40 or 72 bytes one way, a line of JSON the other way.
+
+ArduPilot does not parse the JSON: it searches for the names of the keys and reads the number behind `":`. Hence no
+spaces, no NaN, `velocity` before `velocity_wind`, and sections (`windvane`, `battery`) that are whole or absent. All
+axes are north-east-down and body forward-right-down.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any, NamedTuple
+
+from paddock.errors import InvalidValueError
+from paddock.wire.error import WireError
+from paddock.wire.strict_json import loads
+
+Buffer = bytes | bytearray | memoryview
+Three = tuple[float, float, float]
+Four = tuple[float, float, float, float]
+
+MAGIC_16 = 18458
+MAGIC_32 = 29569
+RANGEFINDERS = 6
+RC_CHANNELS = 12
+LONGEST_LINE = 65000
+"""Bytes of ArduPilot's buffer: a longer line never arrives there."""
+
+_SERVOS = {
+    40: (MAGIC_16, struct.Struct("<HHI16H")),
+    72: (MAGIC_32, struct.Struct("<HHI32H")),
+}
+
+
+class ServoPacket(NamedTuple):
+    """What the autopilot sends each frame."""
+
+    frame_rate: int  # Hz: the time step that it wishes
+    frame_count: int  # +1 with every answered frame; begins at 0 when the autopilot starts
+    pwm: tuple[int, ...]  # us, 16 or 32 channels; 0: no output
+
+
+class State(NamedTuple):
+    """What the physics answers; None is left out of the line."""
+
+    timestamp: float  # s
+    gyro: Three  # rad/s, body
+    accel: Three  # m/s2, body, specific force: (0, 0, -9.81) at rest
+    position: Three  # m north, east, down of home
+    velocity: Three  # m/s north, east, down
+    quaternion: Four | None = None  # w, x, y, z, body to north-east-down; this or the attitude
+    attitude: Three | None = None  # roll, pitch, yaw in rad
+    velocity_wind: Three | None = None  # m/s north, east, down: where the wind blows to
+    ranges: tuple[float | None, ...] = ()  # m, up to 6
+    windvane: tuple[float, float] | None = None  # apparent direction (rad, 0 from ahead) and speed (m/s)
+    airspeed: float | None = None  # m/s
+    rc: tuple[int, ...] = ()  # us, up to 12
+    battery: tuple[float, float] | None = None  # V, A
+    no_time_sync: bool = False  # ArduPilot shall not adopt the time step of the physics
+    no_lockstep: bool = False  # ArduPilot shall not wait for the physics
+
+
+def decode_servos(datagram: Buffer) -> ServoPacket:
+    """One datagram; WireError with the reason `length`, `magic` or `value`."""
+    size = len(datagram)
+    if size not in _SERVOS:
+        raise WireError("length", f"ArduPilot servos: a packet has 40 or 72 bytes, not {size}")
+    valid, layout = _SERVOS[size]
+    magic, rate, count, *pwm = layout.unpack(datagram)
+    if magic != valid:
+        raise WireError("magic", f"ArduPilot servos: magic {magic} instead of {valid} in a packet of {size} bytes")
+    if rate == 0:
+        raise WireError("value", "ArduPilot servos: frame_rate 0 is no time step; it must be at least 1 Hz")
+    return ServoPacket(rate, count, tuple(pwm))
+
+
+def encode_servos(packet: ServoPacket) -> bytes:
+    """The 40 bytes of a packet with up to 16 channels, the 72 bytes of one with up to 32; the rest is 0."""
+    channels = 16 if len(packet.pwm) <= 16 else 32
+    magic, layout = _SERVOS[8 + 2 * channels]
+    if packet.frame_rate == 0:
+        raise InvalidValueError("this servo packet cannot be sent: frame_rate must be at least 1 Hz, not 0")
+    try:
+        return layout.pack(magic, packet.frame_rate, packet.frame_count, *_filled(packet.pwm, channels))
+    except struct.error as error:
+        raise InvalidValueError(f"this servo packet cannot be sent: {error}") from error
+
+
+def _filled(pwm: Sequence[int], channels: int) -> list[int]:
+    return [*pwm, *[0] * (channels - len(pwm))]
+
+
+def encode_state(state: State) -> bytes:
+    """The line with the line breaks around it; refused if what is required is missing or not finite.
+
+    Optional values that are not finite are left out.
+    """
+    parts = [
+        f'\n{{"timestamp":{_number("timestamp", state.timestamp)}',
+        f'"imu":{{"gyro":{_list("gyro", state.gyro)}',
+        f'"accel_body":{_list("accel_body", state.accel)}}}',
+        f'"position":{_list("position", state.position)}',
+        _orientation(state),
+        f'"velocity":{_list("velocity", state.velocity)}',
+    ]
+    parts += _optional(state)
+    return (",".join(parts) + "}\n").encode()
+
+
+def _orientation(state: State) -> str:
+    if state.quaternion is not None:
+        return f'"quaternion":{_list("quaternion", state.quaternion, 4)}'
+    if state.attitude is not None:
+        return f'"attitude":{_list("attitude", state.attitude)}'
+    raise InvalidValueError("this state cannot be sent as JSON: it has neither quaternion nor attitude")
+
+
+def _optional(state: State) -> Iterable[str]:
+    """What may be left out, in the order that ArduPilot's search needs."""
+    if state.velocity_wind is not None and _finite(state.velocity_wind):
+        yield f'"velocity_wind":{_list("velocity_wind", state.velocity_wind)}'
+    for k, distance in enumerate(state.ranges[:RANGEFINDERS], 1):
+        if distance is not None and isfinite(distance):
+            yield f'"rng_{k}":{float(distance)!r}'
+    if state.windvane is not None and _finite(state.windvane):
+        yield '"windvane":{{"direction":{!r},"speed":{!r}}}'.format(*map(float, state.windvane))
+    if state.airspeed is not None and isfinite(state.airspeed):
+        yield f'"airspeed":{float(state.airspeed)!r}'
+    if state.rc:
+        channels = ",".join(f'"rc_{k}":{int(pwm)}' for k, pwm in enumerate(state.rc[:RC_CHANNELS], 1))
+        yield f'"rc":{{{channels}}}'
+    if state.battery is not None and _finite(state.battery):
+        yield '"battery":{{"voltage":{!r},"current":{!r}}}'.format(*map(float, state.battery))
+    if state.no_time_sync:
+        yield '"no_time_sync":1'
+    if state.no_lockstep:
+        yield '"no_lockstep":1'
+
+
+def _number(key: str, value: float) -> str:
+    if not isfinite(value):
+        raise InvalidValueError(f"this state cannot be sent as JSON: {key} is {value}, not a number")
+    return repr(float(value))  # the shortest text that reads back as the same float64
+
+
+def _list(key: str, values: Sequence[float], count: int = 3) -> str:
+    if len(values) != count or not _finite(values):
+        raise InvalidValueError(
+            f"this state cannot be sent as JSON: {key} must be {count} finite numbers, not {list(values)}"
+        )
+    return "[" + ",".join([repr(float(value)) for value in values]) + "]"
+
+
+def _finite(values: Sequence[float]) -> bool:
+    return all(map(isfinite, values))
+
+
+def decode_state(data: Buffer) -> State:
+    """The newest complete line of what has come in; order of keys, spaces and unknown keys do not matter."""
+    if len(data) > LONGEST_LINE:
+        raise WireError("length", f"ArduPilot JSON: a line has at most {LONGEST_LINE} bytes, not {len(data)}")
+    lines = [line for line in bytes(data).split(b"\n") if line.strip()]
+    members = loads(lines[-1]) if lines else None
+    if not isinstance(members, dict):
+        raise WireError("json", "ArduPilot JSON: a line is an object with timestamp, imu, position, velocity, ...")
+    imu = _section(members, "imu")
+    return State(
+        timestamp=_read(members, "timestamp"),
+        gyro=_three(imu, "gyro"),
+        accel=_three(imu, "accel_body"),
+        position=_three(members, "position"),
+        velocity=_three(members, "velocity"),
+        **_read_orientation(members),
+        **_read_optional(members),
+    )
+
+
+def _read_orientation(members: dict[str, Any]) -> dict[str, Any]:
+    if "quaternion" in members:
+        return {"quaternion": _vector(members, "quaternion", 4)}
+    if "attitude" in members:
+        return {"attitude": _three(members, "attitude")}
+    raise WireError("value", "ArduPilot JSON: there is neither quaternion nor attitude")
+
+
+def _read_optional(members: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {key: bool(members[key]) for key in ("no_time_sync", "no_lockstep") if key in members}
+    if "velocity_wind" in members:
+        found["velocity_wind"] = _three(members, "velocity_wind")
+    if "airspeed" in members:
+        found["airspeed"] = _read(members, "airspeed")
+    for section, first, second in (("windvane", "direction", "speed"), ("battery", "voltage", "current")):
+        if section in members:
+            inside = _section(members, section)
+            found[section] = _read(inside, first), _read(inside, second)
+    ranges = [_read(members, key) if (key := f"rng_{k + 1}") in members else None for k in range(RANGEFINDERS)]
+    while ranges and ranges[-1] is None:
+        ranges.pop()
+    return {**found, "ranges": tuple(ranges), "rc": _read_rc(members)}
+
+
+def _read_rc(members: dict[str, Any]) -> tuple[int, ...]:
+    if "rc" not in members:
+        return ()
+    inside = _section(members, "rc")
+    names = [name for k in range(RC_CHANNELS) if (name := f"rc_{k + 1}") in inside]
+    return tuple(int(_read(inside, name)) for name in names)
+
+
+def _section(members: dict[str, Any], key: str) -> dict[str, Any]:
+    inside = members.get(key)
+    if not isinstance(inside, dict):
+        raise WireError("value", f"ArduPilot JSON: {key} must be an object")
+    return inside
+
+
+def _read(members: dict[str, Any], key: str) -> float:
+    value = members.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise WireError("value", f"ArduPilot JSON: {key} must be a number")
+    return float(value)
+
+
+def _vector(members: dict[str, Any], key: str, count: int) -> tuple[float, ...]:
+    values = members.get(key)
+    if not isinstance(values, list) or len(values) != count:
+        raise WireError("value", f"ArduPilot JSON: {key} must be a list of {count} numbers")
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+        raise WireError("value", f"ArduPilot JSON: {key} must be a list of {count} numbers")
+    return tuple(map(float, values))
+
+
+def _three(members: dict[str, Any], key: str) -> Three:
+    x, y, z = _vector(members, key, 3)
+    return x, y, z

@@ -1,0 +1,351 @@
+"""The world adapter: sensors and actuators of vehicles of a Simulation, alone and hosted."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.engine.simulation import Simulation
+from paddock.sitl.actuators import ActuatorCommands
+from paddock.sitl.adapter import AdapterError, Placed, blank_actuators, blank_sensors
+from paddock.sitl.adapters.world import WorldAdapter
+from paddock.sitl.registry import find_adapter
+from paddock.sitl.sensor_data import COLUMN, SensorData
+from paddock.sitl.standard_sensors import standard_sensors
+from paddock.testing import check_adapter
+from paddock.world.geodesy import Origin
+
+ORIGIN = (47.397742, 8.545594, 488.0)
+QUIET: list[Any] = [
+    {"imu": {"rate": 250, "accelerometer_noise": 0, "gyro_noise": 0, "accelerometer_walk": 0, "gyro_walk": 0}},
+    {"gnss": {"rate": 5, "noise_horizontal": 0, "noise_vertical": 0, "noise_velocity": 0, "walk": 0}},
+    {"compass": {"rate": 50, "noise": 0, "walk": 0}},
+    {"barometer": {"rate": 25, "noise": 0, "walk": 0}},
+    {"rangefinder": {"rate": 20, "noise": 0, "walk": 0}},
+]
+HOVER = 1.5 * 9.80665 / (4 * 9.68)
+
+
+def scenario(*vehicles: dict[str, Any], **sections: Any) -> dict[str, Any]:
+    return {"clock": {"rate": 1000}, "world": {"origin": list(ORIGIN)}, "vehicles": list(vehicles), **sections}
+
+
+def copters(count: int, sensors: list[Any] | None = None) -> dict[str, Any]:
+    spawn = {"grid": {"spacing": 5}} if count > 1 else {"poses": [[0, 0, 0, 0]]}
+    kept = standard_sensors("copter") if sensors is None else sensors
+    return {"name": "bees", "count": count, "model": "quad", "preset": "iris", "spawn": spawn, "sensors": kept}
+
+
+def one(entry: dict[str, Any], **options: Any) -> WorldAdapter:
+    adapter = WorldAdapter(scenario=scenario(entry), **options)
+    adapter.connect()
+    adapter.add_vehicle(Placed(1, entry["name"], "copter"))
+    return adapter
+
+
+def hosted(count: int, **options: Any) -> tuple[Simulation, WorldAdapter]:
+    sim = paddock.load(scenario(copters(count)))
+    adapter = WorldAdapter(simulation=sim, **options)
+    adapter.connect()
+    for k in range(count):
+        adapter.add_vehicle(Placed(k + 1, f"bees[{k}]", "copter"))
+    return sim, adapter
+
+
+def lifting(share: float) -> ActuatorCommands:
+    return ActuatorCommands(armed=True, motors=[share] * 4)
+
+
+def read(adapter: WorldAdapter, vehicle: int = 1) -> SensorData:
+    data = adapter.receive_sensors(vehicle)
+    assert data is not None
+    return data
+
+
+def test_it_is_found_by_its_type() -> None:
+    assert find_adapter("world") is WorldAdapter and WorldAdapter().name == "world"
+
+
+def test_quiet_sensors_say_what_is_true() -> None:
+    """A copter at rest on the ground, nose to the south-west (ENU yaw 225 deg: heading 225 deg), 30 m east."""
+    entry = copters(1, QUIET) | {"spawn": {"poses": [[30.0, -12.0, 0.0, -3 * pi / 4]]}}
+    data = read(one(entry, truth=True))
+    v = data.values()
+    assert np.allclose(data.gyro, 0.0) and np.allclose(data.accel, [0.0, 0.0, -9.80665])
+    latitude, longitude, height = Origin(*ORIGIN).to_geodetic([30.0, -12.0, 0.0])
+    assert v.latitude == pytest.approx(float(latitude), abs=1e-10)
+    assert v.longitude == pytest.approx(float(longitude), abs=1e-10)
+    assert v.altitude == pytest.approx(float(height), abs=1e-6)
+    assert (v.gnss_fix, v.gnss_satellites) == (3.0, 12.0)
+    assert v.pressure == pytest.approx(95603.0, abs=60.0)  # standard atmosphere at 488 m
+    assert v.range_1 == pytest.approx(0.1) and np.isnan(v.range_2) and np.isnan(v.airspeed)
+    assert v.battery_voltage == pytest.approx(12.6) and v.battery_current == 0.0 and v.battery_remaining == 1.0
+    # the field points north and down: seen from a nose at 225 deg, north is behind and to the right
+    assert v.mag_x < 0 < v.mag_y and v.mag_z > 3e-5
+    assert np.hypot(v.mag_x, v.mag_y) == pytest.approx(2.1e-5, abs=2e-6)
+    magnetic = np.degrees(np.arctan2(-v.mag_y, v.mag_x)) % 360
+    assert 225 - magnetic == pytest.approx(3.5, abs=1.0)  # the declination there, in deg east
+    assert (v.true_north, v.true_east, v.true_down) == (-12.0, 30.0, 0.0)
+    assert np.allclose(np.abs([v.true_qw, v.true_qz]), np.abs([np.cos(225 * pi / 360), np.sin(225 * pi / 360)]))
+    assert 2 * np.arctan2(v.true_qz, v.true_qw) % (2 * pi) == pytest.approx(225 * pi / 180)
+
+
+def test_a_sample_has_the_time_at_which_it_was_taken() -> None:
+    adapter = one(copters(1, QUIET))
+    assert adapter.step(118_000) and adapter.sim_time_us == 118_000
+    v = read(adapter).values()
+    assert (v.time_us, v.imu_time_us) == (118_000, 116_000)
+    assert (v.gnss_time_us, v.compass_time_us, v.baro_time_us, v.range_time_us) == (0, 100_000, 80_000, 100_000)
+    assert adapter.receive_sensors() is None  # no time has passed
+
+
+def test_accelerometer_gyro_and_velocity_in_the_axes_of_autopilots() -> None:
+    adapter = one(copters(1, QUIET), truth=True)
+    adapter.send_actuators(lifting(1.2 * HOVER))
+    adapter.step(1_000_000)
+    v = read(adapter).values()
+    assert v.accel_z < -9.9 and v.true_vd < -0.5 and v.true_down < -0.2
+    assert v.gnss_vd == pytest.approx(v.true_vd)  # sampled just now
+    assert v.battery_current == pytest.approx(18.0 * 9.68 * 4 * (1.2 * HOVER) ** 1.5 / v.battery_voltage, rel=0.01)
+    adapter.send_actuators(ActuatorCommands(armed=True, motors=[0.5, 0.5, 0.4, 0.4]))  # 1 and 2 yaw the nose right
+    adapter.step(100_000)
+    v = read(adapter).values()
+    assert v.gyro_z > 0.02 and abs(v.gyro_x) < 1e-3 and abs(v.gyro_y) < 1e-3
+
+
+def test_truth_only_for_those_who_ask() -> None:
+    sim, adapter = hosted(3)
+    block = blank_sensors(3)
+    adapter.receive_block(adapter.vehicles, block)
+    assert np.isnan(block[:, COLUMN["true_north"] :]).all()
+    adapter.set_truth(2)
+    sim.step(4)
+    adapter.receive_block(adapter.vehicles, block)
+    assert np.isnan(block[[0, 2], COLUMN["true_north"]]).all() and np.isfinite(block[1, COLUMN["true_north"] :]).all()
+    x, y, _ = sim.snapshot()["bees[1]"].position
+    assert (block[1, COLUMN["true_north"]], block[1, COLUMN["true_east"]]) == (y, x)
+
+
+def test_gnss_can_be_lost_and_comes_back() -> None:
+    adapter = one(copters(1))
+    adapter.step(300_000)
+    adapter.set_gnss(1, on=False)
+    v = read(adapter).values()
+    assert v.gnss_fix == 0.0 and v.gnss_satellites == 0.0 and np.isnan([v.latitude, v.gnss_vn, v.gnss_eph]).all()
+    adapter.step(300_000)
+    v = read(adapter).values()
+    assert v.gnss_time_us == 600_000 and v.gnss_fix == 0.0 and np.isnan(v.altitude)
+    adapter.set_gnss(1)
+    adapter.step(200_000)
+    assert read(adapter).values().gnss_fix == 3.0
+
+
+def test_noise_is_that_of_the_sensors_and_every_vehicle_has_its_own() -> None:
+    sim, adapter = hosted(4)
+    block, seen = blank_sensors(4), []
+    for _ in range(500):
+        adapter.receive_block(adapter.vehicles, block)
+        seen.append(block[:, 2:8].copy())
+        sim.step(4)
+    values = np.array(seen)
+    assert np.allclose(values[..., 3:].std(axis=0), 0.1, rtol=0.15) and np.allclose(
+        values[..., :3].std(axis=0), 0.01, rtol=0.15
+    )
+    assert len(np.unique(values[-1])) == values[-1].size
+
+
+def test_blocks_of_several_fleets_in_any_order() -> None:
+    rovers = {
+        "name": "dogs",
+        "count": 2,
+        "model": "rover",
+        "spawn": {"grid": {"spacing": 9}},
+        "sensors": ["imu", "gnss"],
+    }
+    adapter = WorldAdapter(scenario=scenario(copters(3), rovers), truth=True)
+    adapter.connect()
+    names = ["dogs[1]", "bees[2]", "bees[0]", "dogs[0]", "bees[1]"]
+    for k, name in enumerate(names, 1):
+        adapter.add_vehicle(Placed(k, name, "rover" if "dogs" in name else "copter"))
+    order = (3, 1, 5, 2, 4)
+    actuators = blank_actuators(5)
+    actuators[:, 0] = 1.0
+    actuators[1, 1:3] = 0.5, 0.5  # vehicle 1, dogs[1]
+    actuators[2, 1:5] = 0.6  # vehicle 5, bees[1]
+    adapter.send_block(order, actuators)
+    adapter.step(1_000_000)
+    block = blank_sensors(5)
+    adapter.receive_block(order, block)
+    for place, vehicle in enumerate(order):
+        x, y, z = adapter.simulation.snapshot()[names[vehicle - 1]].position
+        assert block[place, COLUMN["true_north"] : COLUMN["true_vn"]].tolist() == [y, x, -z]
+    assert all(adapter.receive_sensors(vehicle) is None for vehicle in order)  # nothing newer
+    before = block.copy()
+    block[:] = -1.0
+    adapter.receive_block(order, block)
+    assert (block == -1.0).all()
+    block[:] = before
+    moved = np.hypot(block[:, COLUMN["true_vn"]], block[:, COLUMN["true_ve"]])
+    assert [bool(v > 0.4) for v in moved] == [False, True, False, False, False]
+    assert [bool(v < -0.5) for v in block[:, COLUMN["true_vd"]]] == [False, False, True, False, False]
+
+
+def test_spawned_vehicles_start_where_they_are_placed_and_reset_brings_them_back() -> None:
+    adapter = WorldAdapter(truth=True)
+    adapter.connect()
+    adapter.add_vehicle(Placed(7, "rex", "rover", (3.0, 4.0, 0.0), heading=pi / 2))
+    adapter.add_vehicle(Placed(2, "bee", "copter", (-10.0, 0.0, 0.0)))
+    assert adapter.vehicles == (2, 7)
+    first = read(adapter, 7)
+    assert (first.true_north, first.true_east, first.gnss_fix) == (3.0, 4.0, 3.0)
+    traces = []
+    for _ in range(2):
+        adapter.send_actuators(ActuatorCommands(armed=True, motors=[0.5, 0.5]), 7)
+        adapter.step(2_000_000)
+        traces.append(read(adapter, 7).row.copy())
+        adapter.reset()
+        assert adapter.sim_time_us == 0
+        assert np.array_equal(read(adapter, 7).row, first.row, equal_nan=True)
+    assert np.array_equal(traces[0], traces[1], equal_nan=True)
+    assert traces[0][COLUMN["true_east"]] > 5.0 and abs(traces[0][COLUMN["true_north"]] - 3.0) < 1e-6
+    adapter.remove_vehicle(7)
+    assert adapter.vehicles == (2,) and not adapter.simulation.applier.exists("rex")
+    adapter.disconnect()
+    assert not adapter.is_connected
+
+
+def test_actuators_hold_their_last_value_and_disarmed_motors_stand() -> None:
+    adapter = one(copters(1, QUIET), truth=True)
+    adapter.step(500_000)
+    assert read(adapter).true_down == 0.0 and read_motor(adapter) == 0.0  # disarmed from the start
+    adapter.send_actuators(lifting(0.5))
+    adapter.step(300_000)
+    adapter.step(300_000)
+    assert read_motor(adapter) > 0.6
+    adapter.send_actuators(ActuatorCommands(armed=False, motors=[0.5] * 4))
+    adapter.step(500_000)
+    assert read_motor(adapter) < 1e-6
+
+
+def read_motor(adapter: WorldAdapter) -> float:
+    program, _ = adapter.simulation.applier.found("bees")
+    return float(program.fleet.state[13, 0])
+
+
+def test_what_is_in_force_is_not_logged_again_but_the_last_word_before_a_tick_counts() -> None:
+    adapter = one(copters(1))
+    log = adapter.simulation.log
+    for _ in range(5):
+        adapter.send_actuators(lifting(0.3))
+        adapter.step(4_000)
+    entries = len(log.entries)
+    assert entries == 2  # at rest when it was added, then the one change
+    adapter.send_actuators(lifting(0.4))
+    adapter.send_actuators(lifting(0.3))
+    adapter.step(4_000)
+    assert adapter.simulation.inspect("bees")["command"]["motor_1"] == 0.3
+
+
+class Hover:
+    """A pilot for many: the same thrust for all, at 250 Hz."""
+
+    def __init__(self, sim: Simulation, adapter: WorldAdapter) -> None:
+        self.sim, self.adapter = sim, adapter
+        self.sensors, self.actuators = blank_sensors(len(adapter.vehicles)), blank_actuators(len(adapter.vehicles))
+
+    def due(self, tick: int) -> int:
+        return -(-tick // 4) * 4
+
+    def exchange(self, tick: int) -> None:
+        self.adapter.receive_block(self.adapter.vehicles, self.sensors)
+        self.actuators[:, 0] = 1.0
+        self.actuators[:, 1:5] = HOVER * (1.0 - 0.05 * self.sensors[:, COLUMN["gnss_vd"], None] * -1.0)
+        self.adapter.send_block(self.adapter.vehicles, self.actuators)
+
+
+def test_hosted_as_a_partner_of_the_barrier_and_replayed_without() -> None:
+    hashes = []
+    for steps in ([1000], [250] * 4):
+        sim, adapter = hosted(5)
+        sim.barrier.join(Hover(sim, adapter))
+        assert adapter.hosted and adapter.step(1_000_000) and sim.tick == 0
+        for ticks in steps:
+            sim.step(ticks)
+        hashes.append(sim.state_hash())
+    assert hashes[0] == hashes[1]
+    assert paddock.replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == hashes[0]
+
+
+def test_hosted_through_reset_and_restore() -> None:
+    sim, adapter = hosted(2)
+    sim.barrier.join(Hover(sim, adapter))
+    sim.step(400)
+    saved = sim.save()
+    sim.step(400)
+    later = sim.state_hash()
+    sim.restore(saved)
+    sim.step(400)
+    assert sim.state_hash() == later
+    sim.reset()
+    sim.step(800)
+    assert sim.state_hash() == later
+
+
+def test_a_vehicle_that_leaves_the_world_is_named() -> None:
+    sim, adapter = hosted(2)
+    sim.remove("bees[0]")
+    with pytest.raises(AdapterError, match="vehicle 1 is not in the world any more: fleet 'bees' has no member 0"):
+        adapter.receive_sensors(1)
+    assert read(adapter, 2).time_us == 0.0
+    adapter.remove_vehicle(1)
+    assert adapter.vehicles == (2,)
+
+
+MISTAKES: list[tuple[Any, str]] = [
+    (lambda a: a.add_vehicle(Placed(1, "bees[1]", "copter")), "has a vehicle 1 already"),
+    (lambda a: a.add_vehicle(Placed(2, "bees[0]", "copter")), "'bees\\[0\\]' is vehicle 1 already"),
+    (lambda a: a.add_vehicle(Placed(255, "bees[1]", "copter")), "id lies in 1 to 254, not 255"),
+    (lambda a: a.add_vehicle(Placed(2, "bees", "copter")), "is a fleet of 2: name one member, e.g. bees\\[0\\]"),
+    (lambda a: a.add_vehicle(Placed(2, "dot", "copter")), "model 'point' has no actuators"),
+    (lambda a: a.add_vehicle(Placed(2, "blind", "rover")), "'blind' has no imu"),
+    (lambda a: a.add_vehicle(Placed(2, "new", "submarine")), "unknown craft 'submarine'"),
+    (lambda a: a.add_vehicle(Placed(2, "dog", "rover")), "'dog' is driven by its behaviour 'hold'"),
+    (lambda a: a.receive_sensors(9), "has no vehicle 9; it has: 1"),
+    (lambda a: a.send_actuators(ActuatorCommands(motors=[float("nan")])), "an actuator command of vehicle 1 is NaN"),
+    (lambda a: a.step(-1), "cannot step back"),
+    (lambda a: WorldAdapter().step(1), "not connected"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "message"), MISTAKES, ids=[message[:30] for _, message in MISTAKES])
+def test_mistakes_are_one_clear_line(mistake: Any, message: str) -> None:
+    others = [
+        {"name": "dot", "model": "point", "sensors": ["imu"]},
+        {"name": "blind", "model": "rover"},
+        {"name": "dog", "model": "rover", "sensors": ["imu"], "behaviour": "hold"},
+    ]
+    adapter = WorldAdapter(scenario=scenario(copters(2), *others))
+    adapter.connect()
+    adapter.add_vehicle(Placed(1, "bees[0]", "copter"))
+    with pytest.raises(AdapterError, match=message) as caught:
+        mistake(adapter)
+    assert "\n" not in str(caught.value)
+    assert adapter.vehicles == (1,)
+
+
+def test_standard_sensors_are_those_of_the_craft() -> None:
+    names = [next(iter(entry)) for entry in standard_sensors("copter", 400)]
+    assert names == ["imu", "gnss", "compass", "barometer", "rangefinder"]
+    assert standard_sensors("copter", 400)[0] == {"imu": {"rate": 400}}
+    assert [next(iter(entry)) for entry in standard_sensors("rover")] == names[:4]
+    with pytest.raises(paddock.PaddockError, match="unknown craft 'coper'; did you mean 'copter'"):
+        standard_sensors("coper")
+
+
+@pytest.mark.parametrize("craft", ["copter", "rover", "rover_ackermann", "plane"])
+def test_it_keeps_the_contract_of_adapters(craft: str) -> None:
+    assert check_adapter(WorldAdapter, craft=craft, rests=craft != "plane").details.keys() >= {"time", "threads"}

@@ -1,0 +1,143 @@
+"""Actuators as inputs of the models: by hand-worked numbers, and by what the vehicles then do."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paddock.engine.simulation import Simulation
+from paddock.scenario import load_scenario
+from paddock.sitl.actuators import ActuatorCommands
+from paddock.sitl.adapter import AdapterError, Placed
+from paddock.sitl.adapters.world import WorldAdapter
+from paddock.sitl.airframe import Airframe, find_airframe
+from paddock.vehicles.registry import find_model
+
+
+def airframe(model: str, **entry: Any) -> Airframe:
+    vehicles = [{"name": "v", "model": model, "pose": [0, 0, 0], **entry}]
+    program, _ = Simulation(load_scenario({"clock": {"rate": 500}, "vehicles": vehicles})).applier.found("v")
+    return find_airframe(program.model)(program)
+
+
+def commanded(frame: Airframe, motors: list[float], servos: list[float] | None = None, armed: bool = True) -> Any:
+    row = ActuatorCommands(armed=armed, motors=motors, servos=servos or []).row
+    inputs = frame.commanded(row[None, :], slice(0, 1))
+    return {name: float(np.asarray(value).ravel()[0]) for name, value in inputs.items()}
+
+
+def driven(craft: str, **placed: Any) -> WorldAdapter:
+    adapter = WorldAdapter(truth=True)
+    adapter.connect()
+    adapter.add_vehicle(Placed(1, "v", craft, **placed))
+    return adapter
+
+
+def after(adapter: WorldAdapter, seconds: float, motors: list[float], servos: list[float] | None = None) -> Any:
+    """What the sensors say after so long with these actuators, renewed at 50 Hz as an autopilot does."""
+    for _ in range(round(seconds * 50)):
+        adapter.send_actuators(ActuatorCommands(armed=True, motors=motors, servos=servos or []))
+        assert adapter.step(20_000)
+    data = adapter.receive_sensors()
+    assert data is not None
+    return data.values()
+
+
+def test_quad_motors_go_straight_through() -> None:
+    got = commanded(airframe("quad", preset="iris"), [0.1, 0.2, 0.3, 1.0])
+    shares = {"motor_1": 0.1, "motor_2": 0.2, "motor_3": 0.3, "motor_4": 1.0}
+    assert got == {"armed": 1.0, "mode": 8.0, **shares}
+    assert commanded(airframe("quad"), [0.5] * 4, armed=False)["armed"] == 0.0
+
+
+def test_rover_wheels_are_a_speed_and_a_turn() -> None:
+    frame = airframe("rover", parameters={"wheel_base": 0.5, "speed_max": 2.0})
+    assert commanded(frame, [0.5, 1.0]) == {"speed": 1.5, "turn_rate": 2.0}  # (2 - 1) m/s over 0.5 m, to the left
+    assert commanded(frame, [1.0, -1.0]) == {"speed": 0.0, "turn_rate": -8.0}
+    assert commanded(frame, [1.0, 1.0], armed=False) == {"speed": 0.0, "turn_rate": 0.0}
+
+
+def test_every_member_of_a_fleet_has_its_own_parameters() -> None:
+    vehicles = [
+        {"name": "v", "count": 3, "model": "rover", "spawn": {"grid": {"spacing": 3}}, "spread": {"speed_max": 0.2}}
+    ]
+    program, rows = Simulation(load_scenario({"vehicles": vehicles})).applier.found("v")
+    block = np.tile(ActuatorCommands(armed=True, motors=[1.0, 1.0]).row, (3, 1))
+    speeds = find_airframe(program.model)(program).commanded(block, rows)["speed"]
+    assert np.array_equal(speeds, program.fleet.tables["varying"][0, :3]) and len(set(np.asarray(speeds))) == 3
+
+
+def test_a_fixed_wing_is_flown_by_shares_of_its_envelope() -> None:
+    limits = {"speed_min": 10.0, "speed_max": 20.0, "bank_max": 0.5, "climb_max": 4.0}
+    frame = airframe("fixed_wing", parameters=limits)
+    assert commanded(frame, [0.25], [0.5, -0.5]) == {"speed": 12.5, "bank": 0.25, "climb": -2.0}
+    assert commanded(frame, [1.0], armed=False)["speed"] == 10.0
+
+
+@pytest.mark.parametrize("model", ["car.kinematic", "car.bicycle"])
+def test_a_car_drives_brakes_and_reverses(model: str) -> None:
+    frame = airframe(model, preset="buggy")
+    state = frame.program.fleet.state
+    vx = list(frame.program.model.state._fields).index("vx")  # type: ignore[attr-defined]
+    ahead = commanded(frame, [0.5], [1.0])
+    assert (ahead["gear"], ahead["brake"], ahead["throttle"]) == (1.0, 0.0, 0.5)
+    assert ahead["steer"] == pytest.approx(-0.61)  # full right
+    back = commanded(frame, [-0.5])
+    assert (back["gear"], back["brake"], back["throttle"]) == (-1.0, 0.0, 0.5)
+    state[vx] = 2.0  # rolling forward and told to reverse: it brakes first
+    braking = commanded(frame, [-0.5])
+    assert braking["throttle"] == 0.0 and braking["brake"] > 0.0
+    state[vx] = -2.0
+    braking = commanded(frame, [0.5])
+    assert braking["throttle"] == 0.0 and braking["brake"] > 0.0
+    assert commanded(frame, [0.9], armed=False)["brake"] == 1.0
+    state[vx] = 0.0
+    standing = commanded(frame, [0.0])
+    assert standing["throttle"] == 0.0 and standing["brake"] == 0.5
+
+
+def test_a_model_without_actuators_is_refused_in_one_line() -> None:
+    with pytest.raises(AdapterError, match="model 'point' has no actuators for an autopilot") as caught:
+        find_airframe(find_model("point"))
+    assert "aircraft, car, quad, rover" in str(caught.value)
+
+
+# --- and what the vehicles do ----------------------------------------------------------------------------------------
+
+
+def test_a_copter_climbs_with_more_than_the_weight_and_rolls_right() -> None:
+    adapter = driven("copter")
+    share = 1.5 * 9.80665 / (4 * 9.68)
+    up = after(adapter, 1.0, [1.1 * share] * 4)
+    assert -1.1 < up.true_vd < -0.5  # about 10 % of g for 1 s, less what the motors and the battery take to come up
+    rolled = after(adapter, 0.1, [1.1 * share - 0.02, 1.1 * share + 0.02, 1.1 * share + 0.02, 1.1 * share - 0.02])
+    assert rolled.true_qx > 0.01 and abs(rolled.true_qy) < 1e-3  # right wing down, with the nose north
+
+
+def test_a_skid_steer_rover_turns_right_when_its_left_wheels_are_faster() -> None:
+    data = after(driven("rover"), 4.0, [0.6, 0.5])
+    # 0.1 of 4 m/s over 1.6 m: 0.25 rad/s to the right, for 4 s less the ramp
+    heading = 2 * np.arctan2(data.true_qz, data.true_qw)
+    assert heading == pytest.approx(1.0, abs=0.02) and data.true_east > 3.0
+
+
+def test_an_ackermann_rover_keeps_the_stock_speed_of_its_throttle_and_reverses() -> None:
+    adapter = driven("rover_ackermann")
+    data = after(adapter, 8.0, [0.3])
+    assert data.true_vn == pytest.approx(5.0, abs=0.3) and abs(data.true_east) < 1e-6  # CRUISE_SPEED at CRUISE_THROTTLE
+    data = after(adapter, 8.0, [-0.3])
+    assert data.true_vn == pytest.approx(-5.0, abs=0.3)
+    data = after(adapter, 6.0, [0.0])
+    assert data.true_vn == 0.0
+    turned = after(adapter, 2.0, [0.1], [1.0])
+    assert turned.gyro_z > 0.5  # clockwise: to the right
+
+
+def test_a_fixed_wing_banks_to_the_right() -> None:
+    adapter = driven("plane", position=(0.0, 0.0, -100.0), heading=pi / 2)
+    data = after(adapter, 6.0, [0.5], [1.0, 0.0])
+    assert data.airspeed == pytest.approx(18.5, abs=0.2) and data.true_down == pytest.approx(-100.0, abs=1.0)
+    assert data.true_north < -1.0 and data.gyro_z > 0.1  # from east to the south

@@ -1,0 +1,106 @@
+"""Channels to actuators, and how an ArduPilot is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.sitl.actuators import MOTORS, WIDTH
+from paddock.sitl.ardupilot.frames import FRAMES, find_frame
+from paddock.sitl.ardupilot.launch import json_port, launch_hint
+from paddock.world.geodesy import Origin
+
+CANBERRA = Origin(-35.363262, 149.165237, 584.0)
+SHARE = st.floats(0.0, 1.0)
+
+
+def row_of(frame: str, *pwm: int) -> list[float]:
+    row = np.zeros(WIDTH)
+    find_frame(frame).apply([*pwm, *[0] * (16 - len(pwm))], row)
+    return row.tolist()
+
+
+def test_a_copter_has_the_thrust_that_its_stock_curve_expects() -> None:
+    assert row_of("copter", 0, 0, 0, 0)[:5] == [0, 0, 0, 0, 0]
+    assert row_of("copter", 1000, 1000, 1000, 1000)[:5] == [0, 0, 0, 0, 0]
+    row = row_of("copter", 1100, 2000, 2100, 900)
+    assert row[0] == 1.0 and row[1:5] == pytest.approx([0.0415, 1.0, 1.0, 0.0])
+
+
+def torques(front_right: float, rear_left: float, front_left: float, rear_right: float) -> list[float]:
+    """Thrust, roll right, nose up, nose right of an X with arms of 1."""
+    lever = np.sqrt(0.5)
+    return [
+        front_right + rear_left + front_left + rear_right,
+        lever * (front_left + rear_left - front_right - rear_right),
+        lever * (front_left + front_right - rear_left - rear_right),
+        front_right + rear_left - front_left - rear_right,
+    ]
+
+
+@given(st.lists(st.integers(1450, 1650), min_size=4, max_size=4))
+def test_a_plus_turns_an_x_as_it_would_turn_itself(pwm: list[int]) -> None:
+    right, left, front, rear = [0.35 * u + 0.65 * u * u for u in ((p - 1000) / 1000 for p in pwm)]
+    own = [right + left + front + rear, left - right, front - rear, right + left - front - rear]
+    row = row_of("copter-plus", *pwm)
+    assert torques(*row[1:5]) == pytest.approx(own, abs=1e-12)
+    back = FRAMES["copter-plus"].outputs(np.array([*row, *[0.0] * (WIDTH - len(row))]))
+    assert back == pytest.approx(pwm, abs=1)
+
+
+def test_rovers_steer_and_drive() -> None:
+    row = row_of("rover", 1750, 0, 1400)
+    assert row[0] == 1.0 and row[1] == pytest.approx(-0.2) and row[1 + MOTORS] == pytest.approx(0.5)
+    assert row_of("rover", 0, 0, 0) == [0.0] * WIDTH
+    assert row_of("rover-skid", 2000, 0, 1000)[:3] == [1.0, 1.0, -1.0]
+    assert row_of("rover-skid", 1500, 0, 1500)[:3] == [1.0, 0.0, 0.0]
+    assert row_of("rover-skid", 0, 0, 0) == [0.0] * WIDTH
+
+
+def test_a_plane_has_four_channels() -> None:
+    row = row_of("plane", 1600, 1400, 1250, 2000)
+    assert row[:2] == [1.0, 0.25] and row[1 + MOTORS : 4 + MOTORS] == pytest.approx([0.2, -0.2, 1.0])
+
+
+@given(SHARE, SHARE, SHARE, SHARE)
+def test_outputs_are_channels_the_other_way_round(a: float, b: float, c: float, d: float) -> None:
+    for name in ("copter", "rover", "rover-skid", "plane"):
+        row = np.zeros(WIDTH)
+        row[0], row[1:5], row[1 + MOTORS : 4 + MOTORS] = 1.0, (a, b, c, d), (2 * a - 1, 2 * b - 1, 2 * c - 1)
+        back = np.zeros(WIDTH)
+        pwm = FRAMES[name].outputs(row)
+        FRAMES[name].apply([*pwm, *[0] * (16 - len(pwm))], back)
+        used = {"copter": [1, 2, 3, 4], "rover": [1, 9], "rover-skid": [1, 2], "plane": [1, 9, 10, 11]}[name]
+        assert back[used] == pytest.approx(row[used], abs=0.0017)
+        row[0] = 0.0
+        at_rest = FRAMES[name].outputs(row)
+        assert at_rest[0 if name == "copter" else 2] == {"copter": 1000, "plane": 1000}.get(name, 1500)
+
+
+def test_the_command_lines_hold_the_home_of_the_world() -> None:
+    hint = launch_hint("copter", 0, CANBERRA, np.pi / 2)
+    assert hint.home == "-35.3632620,149.1652370,584.00,90.0"
+    assert hint.sim_vehicle.startswith(
+        "sim_vehicle.py -v ArduCopter -f quad --model JSON:127.0.0.1 "
+        "--custom-location=-35.3632620,149.1652370,584.00,90.0 --add-param-file="
+    )
+    assert "arducopter --model JSON:127.0.0.1 --home -35.3632620,149.1652370,584.00,90.0 " in hint.binary
+    assert "-I" not in hint.sim_vehicle and hint.mavlink == "tcp:127.0.0.1:5760"
+    own = Path(hint.sim_vehicle.rpartition("=")[2])
+    assert own.read_text().split("\n")[1:3] == ["FRAME_CLASS 1", "FRAME_TYPE 1"]
+    third = launch_hint("rover-skid", 2, CANBERRA, 0.0, physics="10.0.0.5")
+    assert "-f rover-skid --model JSON:10.0.0.5" in third.sim_vehicle and "-I 2 --sysid 3" in third.binary
+    assert third.binary.endswith(
+        "--defaults Tools/autotest/default_params/rover.parm,Tools/autotest/default_params/rover-skid.parm"
+    )
+    assert third.mavlink == "tcp:127.0.0.1:5780" and json_port(2) == 9022
+    assert len(third.lines()) == 3
+
+
+def test_frames_are_found_by_name() -> None:
+    assert sorted(FRAMES) == ["copter", "copter-plus", "plane", "rover", "rover-skid"]
+    assert {frame.craft for frame in FRAMES.values()} == {"copter", "rover", "rover_ackermann", "plane"}

@@ -1,0 +1,155 @@
+"""The core of the built-in autopilot: its loops, modes, home, the pilot's sticks, a new beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paddock.errors import InvalidValueError, UnknownNameError
+from paddock.sitl.autopilot.answer import Result
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
+from paddock.sitl.autopilot.notices import HomeChanged
+from paddock.sitl.autopilot.targets import Sticks
+
+Make = Callable[..., Any]
+METRE = 1e-3 / 111.175  # deg of latitude at 47 north: a degree is 111.175 km
+
+
+def rally(latitude: float, longitude: float, height: float) -> MissionItem:
+    return MissionItem(5100, Frame.RELATIVE, x=latitude, y=longitude, z=height)
+
+
+def test_control_runs_at_its_period_and_decisions_at_50_hz(copter: Any) -> None:
+    copter.pilot.craft.steps.clear()
+    decided: list[float] = []
+    copter.pilot.mode.update = decided.append
+    copter.run(1.0, dt_us=2000)
+    assert len(copter.pilot.craft.steps) == 250 and len(decided) == 50
+    assert copter.pilot.craft.steps[10] == pytest.approx(0.004) and decided[10] == pytest.approx(0.02)
+
+
+def test_a_gap_is_not_one_long_step(copter: Any) -> None:
+    copter.now_us += 10_000_000
+    copter.run(0.02)
+    assert copter.pilot.craft.steps[-1] == 0.1
+
+
+def test_collect_answers_at_once_and_tells_whether_it_is_armed(copter: Any) -> None:
+    assert copter.pilot.live and copter.pilot.collect(0.0).armed is False
+    copter.fly()
+    commands = copter.pilot.collect(0.0)
+    assert commands.armed and commands.motors[:4].tolist() == [0.5] * 4
+    assert copter.pilot.telemetry.outputs[:4] == [1500] * 4
+
+
+def test_time_that_falls_is_a_new_beginning(copter: Any) -> None:
+    copter.fly()
+    copter.now_us = 0
+    copter.run(0.02)
+    assert not copter.pilot.armed and copter.pilot.mode.name == "STABILIZE"
+
+
+def test_reset_keeps_parameters_and_plans_only(copter: Any) -> None:
+    copter.pilot.parameters.set("FENCE_RADIUS", 55)
+    copter.pilot.accept_plan(PlanKind.RALLY, [rally(47.001, 8.0, 10.0)])
+    copter.fly()
+    copter.pilot.reset()
+    assert copter.pilot.parameters.value("FENCE_RADIUS") == 55 and len(copter.pilot.plans[PlanKind.RALLY]) == 1
+    assert copter.pilot.home is None and not copter.pilot.armed and copter.pilot.now_us == 0
+
+
+def test_parameters_are_kept_per_vehicle(bench: Make, tmp_path: Path) -> None:
+    bench(folder=tmp_path).pilot.parameters.set("FENCE_RADIUS", 77)
+    assert [path.name for path in tmp_path.iterdir()] == ["copter_7.json"]
+    assert bench(folder=tmp_path).pilot.parameters.value("FENCE_RADIUS") == 77
+
+
+def test_bad_vehicles_are_refused_in_one_line() -> None:
+    with pytest.raises(InvalidValueError, match="1 to 254"):
+        BuiltInAutopilot(255, "copter")
+    with pytest.raises(UnknownNameError, match="did you mean 'copter'"):
+        BuiltInAutopilot(1, "coptre")
+    with pytest.raises(UnknownNameError, match="FENCE_RADIUS"):
+        BuiltInAutopilot(1, "copter", {"FENCE_RADUIS": 40})
+
+
+# modes ----------------------------------------------------------------------------------------------------------------
+
+
+def test_modes_need_what_they_need_only_when_armed(copter: Any) -> None:
+    copter.believe(position_ok=0.0)
+    copter.run(0.02)
+    assert copter.pilot.set_mode(5).accepted  # waits for its position, disarmed
+    assert copter.pilot.set_mode(0).accepted
+    assert copter.pilot.arm().accepted  # STABILIZE needs none
+    refused = copter.pilot.set_mode(5)
+    assert refused == (Result.TEMPORARILY_REJECTED, "Mode LOITER: no position")
+    assert copter.pilot.mode.name == "STABILIZE"
+    assert copter.pilot.set_mode(99) == (Result.DENIED, "Mode 99: a copter has no such mode")
+
+
+# home -----------------------------------------------------------------------------------------------------------------
+
+
+def test_home_is_the_first_good_position_and_where_it_was_armed(copter: Any) -> None:
+    assert copter.pilot.home == pytest.approx((47.0, 8.0, 500.0))
+    assert sum(isinstance(notice, HomeChanged) for notice in copter.pilot.outbox) == 1
+    copter.believe(north=100.0, east=50.0, down=-2.0)
+    copter.run(0.1)
+    assert copter.pilot.arm().accepted
+    assert copter.pilot.home_ned() == pytest.approx((100.0, 50.0, -2.0), abs=1e-6)
+    assert copter.pilot.home == pytest.approx((47.0 + 100 * METRE, 8.000657, 502.0), abs=1e-6)
+    copter.believe(down=-12.0)
+    copter.run(0.1)
+    assert copter.pilot.telemetry.relative_altitude == pytest.approx(10.0)
+    assert copter.pilot.telemetry.altitude == pytest.approx(512.0)
+
+
+def test_the_nearest_rally_point_within_its_limit_is_where_it_returns(copter: Any) -> None:
+    near, far = rally(47.0 + 200 * METRE, 8.0, 30.0), rally(47.0 + 1000 * METRE, 8.0, 30.0)
+    assert copter.pilot.accept_plan(PlanKind.RALLY, [near, far]) == (0, 0)
+    assert copter.pilot.parameters.value("RALLY_TOTAL") == 2
+    assert copter.pilot.return_point() == (0.0, 0.0, 0.0)  # home is nearer
+    copter.believe(north=150.0)
+    copter.run(0.02)
+    assert copter.pilot.return_point() == pytest.approx((200.0, 0.0, -30.0), abs=0.01)
+    copter.believe(north=900.0)
+    copter.run(0.02)
+    assert copter.pilot.return_point() == pytest.approx((1000.0, 0.0, -30.0), abs=0.05)
+    copter.pilot.parameters.set("RALLY_LIMIT_KM", 0.05)
+    assert copter.pilot.return_point() == (0.0, 0.0, 0.0)
+
+
+# the pilot's sticks ---------------------------------------------------------------------------------------------------
+
+
+def test_rc_overrides_become_sticks(copter: Any) -> None:
+    copter.pilot.rc_override([1750, 1250, 1300, 2000] + [65535] * 14)
+    sticks = copter.pilot.sticks
+    assert (sticks.roll, sticks.pitch, sticks.throttle, sticks.yaw) == (0.5, -0.5, 0.3, 1.0)
+    copter.pilot.rc_override([65535, 65535, 0, 1500])  # unchanged, unchanged, released, centre
+    assert (sticks.roll, sticks.throttle, sticks.yaw, sticks.pwm[:4]) == (0.5, 0.0, 0.0, [1750, 1250, 0, 1500])
+    copter.pilot.rc_override([0] * 18)
+    assert not copter.pilot.rc.seen
+
+
+def test_manual_control_as_mavlink_has_it(copter: Any, rover: Any) -> None:
+    copter.pilot.manual_control(500, -250, 600, 32767)
+    sticks = copter.pilot.sticks
+    assert (sticks.pitch, sticks.roll, sticks.throttle, sticks.yaw) == (-0.5, -0.25, 0.6, 0.0)
+    assert sticks.pwm[:4] == [1375, 1250, 1600, 1500]
+    rover.pilot.manual_control(0, 1000, -500, 0)
+    assert (rover.pilot.sticks.roll, rover.pilot.sticks.throttle) == (1.0, -0.5)
+    assert rover.pilot.sticks.pwm[:4] == [2000, 1500, 1250, 1500]
+
+
+def test_a_rover_does_not_go_on_with_sticks_that_are_3_s_old(rover: Any) -> None:
+    rover.pilot.manual(Sticks(throttle=0.8))
+    rover.run(2.9)
+    assert rover.pilot.sticks.throttle == 0.8 and rover.pilot.rc.fresh
+    rover.run(0.3)
+    assert rover.pilot.sticks.throttle == 0.0 and rover.pilot.rc.lost

@@ -1,0 +1,226 @@
+"""Failsafes: what is lost, for how long, what is done, what comes first, and when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import radians
+from typing import Any
+
+import pytest
+
+Make = Callable[..., Any]
+
+
+def heartbeats(vehicle: Any, seconds: int) -> None:
+    """A ground station that is heard every second."""
+    for _ in range(seconds):
+        vehicle.pilot.heard_gcs(vehicle.pilot.now_us)
+        vehicle.run(1.0)
+
+
+# ground station -------------------------------------------------------------------------------------------------------
+
+
+def test_a_ground_station_that_falls_silent(bench: Make) -> None:
+    copter = bench(FS_GCS_ENABLE=1)
+    copter.fly()
+    heartbeats(copter, 3)
+    copter.run(3.9)  # 4.9 s after the last
+    assert copter.pilot.mode.name == "GUIDED"
+    copter.run(0.3)
+    assert copter.pilot.mode.name == "RTL" and copter.texts() == ["GCS failsafe: RTL"]
+    copter.pilot.heard_gcs(copter.pilot.now_us)
+    copter.run(0.5)
+    assert copter.pilot.failsafes.gcs.active  # one heartbeat is not enough
+    copter.run(0.8)
+    assert copter.texts() == ["GCS failsafe cleared"] and copter.pilot.mode.name == "RTL"
+
+
+def test_a_ground_station_that_was_never_heard_is_not_missed(bench: Make) -> None:
+    copter = bench(FS_GCS_ENABLE=1)
+    copter.fly()
+    copter.run(20.0)
+    assert copter.pilot.mode.name == "GUIDED"
+
+
+@pytest.mark.parametrize(("enable", "mode"), [(0, "GUIDED"), (1, "RTL"), (3, "RTL"), (5, "LAND"), (7, "LOITER")])
+def test_what_is_done_about_a_lost_ground_station(bench: Make, enable: int, mode: str) -> None:
+    copter = bench(FS_GCS_ENABLE=enable)
+    copter.fly()
+    heartbeats(copter, 1)
+    copter.run(6.0)
+    assert copter.pilot.mode.name == mode
+
+
+def test_a_rover_goes_back_on_its_own_track(rover: Any) -> None:
+    rover.pilot.parameters.set("FS_GCS_ENABLE", 3)
+    rover.fly(height=0.0, mode=15)
+    heartbeats(rover, 1)
+    rover.run(6.0)
+    assert rover.pilot.mode.name == "SMARTRTL"
+
+
+def test_options_let_modes_go_on(bench: Make) -> None:
+    piloted = bench(FS_GCS_ENABLE=1)
+    piloted.fly(mode=5)
+    heartbeats(piloted, 1)
+    piloted.run(6.0)
+    assert piloted.pilot.mode.name == "LOITER" and piloted.texts() == ["GCS failsafe: LOITER goes on"]
+    strict = bench(FS_GCS_ENABLE=1, FS_OPTIONS=0)
+    strict.fly(mode=5)
+    heartbeats(strict, 1)
+    strict.run(6.0)
+    assert strict.pilot.mode.name == "RTL"
+
+
+# RC -------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_pilot_who_is_gone(copter: Any) -> None:
+    copter.fly(mode=5)
+    copter.pilot.manual_control(0, 0, 500, 0)
+    copter.run(2.9)
+    assert copter.pilot.mode.name == "LOITER"
+    copter.run(0.3)
+    assert copter.pilot.mode.name == "RTL" and copter.texts() == ["Radio failsafe: RTL"]
+
+
+def test_a_pilot_who_gives_back_the_sticks_is_not_missed(copter: Any) -> None:
+    copter.fly(mode=5)
+    copter.pilot.rc_override([1500, 1500, 1500, 1500])
+    copter.run(1.0)
+    copter.pilot.rc_override([0] * 18)
+    copter.run(10.0)
+    assert copter.pilot.mode.name == "LOITER" and copter.texts() == []
+
+
+# battery --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_low_voltage_must_last_ten_seconds(bench: Make) -> None:
+    copter = bench(BATT_LOW_VOLT=10.5, BATT_FS_LOW_ACT=2)
+    copter.fly()
+    copter.sense(battery_voltage=10.4)
+    copter.run(9.5)
+    copter.sense(battery_voltage=10.6)  # a dip while it climbed
+    copter.run(1.0)
+    copter.sense(battery_voltage=10.4)
+    copter.run(9.5)
+    assert copter.pilot.mode.name == "GUIDED"
+    copter.run(0.8)
+    assert copter.pilot.mode.name == "RTL"
+    assert copter.texts() == ["Battery 1 is low 10.40V", "Battery low: RTL"]
+
+
+def test_charge_is_counted_in_mah(bench: Make) -> None:
+    copter = bench(BATT_CAPACITY=1000, BATT_LOW_MAH=980, BATT_CRT_MAH=960, BATT_FS_LOW_ACT=2, BATT_FS_CRT_ACT=1)
+    copter.fly()
+    copter.sense(battery_current=3.6)  # 1 mAh per second
+    copter.run(19.0)
+    assert copter.pilot.telemetry.battery_consumed == pytest.approx(19.0)
+    assert copter.pilot.mode.name == "GUIDED"
+    copter.run(1.4)
+    assert copter.pilot.mode.name == "RTL"
+    copter.run(20.0)
+    assert copter.pilot.mode.name == "LAND"  # critical beats low
+    assert copter.texts()[-2:] == ["Battery 1 is critical 960mAh left", "Battery critical: LAND"]
+
+
+def test_a_share_that_is_measured_counts_instead(bench: Make) -> None:
+    copter = bench(BATT_CAPACITY=2000, BATT_LOW_MAH=500, BATT_FS_LOW_ACT=1)
+    copter.fly()
+    copter.sense(battery_remaining=0.3)
+    copter.run(0.2)
+    assert copter.pilot.telemetry.battery_consumed == pytest.approx(1400.0)
+    copter.sense(battery_remaining=0.24)
+    copter.run(0.2)
+    assert copter.pilot.mode.name == "LAND"
+
+
+def test_rovers_number_their_battery_actions_otherwise(rover: Any) -> None:
+    rover.pilot.parameters.set("BATT_FS_LOW_ACT", 1)
+    rover.pilot.parameters.set("BATT_LOW_VOLT", 10.5)
+    rover.fly(height=0.0, mode=15)
+    rover.sense(battery_voltage=9.0)
+    rover.run(10.3)
+    assert rover.pilot.mode.name == "RTL"
+
+
+def test_a_later_failsafe_of_lower_rank_only_tells(bench: Make) -> None:
+    copter = bench(BATT_CAPACITY=1000, BATT_CRT_MAH=500, BATT_FS_CRT_ACT=1, FS_GCS_ENABLE=1, FENCE_ENABLE=1)
+    copter.fly()
+    heartbeats(copter, 1)
+    copter.sense(battery_remaining=0.4)
+    copter.run(0.2)
+    assert copter.pilot.mode.name == "LAND"
+    copter.believe(north=310.0)
+    copter.run(6.0)
+    assert copter.pilot.mode.name == "LAND"
+    assert "GCS failsafe: LAND has precedence" in copter.texts()
+
+
+# position and attitude ------------------------------------------------------------------------------------------------
+
+
+def test_a_lost_position_makes_a_copter_land(copter: Any) -> None:
+    copter.fly()
+    copter.believe(position_ok=0.0)
+    copter.run(0.8)
+    assert copter.pilot.mode.name == "GUIDED"
+    copter.run(0.4)
+    assert copter.pilot.mode.name == "LAND"
+    assert copter.texts() == ["EKF: position lost", "EKF failsafe: LAND"]
+    copter.believe(position_ok=1.0)
+    copter.run(1.2)
+    assert copter.texts() == ["EKF: position recovered"]
+
+
+def test_short_losses_and_modes_that_need_no_position_go_on(copter: Any) -> None:
+    copter.fly()
+    copter.believe(position_ok=0.0)
+    copter.run(0.7)
+    copter.believe(position_ok=1.0)
+    copter.run(2.0)
+    assert copter.pilot.mode.name == "GUIDED" and copter.texts() == []
+    copter.pilot.set_mode(2)
+    copter.believe(position_ok=0.0)
+    copter.run(3.0)
+    assert copter.pilot.mode.name == "ALT_HOLD"
+
+
+def test_alt_hold_instead_of_landing(bench: Make) -> None:
+    copter = bench(FS_EKF_ACTION=2)
+    copter.fly()
+    copter.believe(position_ok=0.0)
+    copter.run(1.5)
+    assert copter.pilot.mode.name == "ALT_HOLD"
+
+
+def test_a_rover_holds_without_a_position(rover: Any) -> None:
+    rover.fly(height=0.0, mode=15)
+    rover.believe(position_ok=0.0)
+    rover.run(1.5)
+    assert rover.pilot.mode.name == "HOLD"
+
+
+def test_a_copter_on_its_side_disarms_after_two_seconds(copter: Any) -> None:
+    copter.fly()
+    copter.believe(roll=radians(35.0))
+    copter.pilot.telemetry.nav_roll = radians(20.0)
+    copter.run(3.0)
+    assert copter.pilot.armed  # it leans as it was told
+    copter.pilot.telemetry.nav_roll = 0.0
+    copter.run(1.8)
+    assert copter.pilot.armed
+    copter.run(0.4)
+    assert not copter.pilot.armed and copter.texts()[0] == "Crash: Disarming: AngErr=35>30"
+
+
+def test_nothing_happens_to_a_disarmed_vehicle(bench: Make) -> None:
+    copter = bench(FS_GCS_ENABLE=1, BATT_FS_LOW_ACT=1, BATT_LOW_VOLT=10.5)
+    copter.pilot.set_mode(4)
+    heartbeats(copter, 1)
+    copter.believe(position_ok=0.0, roll=1.5)
+    copter.sense(battery_voltage=3.0)
+    copter.run(20.0)
+    assert copter.pilot.mode.name == "GUIDED" and not copter.pilot.failsafes.acting

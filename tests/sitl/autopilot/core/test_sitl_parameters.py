@@ -1,0 +1,107 @@
+"""Parameters: types, ranges, what survives a trip over the wire, what is kept between runs."""
+
+from __future__ import annotations
+
+import json
+from math import inf, nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+from paddock.sitl.autopilot.common_parameters import COMMON
+from paddock.sitl.autopilot.parameters import Parameter, Parameters, ParamKind
+
+SPEED = Parameter("SPEED", 1.1, 0, 10, summary="m/s")
+ACTION = Parameter("ACTION", 2, 0, 5, ParamKind.INT8)
+TOTAL = Parameter("TOTAL", 0, 0, 100, ParamKind.INT16, fixed=True)
+
+
+def test_values_are_what_a_float32_keeps() -> None:
+    parameters = Parameters([SPEED])
+    assert parameters.value("SPEED") == float(np.float32(1.1)) != 1.1
+    assert parameters.set("SPEED", 3.3)
+    assert parameters.value("SPEED") == float(np.float32(3.3))
+
+
+def test_integers_are_rounded_and_typed_as_mavlink_does() -> None:
+    parameters = Parameters([ACTION, SPEED])
+    assert parameters.set("ACTION", 3.4)
+    assert parameters.value("ACTION") == 3.0 and parameters.whole("ACTION") == 3
+    assert [int(kind) for _, _, kind in parameters.all()] == [2, 9]  # MAV_PARAM_TYPE_INT8, REAL32
+
+
+@pytest.mark.parametrize(("name", "value"), [("SPEED", -0.1), ("SPEED", 10.1), ("SPEED", nan), ("SPEED", inf), ("NO", 1)])
+def test_what_cannot_be_is_refused_and_changes_nothing(name: str, value: float) -> None:
+    parameters = Parameters([SPEED])
+    assert not parameters.set(name, value)
+    assert parameters.changes == 0 and parameters.names() == ["SPEED"]
+
+
+def test_the_ends_of_a_range_that_no_float32_hits_are_valid() -> None:
+    parameters = Parameters([Parameter("GAIN", 0.1, 0.1, 0.3)])
+    assert parameters.set("GAIN", float(np.float32(0.1))) and parameters.set("GAIN", float(np.float32(0.3)))
+
+
+def test_fixed_ones_are_shown_but_only_the_autopilot_changes_them() -> None:
+    parameters = Parameters([TOTAL])
+    assert not parameters.set("TOTAL", 5)
+    parameters.override({"TOTAL": 5})
+    assert parameters.value("TOTAL") == 5.0
+
+
+def test_what_was_set_is_there_in_the_next_run(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "rover_1.json"
+    first = Parameters([SPEED, ACTION], path)
+    first.override({"ACTION": 4})
+    assert first.set("SPEED", 2.5)
+    assert json.loads(path.read_text()) == {"SPEED": 2.5}  # a scenario's override is not kept
+    second = Parameters([SPEED, ACTION], path)
+    assert second.load() == []
+    assert (second.value("SPEED"), second.value("ACTION")) == (2.5, 2.0)
+
+
+def test_a_file_of_another_version_is_used_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text('{"SPEED": 3, "GONE": 1, "ACTION": 99, "TOTAL": "x"}')
+    parameters = Parameters([SPEED, ACTION, TOTAL], path)
+    assert parameters.load() == ["GONE", "ACTION", "TOTAL"]
+    assert parameters.value("SPEED") == 3.0 and parameters.value("ACTION") == 2.0
+
+
+@pytest.mark.parametrize("text", ["{", "[1]"])
+def test_a_broken_file_is_one_line_that_names_it(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(text)
+    with pytest.raises(PaddockError, match=r"p\.json") as caught:
+        Parameters([SPEED], path).load()
+    assert "\n" not in str(caught.value)
+
+
+def test_reset_goes_back_to_the_defaults_and_forgets_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    parameters = Parameters([SPEED], path)
+    parameters.set("SPEED", 5.0)
+    parameters.reset()
+    assert parameters.value("SPEED") == float(np.float32(1.1)) and json.loads(path.read_text()) == {}
+
+
+def test_errors_name_what_would_be_valid() -> None:
+    parameters = Parameters([SPEED])
+    with pytest.raises(UnknownNameError, match="did you mean 'SPEED'"):
+        parameters.value("SPEDE")
+    with pytest.raises(InvalidValueError, match="SPEED: 99 is not in 0 to 10"):
+        parameters.override({"SPEED": 99})
+    with pytest.raises(InvalidValueError, match="1 to 16 characters"):
+        Parameter("A_NAME_THAT_IS_TOO_LONG", 0, 0, 1)
+    with pytest.raises(InvalidValueError, match="default"):
+        Parameter("X", 2, 0, 1)
+
+
+def test_every_common_parameter_fits_the_wire() -> None:
+    names = [parameter.name for parameter in COMMON]
+    assert len(set(names)) == len(names)
+    assert all(parameter.summary for parameter in COMMON)
+    widest = {ParamKind.INT8: 127, ParamKind.INT16: 32767, ParamKind.INT32: 2**31 - 1}
+    assert all(abs(p.high) <= widest.get(p.kind, inf) for p in COMMON)

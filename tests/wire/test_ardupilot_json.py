@@ -1,0 +1,218 @@
+"""ArduPilot's servo packets against bytes packed by hand; its JSON against a parser that searches as ArduPilot does."""
+
+import contextlib
+import json
+import math
+import re
+import struct
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.errors import InvalidValueError
+from paddock.wire.ardupilot_json import (
+    ServoPacket,
+    State,
+    decode_servos,
+    decode_state,
+    encode_servos,
+    encode_state,
+)
+from paddock.wire.error import WireError
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+THREE = st.tuples(FINITE, FINITE, FINITE)
+U16 = st.integers(0, 65535)
+NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\.\d+)")
+
+REST = State(1.5, (0.0, 0.0, 0.0), (0.0, 0.0, -9.80665), (1.0, -2.0, -3.0), (0.1, 0.2, 0.3), (1.0, 0.0, 0.0, 0.0))
+
+
+def atof(text: str) -> float:
+    found = NUMBER.match(text)
+    return float(found.group()) if found else 0.0
+
+
+def search(line: str, section: str, key: str, count: int = 1) -> list[float] | None:
+    """What ArduPilot's keytable finds: the first `section`, then the first `key` behind it, then two characters on."""
+    at = line.find(section)
+    if at < 0:
+        return None
+    at = line.find(key, at + len(section) + 1)
+    if at < 0:
+        return None
+    rest = line[at + len(key) + 2 :]
+    if count == 1:
+        return [atof(rest)]
+    assert rest.startswith("[")
+    return [atof(part) for part in rest[1 : rest.index("]")].split(",")]
+
+
+def test_sixteen_channels_as_packed_by_hand() -> None:
+    packed = struct.pack("<HHI16H", 18458, 1200, 7, *range(1000, 1016))
+    assert len(packed) == 40
+    assert packed[:8] == bytes([0x1A, 0x48, 0xB0, 0x04, 7, 0, 0, 0])
+    assert decode_servos(packed) == ServoPacket(1200, 7, tuple(range(1000, 1016)))
+    assert encode_servos(ServoPacket(1200, 7, tuple(range(1000, 1016)))) == packed
+
+
+def test_thirty_two_channels_as_packed_by_hand() -> None:
+    packed = struct.pack("<HHI32H", 29569, 400, 2**32 - 1, *range(1000, 1032))
+    assert len(packed) == 72
+    assert decode_servos(packed) == ServoPacket(400, 2**32 - 1, tuple(range(1000, 1032)))
+    assert encode_servos(ServoPacket(400, 2**32 - 1, tuple(range(1000, 1032)))) == packed
+
+
+@given(
+    st.integers(1, 65535),
+    st.integers(0, 2**32 - 1),
+    st.lists(U16, min_size=16, max_size=16) | st.lists(U16, min_size=32, max_size=32),
+)
+def test_servos_come_back_as_they_were(rate: int, count: int, pwm: list[int]) -> None:
+    packet = ServoPacket(rate, count, tuple(pwm))
+    assert decode_servos(encode_servos(packet)) == packet
+
+
+@given(st.binary(max_size=100))
+def test_rubbish_is_only_ever_a_wire_error(data: bytes) -> None:
+    with suppress(WireError):
+        assert len(decode_servos(data).pwm) in (16, 32)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "words"),
+    [
+        (b"", "length", "40 or 72 bytes, not 0"),
+        (bytes(41), "length", "40 or 72 bytes, not 41"),
+        (struct.pack("<HHI16H", 29569, 1200, 0, *[0] * 16), "magic", "magic 29569 instead of 18458"),
+        (struct.pack("<HHI32H", 18458, 1200, 0, *[0] * 32), "magic", "magic 18458 instead of 29569"),
+        (struct.pack("<HHI16H", 18458, 0, 0, *[0] * 16), "value", "frame_rate 0"),
+    ],
+)
+def test_what_is_wrong_is_said(data: bytes, reason: str, words: str) -> None:
+    with pytest.raises(WireError, match=words) as caught:
+        decode_servos(data)
+    assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    "packet", [ServoPacket(70000, 0, (0,)), ServoPacket(1, -1, (0,)), ServoPacket(0, 0, (0,)), ServoPacket(1, 0, (-1,))]
+)
+def test_what_cannot_be_sent_is_refused(packet: ServoPacket) -> None:
+    with pytest.raises(InvalidValueError, match="servo packet cannot be sent"):
+        encode_servos(packet)
+
+
+def test_the_line_is_this() -> None:
+    assert encode_state(REST) == (
+        b'\n{"timestamp":1.5,"imu":{"gyro":[0.0,0.0,0.0],"accel_body":[0.0,0.0,-9.80665]},"position":[1.0,-2.0,-3.0],'
+        b'"quaternion":[1.0,0.0,0.0,0.0],"velocity":[0.1,0.2,0.3]}\n'
+    )
+
+
+@given(FINITE, THREE, THREE, THREE, THREE, st.tuples(FINITE, FINITE, FINITE, FINITE))
+def test_a_search_finds_every_required_number_exactly(
+    timestamp: float,
+    gyro: tuple[float, float, float],
+    accel: tuple[float, float, float],
+    position: tuple[float, float, float],
+    velocity: tuple[float, float, float],
+    quaternion: tuple[float, float, float, float],
+) -> None:
+    line = encode_state(State(timestamp, gyro, accel, position, velocity, quaternion, velocity_wind=(7.0, 8.0, 9.0)))
+    text = line.decode()
+    assert " " not in text and text[0] == text[-1] == "\n" and text.count("\n") == 2
+    assert search(text, "", "timestamp") == [timestamp]
+    assert search(text, "imu", "gyro", 3) == list(gyro)
+    assert search(text, "imu", "accel_body", 3) == list(accel)
+    assert search(text, "", "position", 3) == list(position)
+    assert search(text, "", "velocity", 3) == list(velocity)
+    assert search(text, "", "velocity_wind", 3) == [7.0, 8.0, 9.0]
+    assert search(text, "", "quaternion", 4) == list(quaternion)
+    assert json.loads(text)["timestamp"] == timestamp
+
+
+def test_a_search_finds_every_optional_number_and_nothing_that_is_not_there() -> None:
+    state = REST._replace(
+        ranges=(1.25, None, 3.5),
+        windvane=(0.5, 6.5),
+        airspeed=21.0,
+        rc=tuple(range(1001, 1013)),
+        battery=(12.5, 3.25),
+        no_time_sync=True,
+        no_lockstep=True,
+    )
+    text = encode_state(state).decode()
+    assert search(text, "", "rng_1") == [1.25] and search(text, "", "rng_3") == [3.5]
+    assert search(text, "", "rng_2") is None and search(text, "", "rng_4") is None
+    assert search(text, "windvane", "direction") == [0.5] and search(text, "windvane", "speed") == [6.5]
+    assert search(text, "", "airspeed") == [21.0]
+    assert [search(text, "rc", f"rc_{k}") for k in range(1, 13)] == [[1000.0 + k] for k in range(1, 13)]
+    assert search(text, "battery", "voltage") == [12.5] and search(text, "battery", "current") == [3.25]
+    assert search(text, "", "no_time_sync") == [1.0] and search(text, "", "no_lockstep") == [1.0]
+    plain = encode_state(REST).decode()
+    absent = ("attitude", "velocity_wind", "rng_1", "airspeed", "latitude", "rpm", "no_time_sync", "no_lockstep")
+    assert all(search(plain, "", key) is None for key in absent)
+    assert all(search(plain, section, "") is None for section in ("windvane", "battery", "rc", "motor"))
+
+
+def test_required_values_that_are_not_finite_are_refused_and_optional_ones_left_out() -> None:
+    for field in ("gyro", "accel", "position", "velocity"):
+        with pytest.raises(InvalidValueError, match="3 finite numbers"):
+            encode_state(REST._replace(**{field: (0.0, math.nan, 0.0)}))
+    with pytest.raises(InvalidValueError, match="timestamp is inf"):
+        encode_state(REST._replace(timestamp=math.inf))
+    with pytest.raises(InvalidValueError, match="neither quaternion nor attitude"):
+        encode_state(REST._replace(quaternion=None))
+    odd = REST._replace(
+        ranges=(math.nan, math.inf), airspeed=math.nan, battery=(12.0, math.nan), windvane=(0.0, math.nan)
+    )
+    assert encode_state(odd) == encode_state(REST)
+
+
+@given(THREE, st.lists(FINITE | st.none(), max_size=6), FINITE, st.booleans())
+def test_states_come_back_as_they_were(
+    attitude: tuple[float, float, float], ranges: list[float | None], airspeed: float, free: bool
+) -> None:
+    while ranges and ranges[-1] is None:
+        ranges.pop()
+    state = REST._replace(quaternion=None, attitude=attitude, ranges=tuple(ranges), airspeed=airspeed, no_lockstep=free)
+    assert decode_state(encode_state(state)) == state
+
+
+def test_a_reader_is_tolerant() -> None:
+    line = (
+        b'{ "velocity": [1, 2, 3], "imu": {"accel_body": [0, 0, -9.8], "gyro": [0.1, 0.2, 0.3], "more": 1}, "new": {},'
+        b' "quaternion": [1, 0, 0, 0], "attitude": [0, 0, 0], "position": [4, 5, 6], "timestamp": 2 }'
+    )
+    state = decode_state(b"\n" + encode_state(REST) + line + b"\n")
+    assert state.timestamp == 2.0 and state.velocity == (1.0, 2.0, 3.0) and state.gyro == (0.1, 0.2, 0.3)
+    assert state.quaternion == (1.0, 0.0, 0.0, 0.0) and state.attitude is None
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"", "a line is an object"),
+        (b"[1]", "a line is an object"),
+        (b'{"timestamp":', "not JSON"),
+        (b'{"timestamp":1}', "imu must be an object"),
+        (b"\xff\xff", "not UTF-8"),
+        (encode_state(REST).replace(b"0.1", b"NaN"), "NaN"),
+        (encode_state(REST).replace(b"0.1", b'"a"'), "velocity must be a list of 3 numbers"),
+        (encode_state(REST).replace(b"0.1,", b""), "velocity must be a list of 3 numbers"),
+        (encode_state(REST).replace(b'"quaternion"', b'"rotation"'), "neither quaternion nor attitude"),
+        (b" " * 70000, "at most 65000 bytes"),
+    ],
+)
+def test_a_broken_line_is_a_wire_error(line: bytes, words: str) -> None:
+    with pytest.raises(WireError, match=words):
+        decode_state(line)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_a_state_or_a_wire_error(data: bytes) -> None:
+    with contextlib.suppress(WireError):
+        decode_state(data)
