@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import paddock
 from paddock.engine.actions import Control
 from paddock.engine.pipeline import HaltedError
 from paddock.engine.replay import replayed
@@ -171,3 +172,11 @@ def test_partners_and_claims_share_the_barrier(load: Load) -> None:
     assert pilot.ticks == [0, 2, 4, 6]
     with pytest.raises(PaddockError, match="already claimed"):
         sim.claim("red")
+
+
+def test_ids_of_a_whole_fleet_in_any_order_reach_those_they_name() -> None:
+    fleet = {"name": "dots", "model": "point", "count": 3, "spawn": {"grid": {"spacing": 2}}}
+    with paddock.load({"vehicles": [fleet]}) as sim:
+        ids = sim.snapshot().fleet("dots").ids
+        sim.command(np.array(ids)[[2, 0, 1]], vx=np.array([30.0, 10.0, 20.0]))
+        assert [sim.inspect(f"dots[{k}]")["command"]["vx"] for k in range(3)] == [10.0, 20.0, 30.0]

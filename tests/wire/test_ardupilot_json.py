@@ -108,7 +108,7 @@ def test_what_cannot_be_sent_is_refused(packet: ServoPacket) -> None:
 def test_the_line_is_this() -> None:
     assert encode_state(REST) == (
         b'\n{"timestamp":1.5,"imu":{"gyro":[0.0,0.0,0.0],"accel_body":[0.0,0.0,-9.80665]},"position":[1.0,-2.0,-3.0],'
-        b'"quaternion":[1.0,0.0,0.0,0.0],"velocity":[0.1,0.2,0.3]}\n'
+        b'"velocity":[0.1,0.2,0.3],"quaternion":[1.0,0.0,0.0,0.0]}\n'
     )
 
 

@@ -40,7 +40,7 @@ def status_lines(host: SitlHost, width: int, most: int) -> list[Text]:
 
 
 def _line(row: StatusRow, port: str) -> Text:
-    colour = GOOD if row.connected and not row.note else IDLE if row.connected else BAD
+    colour = (GOOD if row.armed else IDLE) if row.connected else BAD
     line = Text(f"{row.sysid:>3} ", style=FAINT).append(f"{row.name[:10]:<10} ", style=colour)
     line.append(f"{port if port.isdecimal() else '-':>5} ", style=FAINT)
     line.append(f"{row.mode[:9]:<9} ", style=STRONG if row.armed else FAINT)
@@ -54,8 +54,8 @@ def tell_autopilots(host: SitlHost | None) -> None:
     for row in [] if host is None else host.status():
         line = (
             f"  system {row.sysid:>3}  {row.name:<16} {row.pilot:<9} {row.mode or '-':<10} "
-            f"{'armed' if row.armed else 'disarmed':<8} {row.note}"
-        ).rstrip()
+            f"{'armed' if row.armed else 'disarmed':<8}"
+        )
         if told.get(row.sysid) != line:
             told[row.sysid] = line
-            print(line, flush=True)
+            print(f"{line} {row.note}".rstrip(), flush=True)

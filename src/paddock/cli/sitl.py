@@ -78,7 +78,8 @@ def sitl(
     truth
         The built-in autopilots know the truth instead of estimating it.
     """
-    sources = [source for source in (scenario, vehicles or type_, ardupilot, px4) if source is not None]
+    own = type_ if vehicles is None else vehicles
+    sources = [source for source in (scenario, own, ardupilot, px4) if source is not None]
     if len(sources) != 1:
         raise PaddockError(f"{ONE_OF}, e.g. paddock sitl --vehicles 10 --type rover")
     if (instances is not None or first_instance is not None or no_lockstep) and not (ardupilot or px4):

@@ -73,7 +73,7 @@ def apply_control(
     """
     fleet = program.fleet
     known = column_index(program.model.command)
-    whole = len(rows) == fleet.n
+    whole = len(rows) == fleet.n and bool((rows[1:] > rows[:-1]).all())  # ids may come in any order
     where: Any = slice(0, fleet.n) if whole else rows
     for name, value in values.items():
         fleet.command[known[name], where] = value

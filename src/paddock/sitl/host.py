@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import hypot, isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -10,6 +11,7 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.sitl import WORLD, Sitl
 from paddock.sitl.adapters.world import WorldAdapter
+from paddock.sitl.autopilot.telemetry import Telemetry
 from paddock.sitl.bridge.bridge import Bridge
 from paddock.sitl.bridge.partner import EnginePartner
 from paddock.sitl.bridge.status import StatusRow
@@ -66,6 +68,7 @@ class SitlHost:
         self.bridge.go_on = sim.barrier.go_on
         self.bridge.meanwhile.append(sim.barrier.meanwhile)
         sim.barrier.join(self._partner)
+        sim.restarted.append(self._partner.restarted)
         sim.closing.append(self.close)
 
     def _open_mavlink(self, seats: list[Seat]) -> None:
@@ -92,6 +95,8 @@ class SitlHost:
     def close(self) -> None:
         """Let go of the simulation, the sockets and the pilots; nothing if that has been done."""
         self.sim.barrier.leave(self._partner)
+        if self._partner.restarted in self.sim.restarted:
+            self.sim.restarted.remove(self._partner.restarted)
         hub, self.hub = self.hub, None
         if hub is not None:
             self.sim.idling[:] = [call for call in self.sim.idling if call != hub.idle]
@@ -111,9 +116,11 @@ class SitlHost:
     # for people ------------------------------------------------------------------------------------------------------
 
     def status(self) -> list[StatusRow]:
-        """One row per vehicle, by ascending system id; what the station does stands where there is nothing else."""
+        """One row per vehicle, by ascending system id; what goes wrong stands before what is being done."""
         rows = self.bridge.status()
-        doing = {} if self.station is None else self.station.notes()
+        waiting = {} if self.station is None else self.station.notes()
+        own = {} if self.hub is None else self.hub.vehicles
+        doing = {sysid: summary(vehicle.autopilot.telemetry) for sysid, vehicle in own.items()} | waiting
         return [row if row.note else row._replace(note=doing.get(row.sysid, "")) for row in rows]
 
     def ports(self) -> list[PortRow]:
@@ -133,6 +140,19 @@ class SitlHost:
             scheme = "tcp" if seat.pilots.autopilot == "px4" else "udp"
             listens, speaks = f"{scheme} {getattr(seat.pilot, 'port', '-')}", "whoever connects"
         return PortRow(sysid, seat.placed.name, f"{seat.pilots.autopilot} {seat.placed.craft}", listens, speaks)
+
+
+def summary(told: Telemetry) -> str:
+    """Where the mission is, height above home, speed over ground, battery."""
+    if told.estimate is None:
+        return "no sensor data yet"
+    parts = [f"item {told.mission_current}/{told.mission_count - 1}"] if told.mission_count > 1 else []
+    if isfinite(told.relative_altitude):
+        speed = hypot(told.estimate.vn, told.estimate.ve)
+        parts.append(f"{told.relative_altitude:.1f} m {speed:.1f} m/s")
+    if told.sensors is not None and isfinite(told.sensors.battery_remaining):
+        parts.append(f"{told.sensors.battery_remaining:.0%}")
+    return "  ".join(parts)
 
 
 def _bridge(sim: Simulation, section: Sitl) -> Bridge:

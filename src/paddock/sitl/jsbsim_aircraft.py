@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from math import cos, degrees, sin
 from typing import Any
 
@@ -18,32 +22,59 @@ from paddock.world.geodesy import Origin
 FOOT = 0.3048  # m
 KNOT = 0.5144444444444445  # m/s
 FROM_NED = conversion("ned", "enu")
+TURNED = FROM_NED.quaternion(np.eye(4))
+"""An attitude (x, y, z, w) of NED and FRD times this is the same one of ENU and FLU: it is linear."""
 TRIM_FLIGHT, TRIM_GROUND = 1, 2  # JSBSim's tFull, tGround
 MIXTURE = 0.87
+RISE = 10.0  # s in which the wind rises
+TALK = "JSBSIM_DEBUG"
 BRAKES = ("left", "right", "center")
 
-_quiet = threading.local()
+
+_one_at_a_time = threading.Lock()
 
 
 def load_jsbsim() -> Any:
-    """The package, told to print nothing in this thread; one line if it is not there."""
+    """The package; one line if it is not there."""
     try:
         import jsbsim
     except ImportError:
         raise AdapterError("the adapter jsbsim needs jsbsim: pip install 'paddock[jsbsim]'") from None
-    if not getattr(_quiet, "done", False):
-        jsbsim.set_logger(_silent(jsbsim))
-        _quiet.done = True
     return jsbsim
 
 
+def _executive(jsbsim: Any) -> Any:
+    """A flight dynamics model that says nothing; JSBSim reads how much to say from the environment."""
+    before = os.environ.get(TALK)
+    os.environ[TALK] = "0"
+    try:
+        return jsbsim.FGFDMExec(jsbsim.get_default_root_dir())
+    finally:
+        del os.environ[TALK]
+        if before is not None:
+            os.environ[TALK] = before
+
+
+@cache
 def _silent(jsbsim: Any) -> Any:
-    """A logger that loses everything: results and errors say what matters."""
+    """A logger that loses everything; kept for good, as JSBSim lets go of loggers when a thread ends, unlocked."""
 
     def nothing(*_: Any) -> None: ...
 
     names = ("file_location", "message", "format", "flush")
     return type("Silent", (jsbsim.FGLogger,), dict.fromkeys(names, nothing))()
+
+
+@contextmanager
+def _silence(jsbsim: Any) -> Iterator[None]:
+    """What JSBSim has to say about an aircraft or its trim ends in an error of our own, or does not matter."""
+    with _one_at_a_time:
+        before = jsbsim.get_logger()
+        jsbsim.set_logger(_silent(jsbsim))
+        try:
+            yield
+        finally:
+            jsbsim.set_logger(before)
 
 
 @dataclass(frozen=True)
@@ -65,8 +96,12 @@ class Aircraft:
     def __init__(self, model: str, start: Start, where: str) -> None:
         """`model` as JSBSim calls it (c172x, c172p, f16, ...); `where` opens error messages."""
         jsbsim = load_jsbsim()
-        self.fdm = jsbsim.FGFDMExec(jsbsim.get_default_root_dir())
-        self.fdm.set_debug_level(0)
+        with _silence(jsbsim):
+            self._load(jsbsim, model, start, where)
+        self._wind, self._blown = start.wind, 0.0
+
+    def _load(self, jsbsim: Any, model: str, start: Start, where: str) -> None:
+        self.fdm = _executive(jsbsim)
         if not self.fdm.load_model(model):
             raise AdapterError(f"{where}: JSBSim has no aircraft {model!r}; try c172x, c172p, pa28, J3Cub, f16")
         self.engines = int(self.fdm.get_propulsion().get_num_engines())
@@ -83,8 +118,6 @@ class Aircraft:
         fdm["ic/vc-kts"] = start.speed / KNOT
         fdm["ic/gamma-deg"] = 0.0
         fdm.run_ic()
-        for axis, value in zip(("north", "east", "down"), start.wind, strict=True):
-            fdm[f"atmosphere/wind-{axis}-fps"] = value / FOOT
         fdm["propulsion/set-running"] = -1
         self._per_engine("fcs/mixture-cmd-norm", MIXTURE)
         self._per_engine("fcs/throttle-cmd-norm", 0.6 if start.speed > 0.0 else 0.0)
@@ -120,8 +153,16 @@ class Aircraft:
 
     def run(self, seconds: float) -> None:
         """One step of the model."""
+        if self._blown < RISE and any(self._wind):
+            self._raise_wind(seconds)
         self.fdm.set_dt(seconds)
         self.fdm.run()
+
+    def _raise_wind(self, seconds: float) -> None:
+        """It is trimmed in still air; wind all at once would be a gust."""
+        self._blown = min(self._blown + seconds, RISE)
+        for axis, value in zip(("north", "east", "down"), self._wind, strict=True):
+            self.fdm[f"atmosphere/wind-{axis}-fps"] = value / FOOT * self._blown / RISE
 
     @property
     def airspeed(self) -> float:
@@ -156,7 +197,7 @@ class Aircraft:
         place = origin.to_local(self.fdm["position/lat-geod-deg"], self.fdm["position/long-gc-deg"], self.altitude)
         rates = np.array([self.fdm[f"velocities/{axis}-rad_sec"] for axis in "pqr"])
         turned = (
-            FROM_NED.quaternion(self.quaternion()),
+            self.quaternion() @ TURNED,
             FROM_NED.velocity(self.velocity()),
             FROM_NED.angular_rate(rates),
         )

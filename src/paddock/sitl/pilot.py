@@ -46,6 +46,13 @@ class Pilot(ABC):
     def period_us(self) -> int:
         """Simulated us from one exchange to the next."""
 
+    def next_us(self, time_us: int) -> int:
+        """The simulated time of the exchange after one at `time_us`: the next multiple of the period.
+
+        A pilot that counts the world's ticks says their exact times instead, which need not be such multiples.
+        """
+        return (time_us // self.period_us + 1) * self.period_us
+
     @abstractmethod
     def open(self) -> None:
         """Bind sockets, start; PaddockError in one line if that cannot be (port taken)."""

@@ -91,65 +91,67 @@ def _filled(pwm: Sequence[int], channels: int) -> list[int]:
     return [*pwm, *[0] * (channels - len(pwm))]
 
 
+_REQUIRED = {"gyro": 3, "accel_body": 3, "position": 3, "velocity": 3, "quaternion": 4, "attitude": 3}
+"""Keys that must be finite, and how many numbers they have."""
+_START = (
+    '\n{{"timestamp":{!r},"imu":{{"gyro":[{!r},{!r},{!r}],"accel_body":[{!r},{!r},{!r}]}},'
+    '"position":[{!r},{!r},{!r}],"velocity":[{!r},{!r},{!r}],'
+)
+_QUATERNION = _START + '"quaternion":[{!r},{!r},{!r},{!r}]'
+_ATTITUDE = _START + '"attitude":[{!r},{!r},{!r}]'
+
+
 def encode_state(state: State) -> bytes:
     """The line with the line breaks around it; refused if what is required is missing or not finite.
 
     Optional values that are not finite are left out.
     """
-    parts = [
-        f'\n{{"timestamp":{_number("timestamp", state.timestamp)}',
-        f'"imu":{{"gyro":{_list("gyro", state.gyro)}',
-        f'"accel_body":{_list("accel_body", state.accel)}}}',
-        f'"position":{_list("position", state.position)}',
-        _orientation(state),
-        f'"velocity":{_list("velocity", state.velocity)}',
-    ]
-    parts += _optional(state)
-    return (",".join(parts) + "}\n").encode()
+    turned = state.attitude if state.quaternion is None else state.quaternion
+    if turned is None:
+        raise InvalidValueError("this state cannot be sent as JSON: it has neither quaternion nor attitude")
+    text = _ATTITUDE if state.quaternion is None else _QUATERNION
+    # the repr of a float is the shortest text that reads back as the same float64
+    numbers = [state.timestamp, *state.gyro, *state.accel, *state.position, *state.velocity, *turned]
+    if len(numbers) != text.count("!r") or not all(map(isfinite, numbers)):
+        raise _unsendable(state)
+    return ("".join([text.format(*map(float, numbers)), *_optional(state)]) + "}\n").encode()
 
 
-def _orientation(state: State) -> str:
-    if state.quaternion is not None:
-        return f'"quaternion":{_list("quaternion", state.quaternion, 4)}'
-    if state.attitude is not None:
-        return f'"attitude":{_list("attitude", state.attitude)}'
-    raise InvalidValueError("this state cannot be sent as JSON: it has neither quaternion nor attitude")
+def _unsendable(state: State) -> InvalidValueError:
+    """What is wrong with the required values."""
+    if not isfinite(state.timestamp):
+        return InvalidValueError(f"this state cannot be sent as JSON: timestamp is {state.timestamp}, not a number")
+    given = zip(_REQUIRED, (*state[1:5], state.quaternion, state.attitude), strict=True)
+    key, values = next(
+        (key, values)
+        for key, values in given
+        if values is not None and (len(values) != _REQUIRED[key] or not _finite(values))
+    )
+    return InvalidValueError(
+        f"this state cannot be sent as JSON: {key} must be {_REQUIRED[key]} finite numbers, not {list(values)}"
+    )
 
 
 def _optional(state: State) -> Iterable[str]:
     """What may be left out, in the order that ArduPilot's search needs."""
     if state.velocity_wind is not None and _finite(state.velocity_wind):
-        yield f'"velocity_wind":{_list("velocity_wind", state.velocity_wind)}'
+        yield ',"velocity_wind":[{!r},{!r},{!r}]'.format(*map(float, state.velocity_wind))
     for k, distance in enumerate(state.ranges[:RANGEFINDERS], 1):
         if distance is not None and isfinite(distance):
-            yield f'"rng_{k}":{float(distance)!r}'
+            yield f',"rng_{k}":{float(distance)!r}'
     if state.windvane is not None and _finite(state.windvane):
-        yield '"windvane":{{"direction":{!r},"speed":{!r}}}'.format(*map(float, state.windvane))
+        yield ',"windvane":{{"direction":{!r},"speed":{!r}}}'.format(*map(float, state.windvane))
     if state.airspeed is not None and isfinite(state.airspeed):
-        yield f'"airspeed":{float(state.airspeed)!r}'
+        yield f',"airspeed":{float(state.airspeed)!r}'
     if state.rc:
         channels = ",".join(f'"rc_{k}":{int(pwm)}' for k, pwm in enumerate(state.rc[:RC_CHANNELS], 1))
-        yield f'"rc":{{{channels}}}'
+        yield f',"rc":{{{channels}}}'
     if state.battery is not None and _finite(state.battery):
-        yield '"battery":{{"voltage":{!r},"current":{!r}}}'.format(*map(float, state.battery))
+        yield ',"battery":{{"voltage":{!r},"current":{!r}}}'.format(*map(float, state.battery))
     if state.no_time_sync:
-        yield '"no_time_sync":1'
+        yield ',"no_time_sync":1'
     if state.no_lockstep:
-        yield '"no_lockstep":1'
-
-
-def _number(key: str, value: float) -> str:
-    if not isfinite(value):
-        raise InvalidValueError(f"this state cannot be sent as JSON: {key} is {value}, not a number")
-    return repr(float(value))  # the shortest text that reads back as the same float64
-
-
-def _list(key: str, values: Sequence[float], count: int = 3) -> str:
-    if len(values) != count or not _finite(values):
-        raise InvalidValueError(
-            f"this state cannot be sent as JSON: {key} must be {count} finite numbers, not {list(values)}"
-        )
-    return "[" + ",".join([repr(float(value)) for value in values]) + "]"
+        yield ',"no_lockstep":1'
 
 
 def _finite(values: Sequence[float]) -> bool:

@@ -7,6 +7,7 @@ import socket
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -43,8 +44,8 @@ def search(line: str) -> dict[str, list[float]]:
         if at < 0:
             assert not required, f"Did not contain all mandatory fields: {key}"
             continue
-        text = line[at + len(key) + 2 :]
-        found[key] = [float(number) for number in NUMBER.findall(text)[:count]]
+        numbers = islice(NUMBER.finditer(line, at + len(key) + 2), count)
+        found[key] = [float(number.group()) for number in numbers]
     assert "attitude" in found or "quaternion" in found, "Did not receive attitude or quaternion"
     return found
 

@@ -44,7 +44,7 @@ class World:
         commands = self.pilot.collect(timeout)
         if commands is None:
             return None
-        self.time_us += self.pilot.period_us
+        self.time_us = self.pilot.next_us(self.time_us)
         self.pilot.offer(self.sensors(self.time_us))
         return commands.row.tolist()
 
@@ -78,6 +78,25 @@ def test_the_packet_says_how_far(pilot: Make, stand_in: Any, dt: float, rate: in
     peer.send([1500] * 4)
     assert one.collect(1.0) is not None
     assert one.period_us == period
+
+
+def test_time_follows_the_ticks_exactly_and_a_late_answer_does_not_slow_the_peer_down(
+    pilot: Make, stand_in: Any, sensors: Sensors
+) -> None:
+    """ArduPilot takes the step of an answer for the pace of the physics, and asks for that pace from then on."""
+    one = pilot("copter", 1 / 1200)
+    peer, world = stand_in(one.port), World(one, sensors)
+    for k in range(1, 2501):
+        peer.send([1100] * 4)
+        world.turn()
+        peer.receive()
+        assert world.time_us == round(k * 1e6 / 1200)
+    world.time_us += 50_000  # it was too late once: the bridge went on without it
+    for _ in range(20):
+        peer.send([1100] * 4)
+        world.turn()
+        peer.receive()
+    assert peer.time_s == pytest.approx(2520 / 1200, abs=1e-4) and 1195.0 < peer.rate_hz < 1205.0
 
 
 def test_steps_of_the_peer_stay_below_a_tenth_of_a_second(pilot: Make, stand_in: Any, sensors: Sensors) -> None:

@@ -82,6 +82,7 @@ class JsbsimAdapter(SimulatorAdapter):
 
     def _clear(self) -> None:
         self._time_us = 0
+        self._looked_us = -1
         self._pose = np.zeros((len(Pose._fields), CAPACITY))
         self._level = np.zeros_like(self._pose)  # the same with z above the origin's sea level: a barometer's world
         self._block = empty_block(CAPACITY)
@@ -191,7 +192,6 @@ class JsbsimAdapter(SimulatorAdapter):
         """Fly and sense; the model's steps end at the instants at which sensors sample, and at the end."""
         with self.lock:
             self._begin_time()
-            load_jsbsim()  # this thread may be new, and its JSBSim talkative
             if dt_us < 0:
                 raise AdapterError(f"adapter {self.name!r} cannot step back by {-dt_us} us")
             end = self._time_us + dt_us
@@ -214,17 +214,23 @@ class JsbsimAdapter(SimulatorAdapter):
 
     def _sense(self) -> None:
         due = [i for i in self._instruments if i.next_us == self._time_us] if self._placed else []
-        if not due:
-            return
-        for k, aircraft in enumerate(self._flying.values()):
-            self._pose[:, k] = self._level[:, k] = aircraft.pose(self.origin)
-            self._level[2, k] = aircraft.altitude - self.origin.height_m
+        if due:
+            self._look()
         for instrument in due:
             pose = self._level if instrument.fleet.sensor.name == "barometer" else self._pose
             instrument.sample(self._time_us, pose, len(self._placed), self._streams, self.seed)
 
+    def _look(self) -> None:
+        """Where all aircraft are now."""
+        self._looked_us = self._time_us
+        for k, aircraft in enumerate(self._flying.values()):
+            self._pose[:, k] = self._level[:, k] = aircraft.pose(self.origin)
+            self._level[2, k] = aircraft.altitude - self.origin.height_m
+
     def _publish(self) -> None:
         n = len(self._placed)
+        if self.truth and self._looked_us != self._time_us:
+            self._look()
         for instrument in self._instruments if n else ():
             instrument.publish(self._time_us, self._block)
         self._block[:n, 0] = self._time_us
@@ -232,13 +238,13 @@ class JsbsimAdapter(SimulatorAdapter):
             noise = normals(self.seed, int(self._streams[k]), AIRSPEED_PURPOSE, self._time_us)[0]
             self._block[k, COLUMN["airspeed"]] = max(aircraft.airspeed + self.noise * AIRSPEED_NOISE * noise, 0.0)
             if self.truth:
-                self._block[k, TRUTH] = self._true_row(aircraft)
+                self._block[k, TRUTH] = self._true_row(k, aircraft)
 
-    def _true_row(self, aircraft: Aircraft) -> list[float]:
-        """Along the meridian, the parallel and the vertical: height is height, wherever it flies."""
-        east, north, _ = aircraft.pose(self.origin)[:3].tolist()
+    def _true_row(self, k: int, aircraft: Aircraft) -> list[float]:
+        """Along the local vertical: height is height, wherever it flies."""
+        east, north, up = self._level[:3, k].tolist()
         x, y, z, w = aircraft.quaternion().tolist()
-        return [north, east, self.origin.height_m - aircraft.altitude, *aircraft.velocity().tolist(), w, x, y, z]
+        return [north, east, -up, *aircraft.velocity().tolist(), w, x, y, z]
 
     # exchange --------------------------------------------------------------------------------------------------------
 

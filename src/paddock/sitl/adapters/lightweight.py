@@ -199,19 +199,15 @@ class LightweightAdapter(SimulatorAdapter):
             end = self._time_us + dt_us
             while self._time_us < end:
                 until = min(end, *[i.next_us for i in self._instruments]) if self._placed else end
-                drive_all(
-                    len(self._placed),
-                    1e-6 * (until - self._time_us),
-                    self._pose,
-                    self._wheels,
-                    self._targets,
-                    self.wheel_base,
-                    self.acceleration,
-                )
+                self._drive(1e-6 * (until - self._time_us))
                 self._time_us = until
                 self._sense()
             self._publish()
         return True
+
+    def _drive(self, dt: float) -> None:
+        moved = self._pose, self._wheels, self._targets
+        drive_all(len(self._placed), dt, *moved, self.wheel_base, self.acceleration)
 
     def _sense(self) -> None:
         for instrument in self._instruments if self._placed else ():

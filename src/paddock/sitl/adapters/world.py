@@ -184,7 +184,8 @@ class WorldAdapter(SimulatorAdapter):
                 raise AdapterError(f"adapter {self.name!r} cannot step back by {-dt_us} us")
             if not self.hosted:
                 self._asked_us += dt_us
-                sim.step(max(0, int(self._asked_us * sim.world.clock.rate / 1e6 + 1e-6) - sim.tick))
+                due = (self._asked_us + 0.5) * sim.world.clock.rate / 1e6  # a tick's time is told to the nearest us
+                sim.step(max(0, int(due + 1e-9) - sim.tick))
         return True
 
     # exchange --------------------------------------------------------------------------------------------------------

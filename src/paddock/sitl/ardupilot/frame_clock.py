@@ -31,6 +31,8 @@ class FrameClock:
             )
         self._dt_us = dt * 1e6
         self._count: int | None = None
+        self._ticks = 1  # that the last packet asked for
+        self.shortened = False  # it asked for a longer step than ArduPilot itself takes
         self.stamp_us = 0.0  # of the last reply
         self._replied_at_us: float | None = None  # world time of the last reply
 
@@ -53,30 +55,33 @@ class FrameClock:
             return Arrival.DUPLICATE
         return Arrival.RESTART if count < before and (before, count) != (LAST_COUNT, 0) else Arrival.NEW
 
-    def period_us(self, frame_rate: int) -> int:
-        """How far a packet takes the world: max(1, round(1 / (frame_rate * dt))) ticks, always less than 0.1 s.
-
-        In whole us, rounded down: the tick at the end of the period must not come before it.
-        """
-        ticks = max(1, round(1e6 / (frame_rate * self._dt_us)))
+    def ask(self, frame_rate: int) -> None:
+        """A packet takes the world max(1, round(1 / (frame_rate * dt))) ticks on, always less than 0.1 s."""
         most = max(1, int((LONGEST_US - 1) / self._dt_us))
-        return max(1, int(min(ticks, most) * self._dt_us + 1e-6))
+        self._ticks = min(max(1, round(1e6 / (frame_rate * self._dt_us))), most)
+        self.shortened = 1e6 / frame_rate >= LONGEST_US
 
-    def shortens(self, frame_rate: int) -> bool:
-        """Whether a packet wants a longer step than ArduPilot itself takes."""
-        return 1e6 / frame_rate >= LONGEST_US
+    @property
+    def period_us(self) -> int:
+        """What a packet asks for, to the nearest us."""
+        return max(1, round(self._ticks * self._dt_us))
 
-    def advance(self, time_us: float, period_us: int) -> float | None:
+    def next_us(self, time_us: int) -> int:
+        """The time of the tick that a packet asks for, as the world tells it: to the nearest us."""
+        return max(time_us + 1, round((round(time_us / self._dt_us) + self._ticks) * self._dt_us))
+
+    def advance(self, time_us: float, in_step: bool = True) -> float | None:
         """The time (s) of a reply at that time of the world; None if the world has not moved since the last reply.
 
-        What passed while the peer was silent is no time to the peer.
+        A peer `in_step` never sees more time than it asked for: what else has passed while it was silent is no time to
+        it. It would take a longer step for the pace of the physics, and ask for such steps for ever after.
         """
-        before = self._replied_at_us
-        elapsed = float(period_us) if before is None else time_us - before
+        before, asked = self._replied_at_us, self._ticks * self._dt_us
+        elapsed = asked if before is None else time_us - before
         if elapsed == 0.0:
             return None
-        if not 0.0 < elapsed < LONGEST_US:
-            elapsed = float(period_us)
+        if not 0.0 < elapsed < (asked + 1.0 if in_step else LONGEST_US):
+            elapsed = asked
         self._replied_at_us = time_us
         self.stamp_us += elapsed
         return self.stamp_us * 1e-6

@@ -68,7 +68,6 @@ class ArduPilotPilot(Pilot):
         self._count = -1  # of the last frame, for people
         self._owing = False  # a packet waits for its answer
         self._reply = b""
-        self._period_us = IDLE_PERIOD_US
         self.status.note = self._waiting_note()
 
     @property
@@ -79,7 +78,11 @@ class ArduPilotPilot(Pilot):
     @property
     def period_us(self) -> int:
         """As the last packet asked; while nobody is there, how often to look."""
-        return self._period_us if self._live else IDLE_PERIOD_US
+        return self._clock.period_us if self._live else IDLE_PERIOD_US
+
+    def next_us(self, time_us: int) -> int:
+        """The time of the tick that the last packet asked for."""
+        return self._clock.next_us(time_us) if self._live else super().next_us(time_us)
 
     @property
     def port(self) -> int:
@@ -182,8 +185,8 @@ class ArduPilotPilot(Pilot):
             return False
         if arrival is Arrival.RESTART:
             self._restarted()
-        self._period_us = self._clock.period_us(packet.frame_rate)
-        if self._clock.shortens(packet.frame_rate):
+        self._clock.ask(packet.frame_rate)
+        if self._clock.shortened:
             self.status.note = f"frame_rate {packet.frame_rate} Hz is too slow for ArduPilot itself; steps are < 0.1 s"
         self.frame.apply(packet.pwm, self._commands.row)
         self.status.armed = self._commands.armed
@@ -201,7 +204,7 @@ class ArduPilotPilot(Pilot):
 
     def _answer(self, sensors: SensorData) -> None:
         """Send the state, unless the world has not moved since the last one."""
-        timestamp = self._clock.advance(sensors.time_us, self._period_us)
+        timestamp = self._clock.advance(sensors.time_us, self.lockstep)
         if timestamp is None or self._peer is None:
             return
         try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot import health
 from paddock.sitl.autopilot.answer import ACCEPTED, Answer, Result
+from paddock.sitl.autopilot.crafts import drives
 from paddock.sitl.autopilot.notices import Severity
 from paddock.sitl.autopilot.targets import GuidedTarget
 from paddock.sitl.autopilot.telemetry import Landed
@@ -24,8 +25,8 @@ BEST_ERROR = 5.0  # m: a position that is worse is no start
 ACCEL_RANGE = (8.0, 11.6)  # m/s2 at rest
 MIN_SATELLITES = 6
 NO_POSITION = "Need Position Estimate"
-MANUAL_THROTTLE = ("STABILIZE", "ACRO")
-DIRECT = (*MANUAL_THROTTLE, "ALT_HOLD", "LOITER", "MANUAL", "STEERING")
+MANUAL_THROTTLE = ("STABILIZE", "ACRO", "MANUAL", "FBWA")
+DIRECT = (*MANUAL_THROTTLE, "ALT_HOLD", "LOITER", "STEERING")
 
 
 class Arming:
@@ -73,7 +74,6 @@ class Arming:
         if failures:
             return self._refuse(failures)
         autopilot.homes.at_arming()
-        autopilot.guided = GuidedTarget()
         autopilot.craft.relax()
         autopilot.armed = True
         self._asked_us = -INTEREST_US
@@ -97,6 +97,7 @@ class Arming:
         if not force and autopilot.telemetry.landed in (Landed.IN_AIR, Landed.TAKEOFF, Landed.LANDING):
             return Answer(Result.TEMPORARILY_REJECTED, "Disarm: in the air; land, or force it")
         autopilot.armed = False
+        autopilot.guided = GuidedTarget()  # or it would go on with the old order when it is armed again
         autopilot.craft.relax()
         autopilot.failsafes.disarmed()
         autopilot.fence.disarmed()
@@ -106,7 +107,7 @@ class Arming:
     # checks ----------------------------------------------------------------------------------------------------------
 
     def failures(self) -> list[str]:
-        """What is wrong, in the order in which a pilot would mend it."""
+        """What is wrong whatever the mode and the sticks, in the order in which a pilot would mend it."""
         asked = self.autopilot.parameters.whole("ARMING_CHECK")
         if asked == 0:
             return []
@@ -118,12 +119,14 @@ class Arming:
             (GPS, self._gnss),
             (GPS, self._position),
             (BATTERY, self._battery),
-            (RC, self._radio),
             (SYSTEM, self._fence),
-            (SYSTEM, self._mode),
         )
         found = (check() for bit, check in checks if asked & ALL or asked & bit)
         return [failure for failure in found if failure]
+
+    @property
+    def _flying(self) -> bool:
+        return self.autopilot.telemetry.landed == Landed.IN_AIR
 
     def _broken(self, bit: int) -> bool:
         """Whether a sensor that has been heard is silent or wrong."""
@@ -138,7 +141,7 @@ class Arming:
             return "Accels not healthy"
         low, high = ACCEL_RANGE
         force = self.autopilot.health.specific_force
-        return "" if low <= force <= high else f"Accels inconsistent ({force:.1f} m/s2 at rest)"
+        return "" if low <= force <= high or self._flying else f"Accels inconsistent ({force:.1f} m/s2 at rest)"
 
     def _attitude(self) -> str:
         return "" if self.autopilot.estimate.attitude_ok else "AHRS: not healthy"
@@ -186,11 +189,11 @@ class Arming:
 
     def _radio(self) -> str:
         autopilot = self.autopilot
-        if not autopilot.rc.seen or autopilot.mode.name not in DIRECT:
+        if not autopilot.rc.seen or autopilot.mode.name not in DIRECT or self._flying:
             return ""
         if autopilot.rc.lost:
             return "Radio failsafe on"
-        if autopilot.craft.kind.startswith("rover"):
+        if drives(autopilot.craft.kind):
             return "" if abs(autopilot.sticks.throttle) < 0.05 else "Throttle not neutral"
         most = 0.1 if autopilot.mode.name in MANUAL_THROTTLE else 0.6
         return "" if autopilot.sticks.throttle <= most else "Throttle too high"
@@ -198,15 +201,15 @@ class Arming:
     def _fence(self) -> str:
         return "vehicle outside fence" if self.autopilot.fence.enabled and self.autopilot.fence.breached else ""
 
-    def _mode(self) -> str:
-        mode = self.autopilot.mode
-        return "" if mode.can_arm else f"{mode.name} mode not armable"
-
     def _refusals(self) -> list[str]:
         """The checks that are asked for, and what no setting of ARMING_CHECK lets pass."""
         autopilot = self.autopilot
         failures = self.failures()
-        lost = autopilot.mode.needs_position and not autopilot.estimate.position_ok
-        flying = autopilot.telemetry.landed == Landed.IN_AIR
-        always = ("already flying" if flying else "", self._mode(), NO_POSITION if lost else "")
-        return failures + [failure for failure in always if failure and failure not in failures]
+        if autopilot.parameters.whole("ARMING_CHECK") & (ALL | RC):
+            failures.append(self._radio())
+        if autopilot.mode.needs_position and not autopilot.estimate.position_ok:
+            failures.append(NO_POSITION)
+        if self._flying and autopilot.craft.kind == "copter":  # an aeroplane may begin its day in the air
+            failures.append("already flying")
+        failures.append("" if autopilot.mode.can_arm else f"{autopilot.mode.name} mode not armable")
+        return list(dict.fromkeys(failure for failure in failures if failure))

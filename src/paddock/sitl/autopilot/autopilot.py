@@ -67,9 +67,8 @@ class BuiltInAutopilot(Pilot):
             raise InvalidValueError(f"system id {sysid}: valid are 1 to 254")
         kind = find_craft(craft) if isinstance(craft, str) else craft
         self.sysid = sysid
-        self.parameters = Parameters(
-            (*COMMON, *kind.parameters), folder / f"{kind.kind}_{sysid}.json" if folder is not None else None
-        )
+        path = folder / f"{kind.kind}_{sysid}.json" if folder is not None else None
+        self.parameters = Parameters((*COMMON, *kind.parameters), path, self._not_kept)
         unknown = self.parameters.load()
         self.parameters.override({"SYSID_THISMAV": sysid, **(parameters or {})})
         self.estimator = Estimator(use_truth=use_truth)
@@ -79,13 +78,16 @@ class BuiltInAutopilot(Pilot):
         for name in unknown:
             self.say(Severity.WARNING, f"Parameter {name}: kept value ignored")
 
+    def _not_kept(self, text: str) -> None:
+        self.say(Severity.ERROR, text)
+
     def _begin(self) -> None:
         """Everything that a reboot forgets; parameters and plans stay."""
         self.now_us = 0
         self.estimate = NOWHERE
         self.sensors = Columns(*empty_block(1)[0].tolist())
         self.armed = False
-        self._standing = self.estimator.standing = True
+        self._standing = self.estimator.standing = False
         self.guided = GuidedTarget()
         self.outbox: deque[Notice] = deque(maxlen=OUTBOX_LENGTH)
         self.telemetry = Telemetry()
@@ -172,8 +174,8 @@ class BuiltInAutopilot(Pilot):
         reporting.fill(self)
 
     def _stand(self) -> None:
-        """Tell the estimator when the vehicle certainly does not move."""
-        standing = not self.armed and self.telemetry.landed != Landed.IN_AIR
+        """Tell the estimator when the vehicle certainly does not move; an aeroplane may begin in the air."""
+        standing = not self.armed and self.telemetry.landed == Landed.ON_GROUND and self.craft.kind != "plane"
         if standing is not self._standing:
             self._standing = self.estimator.standing = standing
 
@@ -269,17 +271,6 @@ class BuiltInAutopilot(Pilot):
     def position_target(self, guided: GuidedTarget) -> Answer:
         """A new order for GUIDED; refused (and said) in other modes, or if it makes no sense."""
         return position_target.take(self, guided)
-
-    def guide(self, order: GuidedTarget) -> Answer:
-        """An order from a command: as `position_target`, but GUIDED is entered for it."""
-        number = self.mode_number("GUIDED")
-        if number is None:
-            return Answer(Result.UNSUPPORTED, f"a {self.craft.kind} has no mode GUIDED")
-        answer = position_target.judge(self, order)
-        answer = self.set_mode(number) if answer.accepted else answer
-        if answer.accepted:
-            position_target.follow(self, order)
-        return answer
 
     def manual(self, sticks: Sticks) -> None:
         """The pilot's inputs from a joystick."""

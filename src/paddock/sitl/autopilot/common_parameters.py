@@ -34,9 +34,7 @@ FAILSAFE = (
     ),
     Parameter("FS_EKF_ACTION", 1, 0, 3, INT8, "position lost: 0 report, 1 land or hold, 2 ALT_HOLD, 3 always land"),
     Parameter("FS_CRASH_CHECK", 1, 0, 1, INT8, "whether a copter that lies on its side disarms"),
-    Parameter(
-        "RC_OVERRIDE_TIME", 3, 0, 120, summary="s after which RC overrides and joysticks are stale; 0: never used"
-    ),
+    Parameter("RC_OVERRIDE_TIME", 3, -1, 120, summary="s until RC overrides are stale; 0 not accepted, -1 never"),
 )
 
 BATTERY = (

@@ -17,6 +17,11 @@ CRAFTS = {
 """Module and class of each kind, imported when it is first asked for."""
 
 
+def drives(kind: str) -> bool:
+    """Whether that kind stays on the ground: it has no height to keep, and reverses."""
+    return kind.startswith("rover")
+
+
 @cache
 def find_craft(kind: str) -> type[Craft]:
     """The class of that kind; an unknown one is refused with the nearest name."""

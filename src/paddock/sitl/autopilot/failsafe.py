@@ -22,7 +22,7 @@ POSITION_LOST = 1.0  # s
 CLEARED = 1.0  # s that a condition must be gone
 CRASH_TIME = 2.0  # s
 CRASH_TILT = radians(30.0)  # away from what was wanted
-PILOTED = ("STABILIZE", "ACRO", "ALT_HOLD", "LOITER", "MANUAL", "STEERING")
+PILOTED = ("STABILIZE", "ACRO", "ALT_HOLD", "LOITER", "MANUAL", "STEERING", "FBWA", "CRUISE")
 
 AUTO_RC, AUTO_GCS, GUIDED_RC, LANDING, PILOTED_GCS = 1, 2, 4, 8, 16
 """Bits of FS_OPTIONS: in which modes which failsafe is only told."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import hypot, inf
 from typing import TYPE_CHECKING
 
+from paddock.sitl.autopilot.crafts import drives
 from paddock.sitl.autopilot.local_frame import LocalFrame
 from paddock.sitl.autopilot.mission_item import MissionItem
 from paddock.sitl.autopilot.notices import Severity
@@ -63,7 +64,6 @@ class Fence:
         """Another uploaded plan."""
         self._items, self._frame = tuple(items), None
         self._zones = ()
-        self.autopilot.parameters.override({"FENCE_TOTAL": len(self._items)})
 
     def zones(self) -> tuple[Zone, ...]:
         """The uploaded zones in the local frame; none while there is no origin."""
@@ -92,22 +92,28 @@ class Fence:
         """Nothing is done about a breach any more; it counts anew when the vehicle is armed."""
         self._acted_at.clear()
 
-    def outside(self, bit: int) -> float:
-        """How far the vehicle is outside of that part of the fence, m; negative inside, -inf if it is not watched."""
-        parameters, estimate = self.autopilot.parameters, self.autopilot.estimate
+    def allows(self, north: float, east: float, down: float) -> bool:
+        """Whether a place in the local frame may be gone to; the least height does not matter: it may land there."""
+        if not self.enabled or self.autopilot.home is None:
+            return True
+        return all(self.outside(bit, north, east, down) <= 0.0 for bit in (ALT_MAX, CIRCLE, POLYGON))
+
+    def outside(self, bit: int, north: float, east: float, down: float) -> float:
+        """How far a place is outside of that part of the fence, m; negative inside, -inf if it is not watched."""
+        parameters = self.autopilot.parameters
         if not parameters.whole("FENCE_TYPE") & bit:
             return -inf
-        north, east, down = self.autopilot.home_ned()
+        home = self.autopilot.home_ned()
         if bit == CIRCLE:
-            return hypot(estimate.north - north, estimate.east - east) - parameters.value("FENCE_RADIUS")
+            return hypot(north - home[0], east - home[1]) - parameters.value("FENCE_RADIUS")
         if bit == POLYGON:
-            return max((zone.outside(estimate.north, estimate.east) for zone in self.zones()), default=-inf)
-        return self._height(bit, down - estimate.down)
+            return max((zone.outside(north, east) for zone in self.zones()), default=-inf)
+        return self._height(bit, home[2] - down)
 
     def _height(self, bit: int, height: float) -> float:
         """Rovers have no height to keep, and nobody is too low before the start."""
         parameters = self.autopilot.parameters
-        if self.autopilot.craft.kind.startswith("rover"):
+        if drives(self.autopilot.craft.kind):
             return -inf
         if bit == ALT_MAX:
             return height - parameters.value("FENCE_ALT_MAX")
@@ -115,7 +121,8 @@ class Fence:
         return parameters.value("FENCE_ALT_MIN") - height if flying else -inf
 
     def _look(self, bit: int) -> None:
-        outside = self.outside(bit)
+        here = self.autopilot.estimate
+        outside = self.outside(bit, here.north, here.east, here.down)
         if self.breaches & bit:
             if outside < -self._margin(outside):
                 self._clear(bit)

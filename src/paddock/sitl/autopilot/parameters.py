@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from math import isfinite
@@ -60,12 +60,18 @@ class Parameter:
 class Parameters:
     """All parameters of a vehicle, in a fixed order, with their values."""
 
-    def __init__(self, known: Iterable[Parameter], path: Path | None = None) -> None:
-        """The later of two parameters with the same name counts: a craft may change the default of a common one."""
+    def __init__(
+        self, known: Iterable[Parameter], path: Path | None = None, complain: Callable[[str], None] | None = None
+    ) -> None:
+        """The later of two parameters with the same name counts: a craft may change the default of a common one.
+
+        `complain` is told when they cannot be written; without it that is a PaddockError.
+        """
         self._known = {parameter.name: parameter for parameter in known}
         self._values = {name: single(parameter.default) for name, parameter in self._known.items()}
         self._kept: dict[str, float] = {}  # what was set by somebody: the contents of the file
         self.path = path
+        self._complain = complain
         self.changes = 0  # counts the sets, so that what is derived from parameters knows when to look again
 
     def __len__(self) -> int:
@@ -138,10 +144,13 @@ class Parameters:
         """Write what was set to the file; nothing if there is no file."""
         if self.path is None:
             return
-        fresh = self.path.with_suffix(".new")
-        fresh.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(json.dumps(self._kept, indent=1, sort_keys=True) + "\n")
-        fresh.replace(self.path)  # all or nothing: a process that ends in between leaves the old file
+        try:
+            _write(self.path, json.dumps(self._kept, indent=1, sort_keys=True) + "\n")
+        except OSError as error:
+            trouble = f"{self.path}: the parameters cannot be kept: {error.strerror}"
+            if self._complain is None:
+                raise PaddockError(trouble) from error
+            self._complain(trouble)
 
     def load(self, path: Path | None = None) -> list[str]:
         """Take the values of a file (its own, if not given); the names in it that are unknown or out of range."""
@@ -161,6 +170,14 @@ class Parameters:
         if fitting is not None:
             self._values[name] = self._kept[name] = fitting
         return fitting is not None
+
+
+def _write(path: Path, text: str) -> None:
+    """All or nothing: a process that ends in between leaves the old file."""
+    fresh = path.with_suffix(".new")
+    fresh.parent.mkdir(parents=True, exist_ok=True)
+    fresh.write_text(text)
+    fresh.replace(path)
 
 
 def _read(source: Path) -> dict[str, object]:

@@ -30,6 +30,18 @@ def take(autopilot: BuiltInAutopilot, guided: GuidedTarget) -> Answer:
     return answer
 
 
+def guide(autopilot: BuiltInAutopilot, order: GuidedTarget) -> Answer:
+    """An order that came as a command: GUIDED is entered for it, if it makes sense."""
+    number = autopilot.mode_number("GUIDED")
+    if number is None:
+        return Answer(Result.UNSUPPORTED, f"a {autopilot.craft.kind} has no mode GUIDED")
+    answer = judge(autopilot, order)
+    answer = autopilot.set_mode(number) if answer.accepted else answer
+    if answer.accepted:
+        follow(autopilot, order)
+    return answer
+
+
 def follow(autopilot: BuiltInAutopilot, guided: GuidedTarget) -> None:
     """The newest order counts, at the speed that DO_CHANGE_SPEED asked for before."""
     guided.time_us = autopilot.now_us
@@ -65,4 +77,6 @@ def _too_far(autopilot: BuiltInAutopilot, guided: GuidedTarget) -> str:
     distance = hypot(north - autopilot.estimate.north, east - autopilot.estimate.east)
     if distance > FURTHEST:
         return f"{distance / 1000.0:.0f} km away"
-    return f"height {-down:.0f} m" if abs(down) > HIGHEST else ""
+    if abs(down) > HIGHEST:
+        return f"height {-down:.0f} m"
+    return "" if autopilot.fence.allows(north, east, down) else "outside the fence"

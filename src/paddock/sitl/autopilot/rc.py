@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from paddock.sitl.autopilot.crafts import drives
 from paddock.sitl.autopilot.targets import Sticks
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class RcInput:
     def lost(self) -> bool:
         """Whether there was a pilot who is not heard any more."""
         limit = self.autopilot.parameters.value("RC_OVERRIDE_TIME")
-        return self.seen and self.autopilot.now_us - self.sticks.time_us > limit * 1e6
+        return self.seen and limit >= 0.0 and self.autopilot.now_us - self.sticks.time_us > limit * 1e6
 
     @property
     def fresh(self) -> bool:
@@ -55,7 +56,11 @@ class RcInput:
     @property
     def _reverses(self) -> bool:
         """Whether the throttle has its rest in the middle of the stick's way."""
-        return self.autopilot.craft.kind.startswith("rover")
+        return drives(self.autopilot.craft.kind)
+
+    @property
+    def _accepted(self) -> bool:
+        return self.autopilot.parameters.value("RC_OVERRIDE_TIME") != 0.0
 
     @property
     def _hovers(self) -> bool:
@@ -63,7 +68,7 @@ class RcInput:
 
     def override(self, pwm: Sequence[int]) -> None:
         """Channels in us: 0 releases one, 65535 leaves it. When all are released there is no pilot any more."""
-        if self.autopilot.parameters.value("RC_OVERRIDE_TIME") <= 0.0:
+        if not self._accepted:
             return
         channels = self.sticks.pwm
         for k, value in enumerate(pwm[:CHANNELS]):
@@ -86,6 +91,8 @@ class RcInput:
 
     def manual(self, sticks: Sticks) -> None:
         """A joystick's word; the channels show it as RC."""
+        if not self._accepted:
+            return
         sticks.time_us = self.autopilot.now_us
         throttle = _pwm(sticks.throttle) if self._reverses else int(LEAST + 1000 * sticks.throttle)
         sticks.pwm[:4] = [_pwm(sticks.roll), _pwm(sticks.pitch), throttle, _pwm(sticks.yaw)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paddock.sitl.autopilot.crafts import drives
 from paddock.sitl.autopilot.notices import Severity
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ DRIVING: dict[str, Table] = {
 
 def steps(autopilot: BuiltInAutopilot, name: str) -> Steps:
     """What the parameter `name` asks for, to be tried in turn; empty: only report."""
-    tables = DRIVING if autopilot.craft.kind.startswith("rover") else FLYING
+    tables = DRIVING if drives(autopilot.craft.kind) else FLYING
     table = tables["BATT_FS" if name.startswith("BATT_FS") else name]
     return table.get(autopilot.parameters.whole(name), ())
 

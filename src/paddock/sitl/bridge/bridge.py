@@ -43,6 +43,8 @@ class Bridge(Roster):
         self.meanwhile: list[Callable[[], None]] = []  # called while the ticking thread waits or sleeps
         self.go_on: Callable[[], bool] = lambda: True  # False ends a wait, as `stop` does
         self._stop = threading.Event()
+        self._beginnings = 0  # resets so far
+        self._begun = 0  # of those, known to the exchange under way
         self.set_mode(mode, scale)
 
     def set_mode(self, mode: str, scale: float = 1.0) -> None:
@@ -85,10 +87,7 @@ class Bridge(Roster):
             self._stop.clear()
             self._pace = Pace(self.mode, self.scale, self.time_us)
             while self.time_us < end and not self._stop.is_set() and self.go_on():
-                if not self._exchange(self.time_us):
-                    return
-                target = min(self.due_us, end)
-                if not (self._wait_until(target) and self._pass(target)):
+                if not self._go(end) and self._begun == self._beginnings:
                     return
                 self.lock.give_way()
 
@@ -100,6 +99,7 @@ class Bridge(Roster):
         """Everything begins anew at time 0, without a restart: simulators and pilots; connections stay."""
         with self.lock:
             self.time_us = 0
+            self._beginnings += 1
             for station in self._stations.values():
                 station.reset()
                 self._due[station.places] = 0
@@ -133,7 +133,15 @@ class Bridge(Roster):
     def _waiting(self) -> bool:
         return self.mode is not TimeMode.FREE
 
+    def _go(self, end_us: int) -> bool:
+        """An exchange, and the time until the next, on the wall and in the simulators."""
+        if not self._exchange(self.time_us):
+            return False
+        target = min(self.due_us, end_us)
+        return self._wait_until(target) and self._pass(target)
+
     def _exchange(self, time_us: int) -> bool:
+        self._begun = self._beginnings
         if time_us < self.time_us:  # the host of a hosted world has gone back
             self._due[self._due < NEVER_US] = time_us
             for station in self._stations.values():
@@ -182,11 +190,11 @@ class Bridge(Roster):
         return True
 
     def _breathe(self, seconds: float) -> bool:
-        """Let other threads at the roster for a moment; False when the run is to stop."""
+        """Let other threads at the roster for a moment; False when the run is to stop, or has begun anew meanwhile."""
         for call in self.meanwhile:
             call()
         self.lock.give_way(self._stop, max(seconds, 1e-4))
-        return not self._stop.is_set() and self.go_on()
+        return not self._stop.is_set() and self._begun == self._beginnings and self.go_on()
 
     def _end(self, duration: float | None, until_us: int | None) -> int:
         if duration is not None and not (isfinite(duration) and duration >= 0.0):

@@ -31,8 +31,6 @@ class Patience:
     def __post_init__(self) -> None:
         if not (isfinite(self.timeout) and self.timeout > 0):
             raise InvalidValueError(f"timeout must be a positive number of seconds, not {self.timeout!r}")
-        if self.fallback not in list(Fallback):
-            raise unknown_name("fallback", str(self.fallback), list(Fallback))
 
     def other(self, timeout: float | None, fallback: str | None) -> Patience:
         """The same but for what is given."""
@@ -42,5 +40,5 @@ class Patience:
 def patience(timeout: float, fallback: str) -> Patience:
     """From what users write."""
     if fallback not in list(Fallback):
-        raise unknown_name("fallback", str(fallback), list(Fallback))
+        raise unknown_name("fallback", str(fallback), [one.value for one in Fallback])
     return Patience(timeout, Fallback(fallback))

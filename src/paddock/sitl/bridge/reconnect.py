@@ -15,12 +15,12 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
 class Reconnect:
     """Attempts to connect one adapter."""
 
-    def __init__(self, adapter: SimulatorAdapter, first_pause: float = FIRST_PAUSE) -> None:
+    def __init__(self, adapter: SimulatorAdapter) -> None:
         self.adapter = adapter
         self.attempts = 0
         self.problem = ""
-        self._pause = first_pause
-        self._next = monotonic() + first_pause
+        self._pause = FIRST_PAUSE
+        self._next = monotonic() + FIRST_PAUSE
         self._thread: threading.Thread | None = None
 
     def poll(self) -> bool:

@@ -106,7 +106,7 @@ class Roster:
         with self.lock:
             vehicle = self.vehicle(sysid)
             vehicle.present = False
-            del self._vehicles[sysid]
+            self._vehicles = {number: other for number, other in self._vehicles.items() if number != sysid}
             try:
                 self._leave(vehicle)
             finally:

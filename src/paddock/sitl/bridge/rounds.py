@@ -78,8 +78,7 @@ class Round:
 
     def _take(self, vehicle: Vehicle, commands: ActuatorCommands | None) -> None:
         """Its actuators from now on (None: they hold), and when it is due next."""
-        period = vehicle.pilot.period_us
-        self.roster.plan(vehicle.sysid, (self.time_us // period + 1) * period)
+        self.roster.plan(vehicle.sysid, vehicle.pilot.next_us(self.time_us))
         if commands is None:
             return
         vehicle.actuators.row[:] = commands.row

@@ -18,6 +18,8 @@ from paddock.sitl.bridge.vehicle import Vehicle
 from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 
 TIMES = np.array([k for name, k in COLUMN.items() if name.endswith("time_us")])
+NEVER = -1.0
+"""The time of what was not measured yet."""
 RETRY = 0.1
 """s of wall time that one attempt lasts while the world waits for a simulator."""
 
@@ -213,6 +215,7 @@ class Station:
         if self.free_running or self.holding:
             self.events.add("recovered", str(self), "it steps again")
             self.free_running = self.holding = False
+        self._seen_us = self.adapter.sim_time_us
         if not self.adapter.supports_lockstep:
             self._anchor(time_us)
 
@@ -221,13 +224,13 @@ class Station:
         own = self.adapter.sim_time_us
         if own < self._seen_us:
             self.events.add("restarted", str(self), f"its time fell from {self._seen_us} us to {own} us")
-            self._offset_us += self._seen_us - own
+            self._anchor(self._seen_us + self._offset_us)
         self._seen_us = own
         return time_us - own - self._offset_us
 
     def _anchor(self, time_us: int) -> None:
         self._seen_us = self.adapter.sim_time_us
-        self._offset_us = time_us - self._seen_us
+        self._offset_us = 0 if self.hosted else time_us - self._seen_us
         self._raw = _shifted(self.sensors, -self._offset_us)
 
     def reset(self) -> None:
@@ -241,8 +244,7 @@ class Station:
         for vehicle in self.vehicles:
             vehicle.sensors = SensorData()
         if self.here:
-            self._seen_us = self.adapter.sim_time_us
-        self._offset_us = 0 if self.hosted else -self._seen_us
+            self._anchor(0)
         self.arrange()
 
     # exchange --------------------------------------------------------------------------------------------------------
@@ -286,5 +288,5 @@ def _shifted(block: Floats, offset_us: int) -> Floats:
     """A copy whose times are later by so much, but for those of what was never measured."""
     shifted = block.copy()
     times = shifted[:, TIMES]
-    shifted[:, TIMES] = np.where(times >= 0.0, times + offset_us, times)
+    shifted[:, TIMES] = np.where(times == NEVER, times, times + offset_us)
     return shifted

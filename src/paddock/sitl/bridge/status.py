@@ -28,6 +28,7 @@ class StatusRow(NamedTuple):
 def status_row(vehicle: Vehicle, station_note: str, book: LatencyBook) -> StatusRow:
     """What there is to tell about it."""
     status = vehicle.pilot.status
+    median, high = book.percentiles(vehicle.sysid)
     return StatusRow(
         sysid=vehicle.sysid,
         name=vehicle.placed.name,
@@ -39,8 +40,8 @@ def status_row(vehicle: Vehicle, station_note: str, book: LatencyBook) -> Status
         armed=status.armed,
         note=vehicle.note or station_note or _note(vehicle) or status.note,
         exchanges=book.exchanges(vehicle.sysid),
-        latency_p50_us=book.percentiles(vehicle.sysid)[0],
-        latency_p99_us=book.percentiles(vehicle.sysid)[1],
+        latency_p50_us=median,
+        latency_p99_us=high,
     )
 
 

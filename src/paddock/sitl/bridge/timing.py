@@ -23,7 +23,7 @@ class TimeMode(StrEnum):
 def time_mode(mode: str) -> TimeMode:
     """From what users write."""
     if mode not in list(TimeMode):
-        raise unknown_name("time mode", str(mode), list(TimeMode))
+        raise unknown_name("time mode", str(mode), [one.value for one in TimeMode])
     return TimeMode(mode)
 
 

@@ -47,7 +47,8 @@ class Px4Pilot(Pilot):
         if not (dt > 0.0 and rate > 0.0):
             raise InvalidValueError(f"PX4: dt and rate must be positive, not {dt:g} s and {rate:g} Hz")
         self.instance = instance
-        self._period_us = max(1, int(max(1, round(1.0 / (rate * dt))) * dt * 1e6 + 1e-6))  # whole ticks
+        self._dt_us = dt * 1e6
+        self._ticks = max(1, round(1.0 / (rate * dt)))
         self._server = SimulatorServer(address, simulator_port(instance) if port is None else port)
         self._messages = HilMessages(origin)
         self._writer = Writer(SYSTEM, COMPONENT)
@@ -80,7 +81,11 @@ class Px4Pilot(Pilot):
     @property
     def period_us(self) -> int:
         """Of the sensors."""
-        return self._period_us
+        return max(1, round(self._ticks * self._dt_us))
+
+    def next_us(self, time_us: int) -> int:
+        """The time of a tick of the world, to the nearest us."""
+        return max(time_us + 1, round((round(time_us / self._dt_us) + self._ticks) * self._dt_us))
 
     @property
     def port(self) -> int:

@@ -124,4 +124,4 @@ class AdapterRig:
             a, b = one[..., k], other[..., k]
             if not np.array_equal(a, b, equal_nan=True):
                 first = np.flatnonzero(~((a == b) | (np.isnan(a) & np.isnan(b))))[0]
-                self.fail(f"{name!r} differs {when}: {a.flat[first]!r} and {b.flat[first]!r}")
+                self.fail(f"{name!r} differs {when}: {a.flat[first]:.17g} and {b.flat[first]:.17g}")

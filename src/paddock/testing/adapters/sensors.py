@@ -16,7 +16,7 @@ RANGES = {
     "altitude": (-500.0, 50_000.0),
     "gnss_fix": (0.0, 8.0),
     "gnss_satellites": (0.0, 60.0),
-    "pressure": (1_000.0, 110_000.0),
+    "pressure": (5_000.0, 110_000.0),
     "temperature": (180.0, 340.0),
     "battery_remaining": (0.0, 1.0),
     "battery_voltage": (0.0, 1_000.0),

@@ -1,4 +1,4 @@
-"""A rig for the copter: the built-in autopilot flies the quadrotor's own physics, seen through truth or noisy sensors."""
+"""A rig for the copter: the built-in autopilot flies the quadrotor's own physics, by truth or by noisy sensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.sensor_data import Floats, SensorData
+from paddock.sitl.sensor_data import TRUTH, Floats, SensorData
 from paddock.vehicles.model import Placement
 from paddock.vehicles.models.quad import place, step
 from paddock.vehicles.parts.flight_control import MOTORS
@@ -27,6 +27,8 @@ from paddock.world.geodesy import Origin
 from paddock.world.pose import Environment
 
 PLACE = (35.6812, 139.7671, 40.0)
+FRAME = LocalFrame(*PLACE)
+FIELD = (-4.1e-6, 29.7e-6, -35.6e-6)  # T: east, north, up
 PERIOD, SUBSTEPS = 0.004, 4
 ROOT_HALF = 0.7071067811865476
 SENSORS = ("imu", "gnss", "compass", "barometer")
@@ -55,7 +57,9 @@ def product(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, float, f
 class Rig:
     """One copter on the ground at the origin, heading north."""
 
-    def __init__(self, preset: str = "iris", noisy: bool = False, wind: tuple[float, float] = (0.0, 0.0), **more: float):
+    def __init__(
+        self, preset: str = "iris", noisy: bool = False, wind: tuple[float, float] = (0.0, 0.0), **more: float
+    ) -> None:
         """`wind`: m/s towards north and east; `more`: the autopilot's parameters."""
         self.parameters = Parameters(**load_preset("quad", preset))
         self.environment = Environment(wind_x=wind[1], wind_y=wind[0])
@@ -63,6 +67,7 @@ class Rig:
         self.autopilot = BuiltInAutopilot(1, "copter", parameters=more, use_truth=not noisy)
         self.noisy, self.tick, self.data = noisy, 0, SensorData()
         self.log: list[tuple[float, ...]] = []
+        self.blind = False  # no satellites
         site = site_at(Origin(*PLACE))
         rates: dict[str, dict[str, Any]] = {"imu": {"rate": 250.0}}
         self.sensors = {n: FleetSensor(find_sensor(n), rates.get(n, {}), 1000.0, site) for n in SENSORS if noisy}
@@ -102,35 +107,32 @@ class Rig:
 
     def _sense(self) -> SensorData:
         values = self._noisy() if self.noisy else self._true()
-        row = SensorData(self.data.row, time_us=self.tick * 1000.0, **values)
-        return row
+        return SensorData(self.data.row, time_us=self.tick * 1000.0, **values)
 
     def _true(self) -> dict[str, Any]:
         s, now = self.state, self.tick * 1000.0
         last = getattr(self, "before", s)
         force = [(a - b) / PERIOD for a, b in zip(s[3:6], last[3:6], strict=True)]
         x, y, z = unrotate(s.qx, s.qy, s.qz, s.qw, force[0], force[1], force[2] + self.environment.gravity)
-        latitude, longitude, altitude = LocalFrame(*PLACE).to_geodetic(*self.ned)
-        truth = (*self.ned, s.vy, s.vx, -s.vz, *self.attitude)
-        names = ("north", "east", "down", "vn", "ve", "vd", "qw", "qx", "qy", "qz")
+        self.data.row[TRUTH] = (*self.ned, s.vy, s.vx, -s.vz, *self.attitude)
+        quick = {"imu_time_us": now, "gyro": (s.wx, -s.wy, -s.wz), "accel": (x, -y, -z)}
+        return quick | self._slow(now) if self.tick % 200 == 0 else quick
+
+    def _slow(self, now: float) -> dict[str, Any]:
+        s = self.state
+        place = FRAME.to_geodetic(*self.ned)
+        x, y, z = unrotate(s.qx, s.qy, s.qz, s.qw, *FIELD)
         return {
-            "imu_time_us": now,
-            "gyro": (s.wx, -s.wy, -s.wz),
-            "accel": (x, -y, -z),
-            **self._fix(now, (latitude, longitude, altitude), (s.vy, s.vx, -s.vz)),
-            **{f"true_{name}": value for name, value in zip(names, truth, strict=True)},
+            **self._fix(now, place, (s.vy, s.vx, -s.vz)),
             "baro_time_us": now,
-            "pressure": 101325.0 * (1.0 - 2.25577e-5 * altitude) ** 5.25588,
+            "pressure": 101325.0 * (1.0 - 2.25577e-5 * place[2]) ** 5.25588,
             "compass_time_us": now,
-            "mag": [v * 1e-6 for v in self._field()],
+            "mag": (x, -y, -z),
         }
 
-    def _field(self) -> tuple[float, float, float]:
-        s = self.state
-        x, y, z = unrotate(s.qx, s.qy, s.qz, s.qw, -4.1, 29.7, -35.6)
-        return x, -y, -z
-
     def _fix(self, time: float, place: tuple[float, ...], velocity: tuple[float, ...]) -> dict[str, Any]:
+        if self.blind:
+            return {"gnss_time_us": time, "gnss_fix": 0.0}
         latitude, longitude, altitude = place
         return {
             "gnss_time_us": time,
@@ -154,7 +156,7 @@ class Rig:
         read = {n: {k: float(v[0]) for k, v in sensor.readings().items()} for n, sensor in self.sensors.items()}
         time = {n: sensor.sample_tick * 1000.0 for n, sensor in self.sensors.items()}
         imu, gnss, compass = read["imu"], read["gnss"], read["compass"]
-        where = LocalFrame(*PLACE).to_geodetic(gnss["y"], gnss["x"], -gnss["z"])
+        where = FRAME.to_geodetic(gnss["y"], gnss["x"], -gnss["z"])
         return {
             "imu_time_us": time["imu"],
             "gyro": (imu["wx"], -imu["wy"], -imu["wz"]),
@@ -191,7 +193,7 @@ class Rig:
         answer = self.autopilot.command(22, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, height))
         assert answer.accepted, answer.text
         up = self.run(30.0, lambda: self.state.z > height - 0.1)
-        return np.vstack([up, self.run(6.0)])
+        return np.vstack([up, self.run(4.0)])
 
     def distance(self, north: float, east: float) -> float:
         return hypot(self.state.y - north, self.state.x - east)

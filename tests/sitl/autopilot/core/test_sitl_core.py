@@ -13,7 +13,7 @@ from paddock.sitl.autopilot.answer import Result
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
 from paddock.sitl.autopilot.notices import HomeChanged
-from paddock.sitl.autopilot.targets import Sticks
+from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
 
 Make = Callable[..., Any]
 METRE = 1e-3 / 111.175  # deg of latitude at 47 north: a degree is 111.175 km
@@ -145,6 +145,21 @@ def test_manual_control_as_mavlink_has_it(copter: Any, rover: Any) -> None:
     rover.pilot.manual_control(0, 1000, -500, 0)
     assert (rover.pilot.sticks.roll, rover.pilot.sticks.throttle) == (1.0, -0.5)
     assert rover.pilot.sticks.pwm[:4] == [2000, 1500, 1250, 1500]
+
+
+def test_overrides_may_be_refused_or_stay_for_ever(bench: Make) -> None:
+    deaf, patient = bench(RC_OVERRIDE_TIME=0), bench(RC_OVERRIDE_TIME=-1)
+    for vehicle in (deaf, patient):
+        vehicle.pilot.rc_override([1500] * 8)
+        vehicle.run(20.0)
+    assert not deaf.pilot.rc.seen and patient.pilot.rc.fresh
+
+
+def test_an_order_from_before_the_last_landing_is_forgotten(copter: Any) -> None:
+    copter.fly()
+    copter.pilot.position_target(GuidedTarget(position=(50.0, 0.0, -10.0)))
+    copter.pilot.disarm(force=True)
+    assert copter.pilot.guided.position is None
 
 
 def test_a_rover_does_not_go_on_with_sticks_that_are_3_s_old(rover: Any) -> None:

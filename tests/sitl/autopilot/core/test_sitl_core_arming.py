@@ -82,6 +82,12 @@ def test_modes_that_are_not_armable(copter: Any) -> None:
     assert copter.pilot.arm().text == "Arm: LAND mode not armable"
 
 
+def test_the_prearm_bit_does_not_depend_on_the_mode(copter: Any) -> None:
+    copter.pilot.set_mode(9)  # as after a landing
+    copter.run(1.1)
+    assert copter.pilot.telemetry.sensors_healthy & PREARM
+
+
 def test_throttle_must_be_at_rest(copter: Any, rover: Any) -> None:
     copter.pilot.manual_control(0, 0, 300, 0)
     assert copter.pilot.arm().text == "Arm: Throttle too high"

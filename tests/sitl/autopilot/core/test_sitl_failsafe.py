@@ -85,6 +85,16 @@ def test_a_pilot_who_is_gone(copter: Any) -> None:
     assert copter.pilot.mode.name == "RTL" and copter.texts() == ["Radio failsafe: RTL"]
 
 
+def test_vehicles_that_are_guided_or_on_a_mission_need_no_pilot(copter: Any, bench: Make) -> None:
+    strict = bench(FS_OPTIONS=0)
+    for vehicle in (copter, strict):
+        vehicle.fly(mode=4)
+        vehicle.pilot.manual_control(0, 0, 500, 0)
+        vehicle.run(4.0)
+    assert copter.pilot.mode.name == "GUIDED" and copter.texts() == ["Radio failsafe: GUIDED goes on"]
+    assert strict.pilot.mode.name == "RTL"
+
+
 def test_a_pilot_who_gives_back_the_sticks_is_not_missed(copter: Any) -> None:
     copter.fly(mode=5)
     copter.pilot.rc_override([1500, 1500, 1500, 1500])

@@ -32,7 +32,9 @@ def test_integers_are_rounded_and_typed_as_mavlink_does() -> None:
     assert [int(kind) for _, _, kind in parameters.all()] == [2, 9]  # MAV_PARAM_TYPE_INT8, REAL32
 
 
-@pytest.mark.parametrize(("name", "value"), [("SPEED", -0.1), ("SPEED", 10.1), ("SPEED", nan), ("SPEED", inf), ("NO", 1)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("SPEED", -0.1), ("SPEED", 10.1), ("SPEED", nan), ("SPEED", inf), ("NO", 1)]
+)
 def test_what_cannot_be_is_refused_and_changes_nothing(name: str, value: float) -> None:
     parameters = Parameters([SPEED])
     assert not parameters.set(name, value)
@@ -77,6 +79,16 @@ def test_a_broken_file_is_one_line_that_names_it(tmp_path: Path, text: str) -> N
     with pytest.raises(PaddockError, match=r"p\.json") as caught:
         Parameters([SPEED], path).load()
     assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_the_value_counts(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    told: list[str] = []
+    parameters = Parameters([SPEED], tmp_path / "file" / "p.json", told.append)
+    assert parameters.set("SPEED", 5.0) and parameters.value("SPEED") == 5.0
+    assert len(told) == 1 and "cannot be kept" in told[0]
+    with pytest.raises(PaddockError, match="cannot be kept"):
+        Parameters([SPEED], tmp_path / "file" / "p.json").set("SPEED", 5.0)
 
 
 def test_reset_goes_back_to_the_defaults_and_forgets_the_file(tmp_path: Path) -> None:

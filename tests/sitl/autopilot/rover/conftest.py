@@ -17,6 +17,8 @@ from paddock.sitl.autopilot.notices import CurrentItem, ItemReached, Notice, Sta
 from paddock.sitl.sensor_data import Floats, SensorData
 from paddock.vehicles.models import rover
 from paddock.vehicles.models.car import kinematic
+from paddock.vehicles.parts.car_controls import Command as CarCommand
+from paddock.vehicles.parts.car_parameters import Parameters as CarParameters
 from paddock.world.pose import Environment
 
 STEP = 0.02
@@ -51,7 +53,7 @@ class CarPlant:
     TOP = 8.0  # m/s
 
     def __init__(self, preset: str, heading: float) -> None:
-        self.parameters = kinematic.Parameters(**load_preset("car.kinematic", preset))
+        self.parameters = CarParameters(**load_preset("car.kinematic", preset))
         self.state = kinematic.State(0.0, 0.0, 0.0, 0.5 * pi - heading, 0.0, 0.0, 0.0)
         self.rate = 0.0
 
@@ -59,7 +61,7 @@ class CarPlant:
         p, s = self.parameters, self.state
         push = (row[1] - s.vx / self.TOP) * row[0]
         against = push * s.vx < 0.0
-        wanted = kinematic.Command(
+        wanted = CarCommand(
             steer=-row[9] * p.steer_max,
             throttle=0.0 if against else min(abs(push), 1.0),
             brake=min(abs(push), 1.0) if against else 0.0,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import atan2, cos, degrees, hypot, inf, pi, radians, remainder, sin, tau
 from typing import Any
 
+import numpy as np
 import pytest
 
 from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
@@ -95,6 +96,17 @@ def test_hold_brakes_within_its_deceleration(skid: Make) -> None:
     yard.run(3.0)
     assert abs(yard.plant.motion()[3]) < 0.005
     assert yard.distance(start) == pytest.approx(2.0**2 / (2.0 * 2.0), abs=0.15)
+
+
+def test_without_a_position_hold_does_not_trust_the_speed(skid: Make) -> None:
+    yard = skid()
+    yard.begin(ACRO)
+    stick(yard, 3.0, 1.0)
+    autopilot = yard.autopilot
+    autopilot.estimate = autopilot.estimate._replace(position_ok=0.0)
+    autopilot.craft.driver.halt()
+    autopilot.craft.control(np.array(autopilot.estimate), np.zeros(1), 10.0, autopilot.commands)
+    assert not autopilot.commands[1:].any()
 
 
 def test_loiter_comes_back_when_it_has_been_moved(skid: Make) -> None:

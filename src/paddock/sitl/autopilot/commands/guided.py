@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.answer import ACCEPTED, Answer, Result
 from paddock.sitl.autopilot.commands.checks import denied, not_now, place_wrong, unsupported
+from paddock.sitl.autopilot.crafts import drives
+from paddock.sitl.autopilot.position_target import guide
 from paddock.sitl.autopilot.targets import GuidedTarget
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ def _send(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, speed: fl
         return Answer(Result.TEMPORARILY_REJECTED, "Target refused: no position yet")
     down = autopilot.estimate.down if isnan(p[6]) else place[2]
     order = GuidedTarget(position=(place[0], place[1], down), speed=speed, yaw=yaw)
-    return autopilot.guide(order)
+    return guide(autopilot, order)
 
 
 def change_speed(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Answer:
@@ -94,7 +96,7 @@ def yaw(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Answer:
 
 def change_heading(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Answer:
     """GUIDED_CHANGE_HEADING: p2 deg."""
-    if autopilot.craft.kind == "rover":
+    if drives(autopilot.craft.kind):
         return unsupported(autopilot, "Heading")
     return denied("Heading: not a number") if isnan(p[1]) else _turn(autopilot, radians(p[1]))
 
@@ -108,7 +110,7 @@ def _turn(autopilot: BuiltInAutopilot, wanted: float) -> Answer:
 
 def change_altitude(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Answer:
     """GUIDED_CHANGE_ALTITUDE: p7 m, over the place where it is."""
-    if autopilot.craft.kind.startswith("rover"):
+    if drives(autopilot.craft.kind):
         return unsupported(autopilot, "Altitude")
     here = autopilot.frame
     if isnan(p[6]) or here is None:

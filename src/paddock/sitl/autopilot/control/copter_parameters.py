@@ -25,8 +25,8 @@ RATES = (
 )
 
 ATTITUDE = (
-    Parameter("ATC_ANG_RLL_P", 4.5, 1, 12, summary="roll angle P, 1/s"),
-    Parameter("ATC_ANG_PIT_P", 4.5, 1, 12, summary="pitch angle P, 1/s"),
+    Parameter("ATC_ANG_RLL_P", 6.0, 1, 12, summary="roll angle P, 1/s"),
+    Parameter("ATC_ANG_PIT_P", 6.0, 1, 12, summary="pitch angle P, 1/s"),
     Parameter("ATC_ANG_YAW_P", 2.0, 1, 12, summary="heading P, 1/s"),
     Parameter("ATC_INPUT_TC", 0.15, 0, 1, summary="s: how soon the copter leans as the pilot wants"),
     Parameter("ATC_RATE_R_MAX", 200, 10, 1080, summary="deg/s: fastest roll and pitch"),
@@ -37,8 +37,8 @@ ATTITUDE = (
 
 POSITION = (
     Parameter("PSC_POSXY_P", 1.0, 0.1, 4, summary="position P, 1/s"),
-    Parameter("PSC_VELXY_P", 2.0, 0.1, 6, summary="velocity P, 1/s"),
-    Parameter("PSC_VELXY_I", 0.8, 0, 2, summary="velocity I, 1/s2"),
+    Parameter("PSC_VELXY_P", 2.5, 0.1, 6, summary="velocity P, 1/s"),
+    Parameter("PSC_VELXY_I", 1.25, 0, 2, summary="velocity I, 1/s2"),
     Parameter("PSC_POSZ_P", 1.0, 0.1, 4, summary="height P, 1/s"),
     Parameter("PSC_VELZ_P", 4.0, 0.5, 10, summary="climb P, 1/s"),
     Parameter("PSC_VELZ_I", 1.0, 0, 4, summary="climb I, 1/s2"),

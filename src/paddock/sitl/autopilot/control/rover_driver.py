@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.control import rover_path as path
 from paddock.sitl.autopilot.control.rover_path import Point
-from paddock.sitl.autopilot.control.rover_rates import RATES, Setpoint
+from paddock.sitl.autopilot.control.rover_rates import DIRECT, RATES, Setpoint
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.parameters import Parameters
@@ -102,9 +102,13 @@ class Driver:
         self.rover.autopilot.telemetry.speed_error = speed - self.speed
 
     def halt(self) -> None:
-        """Brake, and stand."""
+        """Brake, and stand. Without a speed to rely on, the motors simply stop."""
         self.pivoting = False
-        self.rates(0.0, 0.0)
+        self._report_values(0.0, self.rover.autopilot.estimate.yaw, 0.0)
+        if self.rover.autopilot.estimate.position_ok:
+            self.rates(0.0, 0.0)
+        else:
+            self.rover.setpoint = Setpoint(DIRECT)
 
     def heading(self, yaw: float, speed: float) -> None:
         """Turn to a heading (rad) and go at m/s, once it is about there."""

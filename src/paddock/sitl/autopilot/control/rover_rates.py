@@ -69,7 +69,7 @@ LEARNING = 0.8  # 1/s: how quickly gains follow what is seen
 QUICK = 4.0  # 1/s: where it is certain that a gain is larger
 SPREAD = 20.0  # learnt gains stay within this factor of the parameters'
 STEADY = 0.3  # m/s2: only a steady speed shows what the throttle gives
-ENOUGH = 0.05  # of throttle or steering, for learning
+ENOUGH = 0.03  # of throttle or steering, for learning
 
 
 def control(s: Setpoint, g: Gains, m: Memory, estimate: Floats, dt: float, commands: Floats) -> Memory:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from math import isfinite
 
+from paddock.sitl.autopilot.crafts import drives
 from paddock.sitl.autopilot.mission.items import KINDS, Command, Kind, Role, plain_frame
 from paddock.sitl.autopilot.mission_item import Frame, MissionItem
 
@@ -35,7 +36,7 @@ class MissionResult(IntEnum):
 def check_mission_item(item: MissionItem, craft_kind: str) -> int:
     """MAV_MISSION_RESULT of one item: whether that kind of craft can do it. A NaN yaw is allowed: along the way."""
     kind = KINDS.get(item.command)
-    if kind is None or (kind.flying and craft_kind.startswith("rover")):
+    if kind is None or (kind.flying and drives(craft_kind)):
         return MissionResult.UNSUPPORTED
     if not _frame_fits(item, kind):
         return MissionResult.UNSUPPORTED_FRAME

@@ -180,8 +180,8 @@ class MissionExecutor:
         item = self.items[stretch.nav]
         leg = make_leg(stretch.nav, item, self.autopilot, start)
         if leg.distance(start) < SMALLEST_RADIUS:  # the same place again: the plane through it needs a direction
-            leg = make_leg(stretch.nav, item, self.autopilot, self._position())
-        leg.target = replace(leg.target, after=self._after(leg, item))
+            start = self._position()
+        leg.target = replace(leg.target, start=start, after=self._after(leg, item))
         self._leg, self._current = leg, leg.sequence
         self.autopilot.outbox.append(CurrentItem(leg.sequence))
         self.autopilot.say(Severity.INFO, f"Mission: {leg.sequence} {described(item)}")

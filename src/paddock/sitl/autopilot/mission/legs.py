@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import inf, nan, radians
 from typing import TYPE_CHECKING
 
+from paddock.sitl.autopilot.crafts import drives
 from paddock.sitl.autopilot.mission.items import Command
 from paddock.sitl.autopilot.mission.leg import Leg
 from paddock.sitl.autopilot.mission.places import Place, place_of
@@ -40,7 +41,7 @@ def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, star
     wait = item.p1 if item.command in WAITS else inf if item.command == Command.LOITER_UNLIM else 0.0
     if task is not Task.DELAY and wait < inf:
         target = replace(target, hold=wait)
-    flying = not autopilot.craft.kind.startswith("rover")
+    flying = not drives(autopilot.craft.kind)
     return Leg(sequence, target, _acceptance(item, autopilot), wait, flying, target.yaw)
 
 

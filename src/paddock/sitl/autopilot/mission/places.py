@@ -14,16 +14,17 @@ Place = tuple[float, float, float]
 
 
 def place_of(item: MissionItem, autopilot: BuiltInAutopilot, otherwise: Place) -> Place:
-    """Metres north, east and down; latitude and longitude 0, or altitude 0, mean those of `otherwise`, as in ArduPilot.
+    """Metres north, east and down.
 
-    Without a local frame everything is `otherwise`.
+    As in ArduPilot, latitude and longitude 0 mean those of `otherwise`, and so does an altitude of 0 (or NaN). Without
+    a local frame everything is `otherwise`.
     """
     if autopilot.frame is None:
         return otherwise
     north, east, down = autopilot.frame.to_ned(item.x, item.y, _altitude(item, autopilot))
     if not KINDS[item.command].place or (item.x == 0.0 and item.y == 0.0):
         north, east = otherwise[:2]
-    if item.z == 0.0 and item.command != Command.LAND:
+    if (item.z == 0.0 and item.command != Command.LAND) or item.z != item.z:
         down = otherwise[2]
     return north, east, down
 

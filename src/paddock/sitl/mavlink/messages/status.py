@@ -42,13 +42,14 @@ def heartbeat(autopilot: BuiltInAutopilot) -> Any:
 
 
 def sys_status(autopilot: BuiltInAutopilot) -> Any:
-    """SYS_STATUS: which sensors work, and the battery."""
+    """SYS_STATUS: which sensors work, and the battery. A fence that is off is healthy: stations cry "breach" if not."""
     told = autopilot.telemetry
+    fence = 0 if autopilot.fence.breached else mav.MAV_SYS_STATUS_GEOFENCE
     voltage, current, remaining = _battery(autopilot)
     return mav.MAVLink_sys_status_message(
         told.sensors_present,
         told.sensors_enabled,
-        told.sensors_healthy,
+        told.sensors_healthy | fence,
         whole(told.load, 1000.0, 0, 1000, 0),
         voltage,
         current,

@@ -16,7 +16,8 @@ from paddock.sitl.autopilot.telemetry import Landed
 FAR = 3.0  # m: nearer to a waypoint the nose stays
 BEHIND = 2.0  # m behind the way at which the way begins to wait for the copter; twice that stops it
 LOWEST = 1.0  # m above home: a corner before a place that is lower is not rounded, one lands there
-GROUND_TASKS = (Task.LAND, Task.RETURN, Task.DELAY, Task.DONE)  # nothing to take off for
+WAITING = (Task.DELAY, Task.DONE)
+GROUND_TASKS = (Task.LAND, Task.RETURN, *WAITING)  # nothing to take off for
 
 Manoeuvre = TakeOff | Descent | Homeward | Orbit
 
@@ -68,7 +69,7 @@ class Auto(CopterMode):
             self._take_off.down = nav.target[2]
         if nav.task in (Task.WAYPOINT, Task.LOITER) and self._take_off is None:
             self._plan(nav, last)
-        else:
+        elif nav.task not in WAITING:
             self._legs = None
 
     def _plan(self, nav: NavTarget, last: NavTarget | None) -> None:
@@ -87,15 +88,22 @@ class Auto(CopterMode):
     def _do(self, nav: NavTarget, dt: float) -> None:
         if nav.task in (Task.WAYPOINT, Task.LOITER):
             self._fly(nav, dt)
-        elif nav.task in (Task.DELAY, Task.DONE):
-            self.stop(dt)
-            self._face(nav, dt)
-            self.craft.follow()
+        elif nav.task in WAITING:
+            self._wait(nav, dt)
         else:
             self._manoeuvre = self._manoeuvre or self._begin(nav)
             self._manoeuvre.update(dt)
             landing = isinstance(self._manoeuvre, Descent) or getattr(self._manoeuvre, "landing", False)
             self.stage = Landed.LANDING if landing else Landed.IN_AIR
+
+    def _wait(self, nav: NavTarget, dt: float) -> None:
+        """Stay where the last leg ends, or where a copter without one comes to rest."""
+        if self._legs is not None:
+            self._legs.advance(dt, self.craft.track)
+        else:
+            self.stop(dt)
+        self._face(nav, dt)
+        self.craft.follow()
 
     def _begin(self, nav: NavTarget) -> Manoeuvre:
         if nav.task is Task.TAKEOFF:

@@ -9,6 +9,7 @@ from paddock.sitl.autopilot.modes.copter.flying import CopterMode
 
 NEAR = 1.0  # m: how close over the place the descent begins
 RANGEFINDER_MAX = 40.0  # m
+LEASH = 3.0  # m that the way down may be ahead of a copter that stands
 SLOWING = 0.5  # 1/s: speed per height above where the slow part begins
 
 
@@ -32,17 +33,19 @@ class Descent:
         self._over = self._over or (self.place is not None and track.distance(*self.place) < NEAR)
         vertical = mode.vertical_limits()
         track.climb(-self.speed() if self._over else 0.0, Limits(10.0, vertical.acceleration, vertical.jerk), dt)
-        self._keep_known()
+        track.down = min(track.down, mode.autopilot.estimate.down + LEASH)
         mode.craft.heading.spin(0.0, dt)
-        mode.craft.follow()
+        if mode.autopilot.estimate.position_ok:
+            mode.craft.follow()
+        else:
+            self._come_down_anywhere()
 
-    def _keep_known(self) -> None:
-        """Without a position there is no place to hold: the control levels, and the way goes on from a new one."""
-        estimate, track = self.mode.autopilot.estimate, self.mode.craft.track
-        if not estimate.position_ok:
-            track.begin_horizontal(estimate)
-            self.place, self._over = None, True
-        track.down = min(track.down, estimate.down + 3.0)
+    def _come_down_anywhere(self) -> None:
+        """Without a position there is no place to hold: level, or as a pilot leans it."""
+        mode = self.mode
+        mode.craft.track.begin_horizontal(mode.autopilot.estimate)
+        self.place, self._over = None, True
+        mode.craft.lean(*mode.pilot_lean())
 
     def speed(self) -> float:
         """m/s downwards at the present height above the ground."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddock.sitl.autopilot.modes.copter.flying import CopterMode
+from paddock.sitl.autopilot.modes.copter.flying import NEUTRAL, CopterMode
 
 
 class Stabilize(CopterMode):
@@ -12,7 +12,8 @@ class Stabilize(CopterMode):
 
     def update(self, dt: float) -> None:
         """Lean as the sticks say; a throttle in its middle carries the weight."""
-        throttle = self.autopilot.sticks.throttle
+        sticks = self.sticks()
+        throttle = 0.0 if sticks is NEUTRAL and self.craft.landed else sticks.throttle
         if self.stays_down(throttle > 0.05):
             return
         self.pilot_turn(dt)

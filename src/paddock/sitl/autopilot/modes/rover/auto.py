@@ -45,10 +45,12 @@ class Auto(DrivingMode):
             self._end()
 
     def _end(self) -> None:
+        """What MIS_DONE_BEHAVE says; HOLD if that cannot be."""
         number = AFTERWARDS[self.autopilot.parameters.whole("MIS_DONE_BEHAVE")]
         answer = self.autopilot.set_mode(number, "mission complete")
         if not answer.accepted:
             self.autopilot.say(Severity.WARNING, answer.text)
+            self.autopilot.set_mode(AFTERWARDS[0])
 
     def go(self, target: NavTarget) -> None:
         """To a waypoint; if it has to wait there, as to a place where it stays."""

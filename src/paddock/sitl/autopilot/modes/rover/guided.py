@@ -20,9 +20,10 @@ class Guided(DrivingMode):
     name, number = "GUIDED", 15
 
     def enter(self) -> None:
-        """Orders from before do not count."""
+        """Orders from before do not count, unless one has come together with the mode."""
         super().enter()
-        self.autopilot.guided = GuidedTarget()
+        if self.autopilot.guided.time_us < self.autopilot.now_us:
+            self.autopilot.guided = GuidedTarget()
         self._station: Station | None = None
         self._told = False
 

@@ -1,0 +1,1 @@
+"""What the benchmarks of autopilots need beside themselves."""

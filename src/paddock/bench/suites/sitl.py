@@ -1,0 +1,116 @@
+"""How quickly autopilots in the loop are served."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+
+from paddock.bench.result import Bench, Result, best_time, measured
+
+OWN_PORTS = {"port": 28570, "station": 24550}
+"""Apart from the usual ones, so that a simulation that runs here is not disturbed."""
+
+
+def run(quick: bool) -> Iterator[Result]:
+    """Latency, crowds, the lightweight adapter, and ArduPilot's exchange."""
+    yield from _latency(quick)
+    yield from _crowd(quick)
+    yield from _lightweight(quick)
+    yield from _ardupilot(quick)
+
+
+def _latency(quick: bool) -> Iterator[Result]:
+    """From the sensors of a vehicle to its actuator commands, ten vehicles in lockstep."""
+    import paddock
+    from paddock.sitl.host import SitlHost
+    from paddock.sitl.quick import quick_scenario
+
+    for craft in ("rover", "copter"):
+        with paddock.load(quick_scenario(craft, 10, mavlink=OWN_PORTS)) as sim:
+            host = _host(sim, SitlHost)
+            sim.step(250)  # compiled, positions found
+            sim.step(250 * (5 if quick else 30))
+            rows = host.status()
+        p50, p99 = (max(getattr(row, name) for row in rows) / 1e3 for name in ("latency_p50_us", "latency_p99_us"))
+        yield measured("sitl", f"10 {craft}s in lockstep: sensors to actuators, p50", p50, "ms", "< 2")
+        yield measured("sitl", f"10 {craft}s in lockstep: sensors to actuators, p99", p99, "ms", "< 20")
+
+
+def _crowd(quick: bool) -> Iterator[Result]:
+    """Simulated seconds per second, as fast as possible, with MAVLink to everybody's ground station."""
+    import paddock
+    from paddock.sitl.quick import quick_scenario
+
+    for craft, rate in (("rover", 50.0), ("copter", 250.0)):
+        scenario = quick_scenario(craft, 100, mavlink=OWN_PORTS) | {"clock": {"rate": rate, "pace": 0.0}}
+        with paddock.load(scenario) as sim:
+            sim.step(round(2 * rate))
+            seconds = 3.0 if quick else 15.0
+            started = perf_counter()
+            sim.step(round(seconds * rate))
+            factor = seconds / (perf_counter() - started)
+        target = ">= 1" if craft == "rover" else None
+        yield measured("sitl", f"100 built-in autopilots, {craft}s at {rate:g} Hz", factor, "x real time", target)
+
+
+def _lightweight(quick: bool) -> Iterator[Result]:
+    from paddock.sitl.actuators import ActuatorCommands
+    from paddock.sitl.adapter import Placed
+    from paddock.sitl.registry import find_adapter
+
+    adapter = find_adapter("lightweight")("lightweight")
+    adapter.connect()
+    adapter.add_vehicle(Placed(1, "rover", "rover"))
+    adapter.send_actuators(ActuatorCommands(armed=True, motors=(0.5, 0.4)))
+
+    def steps() -> None:
+        for _ in range(1000):
+            adapter.step(20_000)
+
+    steps()
+    each = best_time(steps, 0.5 if quick else 2.0) / 1000
+    adapter.disconnect()
+    yield measured("sitl", "lightweight adapter, one step", each * 1e6, "us", "< 50")
+
+
+def _ardupilot(quick: bool) -> Iterator[Result]:
+    """Exchanges with a peer that answers at once, a quadrotor's physics and sensors between them."""
+    import paddock
+    from paddock.sitl.host import SitlHost
+    from paddock.sitl.quick import quick_scenario
+
+    with paddock.load(quick_scenario("copter", 1, "ardupilot", instance=90)) as sim:
+        host = _host(sim, SitlHost)
+        pilot: Any = host.seats[0].pilot
+        steps = 2_000 if quick else 12_000
+        with _echo(pilot.port):
+            while not pilot.live:
+                sim.step(12)
+            sim.step(500)
+            started = perf_counter()
+            sim.step(steps)
+            rate = steps / (perf_counter() - started)
+    yield measured("sitl", "ArduPilot JSON, exchanges with a local peer", rate, "steps per s", ">= 2000")
+
+
+@contextmanager
+def _echo(port: int) -> Iterator[None]:
+    """A peer in a process of its own."""
+    peer = subprocess.Popen([sys.executable, "-m", "paddock.bench.sitl.echo_peer", str(port)])
+    try:
+        yield
+    finally:
+        peer.kill()
+        peer.wait()
+
+
+def _host(sim: Any, kind: type) -> Any:
+    return next(owner for call in sim.closing if isinstance(owner := getattr(call, "__self__", None), kind))
+
+
+BENCH = Bench("how quickly autopilots in the loop are served", run, by_default=False)

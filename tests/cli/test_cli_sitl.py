@@ -1,0 +1,92 @@
+"""`paddock sitl`: what it takes, what it tells, and what it says to mistakes."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from paddock.cli.main import exit_code
+
+
+def free_ports(count: int = 12) -> list[str]:
+    """Flags with UDP ports that are free now, a block each for the vehicles and their stations."""
+    for base in range(31000, 60000, 400):
+        opened = []
+        try:
+            for port in range(base, base + count):
+                opened.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+                opened[-1].bind(("127.0.0.1", port))
+            return ["--base-port", str(base), "--station-port", str(base + 200)]
+        except OSError:
+            continue
+        finally:
+            for each in opened:
+                each.close()
+    raise AssertionError("no free ports")
+
+
+def test_so_many_vehicles(capsys: pytest.CaptureFixture[str]) -> None:
+    ports = free_ports()
+    flags = ["--vehicles", "3", "--type", "rover", "--seconds", "2", "--pace", "0", "--headless", *ports]
+    assert exit_code(["sitl", *flags]) == 0
+    out = capsys.readouterr().out
+    assert f"1       rover[0]  builtin rover  udp {ports[1]}   udp 127.0.0.1:{ports[3]}" in out
+    for station in ("QGroundControl", "Mission Planner", "MAVProxy", "MAVSDK"):
+        assert station in out
+    assert "3 vehicles, 2.000 s simulated" in out
+
+
+def test_a_demo_with_other_ports_and_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--seconds", "3", "--pace", "0", "--json", "--log", str(tmp_path), *free_ports()]
+    assert exit_code(["sitl", "sitl", *flags]) == 0
+    assert json.loads(capsys.readouterr().out)["vehicles"] == 10
+    assert len(list(tmp_path.glob("*.tlog"))) == 10
+
+
+def test_the_physics_of_ardupilots(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--instances", "2", "--first-instance", "80", "--seconds", "0.1", "--headless"]
+    assert exit_code(["sitl", "--ardupilot", "rover-skid", *flags]) == 0
+    out = capsys.readouterr().out
+    assert "udp 9802" in out and "udp 9812" in out
+    assert "--model JSON:127.0.0.1" in out and "tcp:127.0.0.1:6560" in out
+
+
+def test_the_physics_of_a_px4(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["sitl", "--px4", "copter", "--first-instance", "80", "--seconds", "0.1", "--headless"]) == 0
+    out = capsys.readouterr().out
+    assert "tcp 4640" in out and "px4 -i 80" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give a scenario, --vehicles, --ardupilot or --px4: one of them"),
+        (["sitl", "--vehicles", "2"], "give a scenario, --vehicles, --ardupilot or --px4: one of them"),
+        (["--vehicles", "0"], "there are 1 to 254 vehicles, not 0"),
+        (["--vehicles", "255"], "there are 1 to 254 vehicles, not 255"),
+        (["--vehicles", "2", "--type", "rovr"], "unknown type of vehicle 'rovr'; did you mean 'rover'?"),
+        (["--vehicles", "2", "--instances", "3"], "go with --ardupilot or --px4"),
+        (["--vehicles", "2", "--base-port", "70000"], "--base-port"),
+        (["--vehicles", "2", "--timeout", "-1"], "--timeout"),
+        (["--ardupilot", "heli"], "--ardupilot"),
+        (["survey"], "survey: it has no sitl section"),
+        (["no_such.yaml"], "no such scenario file or demo"),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["sitl", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and len(error.splitlines()) == 1
+
+
+def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        flags = ["--base-port", str(port), "--seconds", "1", "--headless"]
+        assert exit_code(["sitl", "--vehicles", "1", *flags]) == 2
+    error = capsys.readouterr().err
+    assert f"vehicle 1: UDP port {port} is taken" in error and "--base-port" in error

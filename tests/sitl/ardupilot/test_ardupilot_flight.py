@@ -1,0 +1,168 @@
+"""Stand-ins of ArduPilot fly and drive on our physics: through UDP, the bridge and the world."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from math import asin, atan2, cos, hypot, pi, sin, sqrt
+from typing import Any
+
+import pytest
+
+from paddock.sitl.adapter import Placed
+from paddock.sitl.adapters.world import WorldAdapter
+from paddock.sitl.ardupilot.frames import find_frame
+from paddock.sitl.ardupilot.pilot import ArduPilotPilot
+from paddock.sitl.bridge.bridge import Bridge
+from paddock.sitl.sensor_data import SensorData
+
+RATE = 720.0  # the least for which a copter arms: fewer frames, a shorter test
+State = dict[str, list[float]]
+Controller = Callable[[State, float], list[int]]
+
+
+def clip(value: float, limit: float) -> float:
+    return min(max(value, -limit), limit)
+
+
+def euler(w: float, x: float, y: float, z: float) -> tuple[float, float, float]:
+    roll = atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    return roll, asin(clip(2 * (w * y - z * x), 1.0)), atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+def fly_to(north: float, east: float, down: float, heading: float) -> Controller:
+    """A cascade of proportional loops; shares of thrust become PWM by the inverse of the stock thrust curve."""
+
+    def control(state: State, time: float) -> list[int]:
+        if time < 0.5 or not state:
+            return [1000] * 4  # disarmed
+        (n, e, d), (vn, ve, vd) = state["position"], state["velocity"]
+        roll, pitch, yaw = euler(*state["quaternion"])
+        p, q, r = state["gyro"]
+        an, ae = (clip(0.8 * (w - x) - 1.2 * v, 3.0) for w, x, v in ((north, n, vn), (east, e, ve)))
+        ahead, right = an * cos(yaw) + ae * sin(yaw), ae * cos(yaw) - an * sin(yaw)
+        climb = clip(1.2 * (d - down), 2.0) + vd  # m/s wanted, less what there is
+        total = clip(0.43 + 0.15 * climb - 0.43, 0.3) + 0.43
+        turn = atan2(sin(heading - yaw), cos(heading - yaw))
+        a = clip(0.10 * (6.0 * (right / 9.8 - roll) - p), 0.1)
+        b = clip(0.10 * (6.0 * (-ahead / 9.8 - pitch) - q), 0.1)
+        c = clip(0.15 * (clip(1.5 * turn, 1.0) - r), 0.1)
+        shares = (total - a + b + c, total + a - b + c, total + a + b - c, total - a - b - c)
+        return [1000 + round(500 * (sqrt(0.1225 + 2.6 * max(s, 0.01)) - 0.35) / 0.65) for s in shares]
+
+    return control
+
+
+class Flown(ArduPilotPilot):
+    """The pilot with its peer in the same thread: each answer is followed by the next frame."""
+
+    peer: Any = None
+    controller: Controller
+
+    def offer(self, sensors: SensorData) -> None:
+        super().offer(sensors)
+        if self.status.exchanges > self.peer.frame:
+            self.peer.receive()
+        self.peer.send(self.controller(self.peer.state, self.peer.time_s))
+
+
+def crew_of(bridge: Bridge, stand_in: Any, *crews: tuple[str, Controller]) -> list[Flown]:
+    """A vehicle for every frame, 20 m apart along the east axis."""
+    bridge.register(WorldAdapter(scenario={"clock": {"rate": RATE}, "vehicles": []}, imu_rate=RATE, truth=True))
+    pilots = []
+    for k, (frame, controller) in enumerate(crews, 1):
+        pilot = Flown(frame, 1.0 / RATE, port=0)
+        craft = find_frame(frame).craft
+        bridge.spawn(Placed(k, f"{craft}_{k}", craft, (0.0, 20.0 * (k - 1), 0.0)), pilot, "world")
+        pilot.peer, pilot.controller = stand_in(pilot.port), controller
+        pilots.append(pilot)
+    return pilots
+
+
+def fly(stand_in: Any, seconds: float, *crews: tuple[str, Controller]) -> list[Any]:
+    """The peers after so many seconds."""
+    with Bridge(timeout=5.0, fallback="stop") as bridge:
+        pilots = crew_of(bridge, stand_in, *crews)
+        while min(pilot.peer.time_s for pilot in pilots) < seconds:
+            bridge.step(20)
+    return [pilot.peer for pilot in pilots]
+
+
+def test_a_copter_takes_off_turns_and_hovers(stand_in: Any) -> None:
+    (peer,) = fly(stand_in, 7.0, ("copter", fly_to(2.0, -1.0, -3.0, pi / 2)))
+    assert peer.state["position"] == pytest.approx([2.0, -1.0, -3.0], abs=0.4)
+    assert euler(*peer.state["quaternion"])[2] == pytest.approx(pi / 2, abs=0.1)
+    assert hypot(*peer.state["velocity"]) < 0.3
+    assert peer.steps > 7 * RATE - 5 and peer.resets == 0  # every frame advanced its time
+    assert peer.state["accel_body"][2] == pytest.approx(-9.8, abs=1.0)
+
+
+def test_the_stock_plus_flies_too(stand_in: Any) -> None:
+    def plus(state: State, time: float) -> list[int]:
+        """The same loops, mixed for motors right, left, front, rear."""
+        pwm = x(state, time)
+        if pwm == [1000] * 4:
+            return pwm
+        front_right, rear_left, front_left, rear_right = (
+            0.35 * u + 0.65 * u * u for u in ((v - 1000) / 1e3 for v in pwm)
+        )
+        roll = (front_left + rear_left - front_right - rear_right) * sqrt(0.5) / 2
+        pitch = (front_left + front_right - rear_left - rear_right) * sqrt(0.5) / 2
+        ccw, cw = (front_right + rear_left) / 2, (front_left + rear_right) / 2
+        shares = (ccw - roll, ccw + roll, cw + pitch, cw - pitch)
+        return [1000 + round(500 * (sqrt(0.1225 + 2.6 * max(s, 0.01)) - 0.35) / 0.65) for s in shares]
+
+    x = fly_to(1.0, 1.0, -2.0, 0.0)
+    (peer,) = fly(stand_in, 5.0, ("copter-plus", plus))
+    assert peer.state["position"] == pytest.approx([1.0, 1.0, -2.0], abs=0.5)
+
+
+def test_rovers_drive_where_their_channels_say(stand_in: Any) -> None:
+    def ackermann(state: State, time: float) -> list[int]:
+        return [1600, 0, 1600] if time > 0.5 else [1500, 0, 1500]  # to the right, forward
+
+    def skid(state: State, time: float) -> list[int]:
+        return [1700, 0, 1600] if time > 0.5 else [1500, 0, 1500]  # left side faster: to the right
+
+    car, rover = fly(stand_in, 1.5, ("rover", ackermann), ("rover-skid", skid))
+    for peer in (car, rover):
+        north, _, down = peer.state["position"]
+        yaw = euler(*peer.state["quaternion"])[2]
+        assert north > 0.1 and 0.02 < yaw < pi and down == pytest.approx(0.0, abs=0.5)
+        assert peer.state["gyro"][2] > 0.02 and peer.steps > 1.5 * RATE - 5
+
+
+def test_a_peer_of_its_own_pace_is_waited_for_and_the_world_goes_on_when_it_is_killed(stand_in: Any) -> None:
+    """The peer in a thread: it is slow, then it ends without a word, then another one starts."""
+    world = WorldAdapter(scenario={"clock": {"rate": RATE}, "vehicles": []}, imu_rate=RATE, truth=True)
+    with Bridge(timeout=0.1, fallback="free_run") as bridge:
+        bridge.register(world)
+        pilot = ArduPilotPilot("rover-skid", 1.0 / RATE, port=0)
+        bridge.spawn(Placed(1, "scout", "rover"), pilot, "world")
+        bridge.step(3)  # nobody is there yet: nobody is waited for
+        for restarts in (0, 1):
+            peer, ended = stand_in(pilot.port), threading.Event()
+            thread = threading.Thread(target=_drive, args=(peer, ended), daemon=True)
+            thread.start()
+            while peer.frame < 30:
+                bridge.step(1)
+            ended.set()
+            while thread.is_alive():
+                bridge.step(1)
+            assert pilot.status.restarts == restarts and peer.steps >= 29 and peer.resets == 0
+            before = world.sim_time_us
+            bridge.step(20)  # one deadline is missed, then the world runs freely
+            assert world.sim_time_us > before
+            time.sleep(1.0)  # as long as the next one needs at least to start
+        kinds = bridge.events.counts
+        assert kinds["timeout"] >= 1 and kinds["recovered"] >= 1
+
+
+def _drive(peer: Any, ended: threading.Event) -> None:
+    while not ended.is_set():
+        time.sleep(0.002)
+        peer.send([1600, 0, 1600])
+        with suppress(TimeoutError):
+            peer.receive()

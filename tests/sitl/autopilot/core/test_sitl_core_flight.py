@@ -1,0 +1,181 @@
+"""The core with the real crafts, in the simulators: fences, failsafes and commands where they matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import hypot, nan
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paddock.sitl.adapter import Placed, SimulatorAdapter
+from paddock.sitl.adapters.lightweight import LightweightAdapter
+from paddock.sitl.adapters.world import WorldAdapter
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
+from paddock.sitl.autopilot.notices import StatusText
+from paddock.sitl.autopilot.targets import GuidedTarget
+
+Make = Callable[..., Any]
+WORLD: dict[str, Any] = {"clock": {"rate": 250}, "vehicles": []}
+METRE = 1e-3 / 110.95  # deg of latitude at 35.7 north
+
+
+class Trip:
+    """One vehicle in a simulator, flown by the real autopilot."""
+
+    def __init__(self, craft: str, adapter: SimulatorAdapter, **parameters: float) -> None:
+        self.adapter = adapter
+        adapter.connect()
+        adapter.add_vehicle(Placed(1, craft, craft))
+        self.pilot = BuiltInAutopilot(1, craft, parameters)
+        self.actuators: list[bytes] = []
+        self.lines: list[str] = []
+
+    def run(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
+        for _ in range(round(seconds * 1e6 / self.pilot.period_us)):
+            sensors = self.adapter.receive_sensors(1)
+            assert sensors is not None
+            self.pilot.offer(sensors)
+            commands = self.pilot.collect(0.0)
+            self.actuators.append(commands.row.tobytes())
+            self.adapter.send_actuators(commands, 1)
+            self.adapter.step(self.pilot.period_us)
+            if until():
+                break
+        self.lines += [notice.text for notice in self.pilot.outbox if isinstance(notice, StatusText)]
+        self.pilot.outbox.clear()
+
+    def order(self, command: int, *p: float) -> None:
+        answer = self.pilot.command(command, [*p, *[0.0] * (7 - len(p))])
+        assert answer.accepted, answer
+
+    def wait(self) -> None:
+        """Until it knows where it is, and may be armed."""
+        self.run(20.0, lambda: self.pilot.arming.passes and self.pilot.home is not None)
+
+    def take_off(self, height: float) -> None:
+        self.wait()
+        self.order(176, 1, 4)
+        self.order(400, 1)
+        self.order(22, 0, 0, 0, 0, 0, 0, height)
+        self.run(20.0, lambda: self.height > height - 0.5)
+
+    @property
+    def height(self) -> float:
+        return self.pilot.telemetry.relative_altitude
+
+    @property
+    def distance(self) -> float:
+        home = self.pilot.home_ned()
+        return hypot(self.pilot.estimate.north - home[0], self.pilot.estimate.east - home[1])
+
+
+@pytest.fixture
+def trip() -> Iterator[Make]:
+    made: list[Trip] = []
+
+    def make(craft: str, adapter: SimulatorAdapter, **parameters: float) -> Trip:
+        made.append(Trip(craft, adapter, **parameters))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.adapter.disconnect()
+
+
+def test_a_copter_that_leaves_its_fence_comes_back(trip: Make) -> None:
+    copter = trip("copter", WorldAdapter(scenario=WORLD), FENCE_ENABLE=1, FENCE_RADIUS=30, RTL_ALT=500)
+    copter.take_off(5.0)
+    assert copter.height == pytest.approx(5.0, abs=1.0)
+    for _ in range(6):
+        copter.pilot.position_target(GuidedTarget(velocity=(5.0, 0.0, 0.0)))
+        copter.run(2.0, lambda: copter.pilot.fence.breached)
+    assert copter.pilot.fence.breached and copter.pilot.mode.name == "RTL"
+    farthest = copter.distance
+    copter.run(30.0, lambda: copter.distance < 3.0)
+    assert 30.0 < farthest < 32.0
+    assert copter.distance < 3.0 and copter.pilot.mode.name == "RTL" and not copter.pilot.fence.breached
+    assert "Circle fence breach cleared" in copter.lines
+
+
+def test_a_copter_that_loses_its_satellites_lands_where_it_is(trip: Make) -> None:
+    adapter = WorldAdapter(scenario=WORLD)
+    copter = trip("copter", adapter)
+    copter.take_off(3.0)
+    adapter.set_gnss(1, False)
+    copter.run(15.0, lambda: copter.pilot.mode.name == "LAND")
+    assert copter.pilot.mode.name == "LAND" and "EKF failsafe: LAND" in copter.lines
+    copter.run(30.0, lambda: not copter.pilot.armed)
+    assert not copter.pilot.armed
+    assert adapter.simulation.snapshot()["copter"].position[2] < 0.3
+
+
+def test_targets_outside_of_the_fence_are_refused(trip: Make) -> None:
+    rover = trip("rover", LightweightAdapter(), FENCE_ENABLE=1, FENCE_RADIUS=50)
+    rover.wait()
+    home = rover.pilot.home
+    answer = rover.pilot.command(192, [-1, 1, 0, nan, home[0] + 60 * METRE, home[1], 0.0])
+    assert answer.text == "Target refused: outside the fence" and int(answer.result) == 2
+    rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
+    assert rover.pilot.mode.name == "GUIDED"
+
+
+def test_a_rover_holds_at_an_exclusion_zone_of_an_uploaded_fence(trip: Make) -> None:
+    rover = trip("rover", LightweightAdapter(), FENCE_ENABLE=1, FENCE_ACTION=2)
+    rover.wait()
+    home = rover.pilot.home
+    tree = MissionItem(5004, p1=5.0, x=home[0] + 20 * METRE, y=home[1])
+    assert rover.pilot.accept_plan(PlanKind.FENCE, [tree]) == (0, 0)
+    rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
+    rover.order(400, 1)
+    rover.run(20.0, lambda: rover.pilot.mode.name == "HOLD")
+    rover.run(2.0)
+    assert rover.pilot.mode.name == "HOLD"
+    assert 14.5 < rover.distance < 17.8  # the border, and the way to a stop
+
+
+def test_a_lost_ground_station_brings_a_rover_home(trip: Make) -> None:
+    rover = trip("rover", LightweightAdapter(), FS_GCS_ENABLE=1, FS_GCS_TIMEOUT=2)
+    rover.wait()
+    home = rover.pilot.home
+    rover.pilot.heard_gcs(rover.pilot.now_us)
+    rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
+    rover.order(400, 1)
+    rover.run(2.5)
+    assert rover.pilot.mode.name == "RTL" and rover.lines[-1] == "GCS failsafe: RTL"
+    rover.run(20.0)
+    assert rover.distance < 2.0
+
+
+@pytest.mark.parametrize("craft", ["rover", "copter"])
+def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str) -> None:
+    def run() -> tuple[list[bytes], list[str]]:
+        one = trip(craft, LightweightAdapter(seed=5) if craft == "rover" else WorldAdapter(scenario=WORLD))
+        one.run(2.0)
+        one.pilot.set_mode(one.pilot.mode_number("GUIDED"))
+        one.pilot.arm(force=True)
+        if craft == "copter":
+            one.order(22, 0, 0, 0, 0, 0, 0, 5.0)
+        else:
+            one.pilot.position_target(GuidedTarget(position=(20.0, 10.0, 0.0)))
+        one.run(2.0)
+        return one.actuators, one.lines
+
+    first, second = run(), run()
+    assert first == second
+    assert np.unique(np.array([np.frombuffer(row) for row in first[0]]), axis=0).shape[0] > 10
+
+
+def test_without_a_fix_nothing_that_needs_one_arms(trip: Make) -> None:
+    adapter = WorldAdapter(scenario=WORLD)
+    copter = trip("copter", adapter)
+    adapter.set_gnss(1, False)
+    copter.run(3.0)
+    copter.pilot.set_mode(4)
+    assert copter.pilot.arm().text == "Arm: GPS: waiting for fix"
+    assert copter.pilot.home is None
+    adapter.set_gnss(1, True)
+    copter.run(10.0, lambda: copter.pilot.arming.passes)
+    assert copter.pilot.arm().accepted and copter.pilot.home is not None

@@ -1,0 +1,130 @@
+"""MAVSDK flies a copter: a healthy vehicle, parameters, a mission there and back, take-off, RTL, landing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from math import nan
+from typing import Any
+
+import pytest
+
+from paddock.sitl.adapters.world import WorldAdapter
+
+mavsdk = pytest.importorskip("mavsdk.asyncio", reason="mavsdk is not installed")
+
+from mavsdk.asyncio.plugins.action import ActionAsync  # noqa: E402
+from mavsdk.asyncio.plugins.mission_raw import MissionItem, MissionRawAsync, MissionRawError  # noqa: E402
+from mavsdk.asyncio.plugins.param import ParamAsync  # noqa: E402
+from mavsdk.asyncio.plugins.telemetry import TelemetryAsync  # noqa: E402
+
+PATIENCE = 120.0  # s of wall time for anything that is waited for
+LATITUDE, LONGITUDE, ALTITUDE = 35.6812, 139.7671, 40.0
+WORLD = {"seed": 5, "clock": {"rate": 1000}, "world": {"origin": [LATITUDE, LONGITUDE, ALTITUDE]}, "vehicles": []}
+NORTH = LATITUDE + 20.0 / 110_948.0  # 20 m further north: a degree of latitude is 110,948 m at 35.68 deg (WGS84)
+
+
+def item(seq: int, frame: int, command: int, latitude: float = 0.0, longitude: float = 0.0, z: float = 0.0) -> Any:
+    x, y = round(latitude * 1e7), round(longitude * 1e7)
+    return MissionItem(seq, frame, command, int(seq == 0), 1, 0.0, 0.0, 0.0, nan, x, y, z, 0)
+
+
+MISSION = [
+    item(0, 0, 16, LATITUDE, LONGITUDE, ALTITUDE),  # home, as ArduPilot wants it
+    item(1, 3, 22, z=10.0),
+    item(2, 3, 16, NORTH, LONGITUDE, 10.0),
+    item(3, 3, 20),
+]
+
+
+async def until(values: AsyncGenerator[Any, None], test: Callable[[Any], bool]) -> Any:
+    """The first value that passes."""
+
+    async def wait() -> Any:
+        async for value in values:
+            if test(value):
+                return value
+        raise AssertionError("the stream ended")
+
+    return await asyncio.wait_for(wait(), PATIENCE)
+
+
+async def with_vehicle(port: int, session: Callable[[Any], Any]) -> None:
+    configuration = mavsdk.Configuration.create_with_component_type(mavsdk.ComponentType.GROUND_STATION)
+    async with mavsdk.Mavsdk(configuration) as sdk:
+        await sdk.add_any_connection(f"udpin://127.0.0.1:{port}")
+        system = await sdk.first_autopilot(timeout_s=PATIENCE)
+        assert system is not None
+        assert await system.get_system_id() == 1
+        await session(system)
+
+
+def test_mavsdk_sees_a_healthy_vehicle_and_flies_a_mission(make_fleet: Callable[..., Any]) -> None:
+    fleet = make_fleet(1, "copter", WorldAdapter(scenario=WORLD)).settle()
+    track: list[tuple[float, float]] = []
+    copter = fleet.autopilots[0]
+    fleet.bridge.after_exchange.append(lambda _: track.append((copter.estimate.north, -copter.estimate.down)))
+    fleet.run_aside(10.0)
+    asyncio.run(with_vehicle(fleet.ports.station(1)[1], fly_mission))
+    assert fleet.hub.vehicles[1].failures == 0
+    assert max(north for north, _ in track) == pytest.approx(20.0, abs=3.0)
+    assert max(height for _, height in track) > 9.0
+
+
+async def fly_mission(system: Any) -> None:
+    telemetry, action = TelemetryAsync(system), ActionAsync(system)
+    parameters, missions = ParamAsync(system), MissionRawAsync(system)
+    assert await until(telemetry.subscribe_health_all_ok(), bool)
+    place = await telemetry.position()
+    assert place.latitude_deg == pytest.approx(LATITUDE, abs=1e-4)
+    assert place.absolute_altitude_m == pytest.approx(ALTITUDE, abs=3.0)
+    await check_parameters(parameters)
+    await check_missions(missions)
+    await action.arm()
+    await missions.start_mission()
+    assert await until(telemetry.subscribe_in_air(), bool)
+    await until(missions.subscribe_mission_progress(), lambda progress: progress.current == 3)
+    await until(telemetry.subscribe_armed(), lambda armed: not armed)
+
+
+async def check_parameters(parameters: Any) -> None:
+    everything = await parameters.get_all_params()
+    names = {each.name for each in (*everything.int_params, *everything.float_params)}
+    assert {"SYSID_THISMAV", "FENCE_RADIUS", "FENCE_ENABLE"} <= names
+    await parameters.set_param_float("FENCE_RADIUS", 222.0)
+    assert await parameters.get_param_float("FENCE_RADIUS") == 222.0
+    await parameters.set_param_int("FENCE_ACTION", 2)
+    assert await parameters.get_param_int("FENCE_ACTION") == 2
+
+
+async def check_missions(missions: Any) -> None:
+    await missions.upload_mission(MISSION)
+    downloaded = await missions.download_mission()
+    assert [(i.command, i.frame, i.x, i.y, i.z) for i in downloaded] == [
+        (i.command, i.frame, i.x, i.y, i.z) for i in MISSION
+    ]
+    with pytest.raises(MissionRawError):
+        await missions.upload_mission([*MISSION[:3], item(3, 3, 30999)])
+    assert len(await missions.download_mission()) == 4  # what could not be taken has not replaced what was there
+
+
+def test_mavsdk_takes_off_goes_somewhere_and_comes_back(make_fleet: Callable[..., Any]) -> None:
+    fleet = make_fleet(1, "copter", WorldAdapter(scenario=WORLD)).settle()
+    fleet.run_aside(10.0)
+    asyncio.run(with_vehicle(fleet.ports.station(1)[1], fly_by_hand))
+    assert fleet.hub.vehicles[1].failures == 0
+
+
+async def fly_by_hand(system: Any) -> None:
+    telemetry, action = TelemetryAsync(system), ActionAsync(system)
+    assert await until(telemetry.subscribe_health_all_ok(), bool)
+    await action.set_takeoff_altitude(6.0)
+    await action.arm()
+    await action.takeoff()
+    await until(telemetry.subscribe_position(), lambda at: at.relative_altitude_m > 5.0)
+    await action.goto_location(NORTH, LONGITUDE, ALTITUDE + 8.0, nan)
+    await until(telemetry.subscribe_position(), lambda at: at.latitude_deg > NORTH - 2e-5)
+    await action.return_to_launch()
+    await until(telemetry.subscribe_position(), lambda at: abs(at.latitude_deg - LATITUDE) < 2e-5)
+    await action.land()
+    await until(telemetry.subscribe_armed(), lambda armed: not armed)

@@ -1,0 +1,185 @@
+"""The mission protocol both ways, over a socket: what is asked, what is answered, what stays."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import Any
+
+import pytest
+
+mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
+
+from paddock.sitl.autopilot.mission_item import PlanKind  # noqa: E402
+from paddock.sitl.mavlink import mission_upload  # noqa: E402
+
+LATITUDE, LONGITUDE = 356812000, 1397671000
+
+
+def item(seq: int, command: int = 16, kind: int = 0, **values: Any) -> Any:
+    fields = {"frame": 3, "current": 0, "p1": 0.0, "p2": 0.0, "p3": 0.0, "p4": 0.0, "x": LATITUDE + 1000 * seq}
+    f = {**fields, "y": LONGITUDE, "z": 0.0, **values}
+    parameters = (f["p1"], f["p2"], f["p3"], f["p4"])
+    return mavlink.MAVLink_mission_item_int_message(
+        1, 1, seq, f["frame"], command, f["current"], 1, *parameters, f["x"], f["y"], f["z"], kind
+    )
+
+
+def count(number: int, kind: int = 0) -> Any:
+    return mavlink.MAVLink_mission_count_message(1, 1, number, kind)
+
+
+def upload(fleet: Any, station: Any, items: list[Any], kind: int = 0) -> int:
+    """Answer every request; the result."""
+    station.send(count(len(items), kind))
+    while True:
+        wanted = ("MISSION_REQUEST_INT", "MISSION_ACK")
+        for message in station.listen():
+            if message.get_type() == "MISSION_ACK":
+                assert message.mission_type == kind
+                return int(message.type)
+            if message.get_type() in wanted:
+                assert message.target_system == 255 and message.target_component == 190
+                station.send(items[message.seq])
+        fleet.bridge.step()
+
+
+def download(fleet: Any, station: Any, kind: int = 0, integers: bool = True) -> list[Any]:
+    listing = mavlink.MAVLink_mission_request_list_message(1, 1, kind)
+    total = fleet.ask(station, listing, "MISSION_COUNT", lambda m: m.mission_type == kind).count
+    make = mavlink.MAVLink_mission_request_int_message if integers else mavlink.MAVLink_mission_request_message
+    name = "MISSION_ITEM_INT" if integers else "MISSION_ITEM"
+    items = [fleet.ask(station, make(1, 1, seq, kind), name, lambda m, s=seq: m.seq == s) for seq in range(total)]
+    station.send(mavlink.MAVLink_mission_ack_message(1, 1, 0, kind))
+    return items
+
+
+def test_a_mission_comes_back_as_it_was_sent(rover: Any) -> None:
+    station = rover.station()
+    sent = [item(k) for k in range(4)]
+    assert upload(rover, station, sent) == 0
+    back = download(rover, station)
+    assert [(m.command, m.frame, m.x, m.y, m.z) for m in back] == [(m.command, m.frame, m.x, m.y, m.z) for m in sent]
+    older = download(rover, station, integers=False)
+    assert older[3].x == pytest.approx(35.6815, abs=1e-5)
+
+
+def test_fence_and_rally_points(rover: Any) -> None:
+    station = rover.station()
+    fence = [item(k, 5001, 1, p1=3.0, x=LATITUDE + 9000 * (k == 1), y=LONGITUDE + 9000 * (k == 2)) for k in range(3)]
+    assert upload(rover, station, fence, 1) == 0
+    assert upload(rover, station, [item(0, 5100, 2, z=10.0)], 2) == 0
+    assert [m.command for m in download(rover, station, 1)] == [5001, 5001, 5001]
+    assert [m.z for m in download(rover, station, 2)] == [10.0]
+    assert len(download(rover, station, 0)) == 0
+
+
+def test_an_item_out_of_order_is_asked_for_again_and_one_that_comes_twice_is_ignored(rover: Any) -> None:
+    station = rover.station()
+    assert rover.ask(station, count(3), "MISSION_REQUEST_INT").seq == 0
+    assert rover.ask(station, item(2), "MISSION_REQUEST_INT").seq == 0
+    assert rover.ask(station, item(0), "MISSION_REQUEST_INT").seq == 1
+    station.send(item(0))
+    assert rover.ask(station, item(1), "MISSION_REQUEST_INT").seq == 2
+    assert rover.ask(station, item(2), "MISSION_ACK").type == 0
+    assert len(rover.autopilots[0].plans[PlanKind.MISSION]) == 3
+    assert rover.ask(station, item(2), "MISSION_ACK").type == 0  # the station had missed the answer
+
+
+def test_the_older_items_with_floats_are_taken(rover: Any) -> None:
+    station = rover.station()
+    rover.ask(station, count(1), "MISSION_REQUEST_INT")
+    older = mavlink.MAVLink_mission_item_message(1, 1, 0, 3, 16, 0, 1, 0, 0, 0, 0, 35.5, 139.25, 5.0, 0)
+    assert rover.ask(station, older, "MISSION_ACK").type == 0
+    taken = rover.autopilots[0].plans[PlanKind.MISSION][0]
+    assert (taken.x, taken.y, taken.z) == (35.5, 139.25, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("bad", "result"),
+    [
+        (item(1, 30999), 3),  # unsupported command
+        (item(1, frame=1), 2),  # local frame
+        (item(1, frame=99), 2),
+        (item(1, z=nan), 12),
+        (item(1, x=910_000_000), 10),
+        (item(1, y=1_810_000_000), 11),
+        (item(1, p1=float("inf")), 6),
+        (mavlink.MAVLink_mission_item_message(1, 1, 1, 3, 16, 0, 1, 0, 0, 0, 0, nan, 139.0, 5.0, 0), 10),
+        (mavlink.MAVLink_mission_item_message(1, 1, 1, 3, 16, 0, 1, 0, 0, 0, 0, 35.0, nan, 5.0, 0), 11),
+        (item(1, 22, z=10.0), 3),  # a rover does not take off
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_the_old_mission_stays(rover: Any, bad: Any, result: int) -> None:
+    station = rover.station()
+    assert upload(rover, station, [item(0), item(1)]) == 0
+    before = rover.autopilots[0].plans[PlanKind.MISSION]
+    assert upload(rover, station, [item(0), bad, item(2)]) == result
+    assert rover.autopilots[0].plans[PlanKind.MISSION] is before
+    rover.expect(station, "STATUSTEXT", lambda m: "Mission item 1 refused" in m.text)
+
+
+def test_too_many_unknown_kinds_and_parts_are_refused(rover: Any) -> None:
+    station = rover.station()
+    assert rover.ask(station, count(60000), "MISSION_ACK").type == 4
+    assert rover.ask(station, count(1, 7), "MISSION_ACK").type == 3
+    partly = mavlink.MAVLink_mission_write_partial_list_message(1, 1, 0, 1, 0)
+    assert rover.ask(station, partly, "MISSION_ACK").type == 3
+    assert rover.ask(station, mavlink.MAVLink_mission_request_int_message(1, 1, 5, 0), "MISSION_ACK").type == 13
+    assert rover.ask(station, item(0), "MISSION_ACK").type == 1  # out of the blue
+
+
+def test_clearing(rover: Any) -> None:
+    station, plans = rover.station(), rover.autopilots[0].plans
+    upload(rover, station, [item(0), item(1)])
+    assert upload(rover, station, []) == 0
+    assert plans[PlanKind.MISSION] == ()
+    upload(rover, station, [item(0), item(1)])
+    upload(rover, station, [item(0, 5100, 2)], 2)
+    clear = mavlink.MAVLink_mission_clear_all_message(1, 1, 255)
+    assert rover.ask(station, clear, "MISSION_ACK").type == 0
+    assert all(not plan for plan in plans.values())
+
+
+def test_a_station_that_gives_up_leaves_the_old_mission(rover: Any) -> None:
+    station, other = rover.station(), rover.station(system=254)
+    upload(rover, station, [item(0), item(1)])
+    rover.ask(station, count(3), "MISSION_REQUEST_INT")
+    assert rover.ask(other, count(2), "MISSION_ACK").type == 14  # denied: another one is at it
+    station.send(mavlink.MAVLink_mission_ack_message(1, 1, 15, 0))
+    rover.pass_time(0.1)
+    assert upload(rover, station, [item(0)]) == 0
+    assert len(rover.autopilots[0].plans[PlanKind.MISSION]) == 1
+
+
+def test_a_silent_station_is_asked_again_and_then_given_up(rover: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    station = rover.station()
+    monkeypatch.setattr(mission_upload.time, "monotonic", lambda: -1e9)  # so that only simulated time counts
+    rover.ask(station, count(2), "MISSION_REQUEST_INT")
+    answer = rover.expect(station, "MISSION_ACK")
+    assert answer.type == 15
+    assert sum(m.get_type() == "MISSION_REQUEST_INT" for m in station.heard) == 8
+    assert rover.bridge.time_us > 7_000_000
+
+
+def test_two_stations_download_at_the_same_time(rover: Any) -> None:
+    one, two = rover.station(), rover.station(system=245)
+    upload(rover, one, [item(k) for k in range(3)])
+    listing = mavlink.MAVLink_mission_request_list_message(1, 1, 0)
+    assert rover.ask(one, listing, "MISSION_COUNT").count == 3
+    assert rover.ask(two, listing, "MISSION_COUNT").target_system == 245
+    for seq in range(3):
+        for station in (two, one):
+            request = mavlink.MAVLink_mission_request_int_message(1, 1, seq, 0)
+            assert rover.ask(station, request, "MISSION_ITEM_INT").x == LATITUDE + 1000 * seq
+    assert not any(m.get_type() == "MISSION_ITEM_INT" and m.target_system == 245 for m in one.heard)
+
+
+def test_the_current_item_by_message_and_by_command(rover: Any) -> None:
+    station = rover.station()
+    upload(rover, station, [item(k) for k in range(4)])
+    station.send(mavlink.MAVLink_mission_set_current_message(1, 1, 2))
+    rover.expect(station, "MISSION_CURRENT", lambda m: m.seq == 2)
+    assert rover.order(station, 224, 3.0) == 0
+    rover.expect(station, "MISSION_CURRENT", lambda m: m.seq == 3)
+    assert rover.ask(station, mavlink.MAVLink_mission_set_current_message(1, 1, 99), "MISSION_ACK").type == 13
+    assert rover.order(station, 224, 99.0) != 0

@@ -1,0 +1,184 @@
+"""The whole chain in one process: scenario, world, sensors, estimators, autopilots, MAVLink, station."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.errors import PaddockError
+from paddock.sitl.host import SitlHost
+from paddock.sitl.quick import quick_scenario
+
+
+def free_block(count: int) -> int:
+    """The first of so many UDP ports in a row that are free now."""
+    for base in range(30000, 60000, 300):
+        sockets = []
+        try:
+            for k in range(count):
+                opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                sockets.append(opened)
+                opened.bind(("127.0.0.1", base + k))
+            return base
+        except OSError:
+            continue
+        finally:
+            for opened in sockets:
+                opened.close()
+    raise AssertionError("no free ports")
+
+
+def links(count: int) -> dict[str, Any]:
+    return {"port": free_block(count), "station": free_block(2 * count) + count}
+
+
+def host_of(sim: Any) -> SitlHost:
+    return next(o for c in sim.closing if isinstance(o := getattr(c, "__self__", None), SitlHost))
+
+
+SQUARE = [[0.0, 15.0, 0.0], [15.0, 15.0, 0.0], [15.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+
+
+def mixed(log: Path | None = None, seed: int = 3) -> dict[str, Any]:
+    """A rover and a copter, each with a mission that the station uploads."""
+    return {
+        "seed": seed,
+        "clock": {"rate": 250},
+        "vehicles": [
+            {"name": "rover", "model": "rover", "preset": "skid", "pose": [0, 0, 1.5708]},
+            {"name": "copter", "model": "quad", "preset": "iris", "pose": [20, 0, 1.5708]},
+        ],
+        "sitl": {
+            "mavlink": links(2) | ({} if log is None else {"log": str(log)}),
+            "pilots": [
+                {"vehicles": "rover", "mission": SQUARE},
+                {"vehicles": "copter", "mission": [[0, 10, 8], [10, 10, 8]]},
+            ],
+        },
+    }
+
+
+def test_missions_uploaded_over_mavlink_are_driven_and_flown() -> None:
+    with paddock.load(mixed()) as sim:
+        rover, copter = (seat.pilot for seat in host_of(sim).seats)
+        track, heights = [], []
+        for _ in range(120 * 5):
+            sim.step(50)
+            shot = sim.snapshot()
+            track.append(shot["rover"].position[:2].copy())
+            heights.append(float(shot["copter"].position[2]))
+            if not copter.armed and sim.time > 30 and rover.executor.finished:
+                break
+        way = np.array([[0.0, 0.0], [0.0, 15.0], [15.0, 15.0], [15.0, 0.0], [0.0, 0.0]])
+        assert max(crosstrack(np.array(track), way)) < 2.0
+        assert np.linalg.norm(track[-1]) < 3.0  # it ended at its last point
+        assert 7.0 < max(heights) < 25.0  # the return may climb
+        assert heights[-1] < 0.05 and not copter.armed
+        x, y, _ = sim.snapshot()["copter"].position
+        assert np.hypot(x - 20.0, y) < 2.0  # home again
+
+
+def crosstrack(points: np.ndarray, way: np.ndarray) -> list[float]:
+    """Distance of each point from a polyline, m."""
+    starts, ends = way[:-1], way[1:]
+    distances = []
+    for point in points:
+        along = np.clip(
+            np.einsum("ij,ij->i", point - starts, ends - starts) / np.einsum("ij,ij->i", ends - starts, ends - starts),
+            0,
+            1,
+        )
+        distances.append(float(np.linalg.norm(starts + along[:, None] * (ends - starts) - point, axis=1).min()))
+    return distances
+
+
+def test_runs_with_the_same_seed_are_identical_in_their_mavlink_logs(tmp_path: Path) -> None:
+    hashes, logs = [], []
+    for k in range(2):
+        with paddock.load(mixed(tmp_path / str(k))) as sim:
+            for ticks in (250 * 6,) if k else (100, 7, 250 * 6 - 107):  # however it is stepped
+                sim.step(ticks)
+            hashes.append(sim.state_hash())
+        logs.append([path.read_bytes() for path in sorted((tmp_path / str(k)).glob("*.tlog"))])
+    assert hashes[0] == hashes[1]
+    assert len(logs[0]) == 2 and all(len(log) > 5000 for log in logs[0])
+    assert logs[0] == logs[1]
+    with paddock.load(mixed(tmp_path / "other", seed=4)) as sim:
+        sim.step(250 * 6)
+    assert (tmp_path / "other" / "vehicle_1.tlog").read_bytes() != logs[0][0]
+
+
+def test_a_recorded_run_is_replayed_without_its_autopilots() -> None:
+    with paddock.load(mixed()) as sim:
+        sim.step(250 * 8)
+        with paddock.replayed(sim.scenario, sim.log.entries, sim.tick) as again:
+            assert again.tick == sim.tick and again.state_hash() == sim.state_hash()
+            assert not again.barrier.partners
+
+
+def test_reset_begins_everything_anew() -> None:
+    with paddock.load(mixed()) as sim:
+        sim.step(250 * 5)
+        first = sim.state_hash()
+        sim.reset()
+        sim.step(250 * 5)
+        assert sim.state_hash() == first
+
+
+def test_a_port_that_is_taken_is_one_line_and_frees_the_others() -> None:
+    ports = links(3)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", ports["port"] + 1))
+        with pytest.raises(PaddockError, match=f"vehicle 2: UDP port {ports['port'] + 1} is taken"):
+            paddock.load(quick_scenario("rover", 3, mavlink=ports))
+    with paddock.load(quick_scenario("rover", 3, mavlink=ports)) as sim:
+        assert [row.sysid for row in host_of(sim).status()] == [1, 2, 3]
+
+
+def test_other_simulators_keep_the_engines_time() -> None:
+    scenario = {
+        "clock": {"rate": 100},
+        "vehicles": [],
+        "sitl": {
+            "mavlink": links(3),
+            "adapters": [{"name": "arena", "type": "lightweight"}],
+            "pilots": [{"adapter": "arena", "craft": "rover", "count": 3, "mission": SQUARE}],
+        },
+    }
+    with paddock.load(scenario) as sim:
+        sim.step(100 * 20)
+        host = host_of(sim)
+        assert host.bridge.adapter("arena").sim_time_us == pytest.approx(20e6, abs=20_001)
+        assert all(row.armed and row.mode == "AUTO" for row in host.status())
+
+
+def test_the_table_of_ports_and_the_hints() -> None:
+    ports = links(2)
+    with paddock.load(quick_scenario("copter", 2, mavlink=ports)) as sim:
+        host = host_of(sim)
+        assert [(row.sysid, row.name, row.listens, row.speaks) for row in host.ports()] == [
+            (1, "copter[0]", f"udp {ports['port']}", f"udp 127.0.0.1:{ports['station']}"),
+            (2, "copter[1]", f"udp {ports['port'] + 1}", f"udp 127.0.0.1:{ports['station'] + 1}"),
+        ]
+        text = "\n".join(host.hints())
+        for station in ("QGroundControl", "Mission Planner", "MAVProxy", "MAVSDK"):
+            assert station in text
+        assert f"udpin:127.0.0.1:{ports['station']}" in text
+
+
+def test_the_physics_of_real_autopilots_say_how_to_start_them() -> None:
+    with paddock.load(quick_scenario("copter", 2, "ardupilot", instance=70)) as sim:
+        host = host_of(sim)
+        assert [row.listens for row in host.ports()] == ["udp 9702", "udp 9712"]
+        text = "\n".join(host.hints())
+        assert "--model JSON:127.0.0.1" in text and "-I 70" in text and "--home 35.6812" in text
+        sim.step(12)  # nobody is waited for who has never spoken
+        assert not host.status()[0].connected
+    slow = quick_scenario("copter", 1, "ardupilot", instance=70) | {"clock": {"rate": 500}}
+    with pytest.raises(PaddockError, match=r"sitl.pilots\[0\].*720"):
+        paddock.load(slow)
