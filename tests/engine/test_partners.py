@@ -179,4 +179,5 @@ def test_ids_of_a_whole_fleet_in_any_order_reach_those_they_name() -> None:
     with paddock.load({"vehicles": [fleet]}) as sim:
         ids = sim.snapshot().fleet("dots").ids
         sim.command(np.array(ids)[[2, 0, 1]], vx=np.array([30.0, 10.0, 20.0]))
+        sim.step(1)
         assert [sim.inspect(f"dots[{k}]")["command"]["vx"] for k in range(3)] == [10.0, 20.0, 30.0]

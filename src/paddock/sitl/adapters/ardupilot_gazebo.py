@@ -21,7 +21,7 @@ from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAd
 from paddock.sitl.ardupilot.frames import find_frame
 from paddock.sitl.ardupilot.launch import JSON_PORT, PORT_STEP
 from paddock.sitl.ardupilot.plugin_link import PluginLink
-from paddock.sitl.ardupilot.plugin_vehicle import PluginVehicle
+from paddock.sitl.ardupilot.plugin_vehicle import NO_OUTPUT, PluginVehicle
 from paddock.sitl.instruments import Instrument
 from paddock.sitl.sensor_data import SensorData, empty_block
 from paddock.world.geodesy import Origin
@@ -186,21 +186,18 @@ class ArduPilotGazeboAdapter(SimulatorAdapter):
         if all(vehicle.state is not None for vehicle in self._vehicles.values()):
             return True
         while any(vehicle.state is None for vehicle in self._vehicles.values()):
-            self._ask()
+            for vehicle in self._vehicles.values():
+                vehicle.link.ask(NO_OUTPUT)  # how often is a matter of luck
             if not self._listen(deadline):
                 return False
         for vehicle in self._vehicles.values():
             vehicle.settle(self._target_us)
         return True
 
-    def _ask(self) -> None:
-        """A frame for everybody who is not waiting for an answer."""
-        for vehicle in self._vehicles.values():
-            vehicle.link.ask(vehicle.pwm)
-
     def _exchange(self, deadline: float) -> bool:
         """One frame for everybody; all answers, or False."""
-        self._ask()
+        for vehicle in self._vehicles.values():
+            vehicle.link.ask(vehicle.pwm)
         while any(vehicle.link.waiting for vehicle in self._vehicles.values()):
             if not self._listen(deadline):
                 return False

@@ -48,6 +48,12 @@ class PluginLink:
         """Let go of the socket."""
         self._socket.close()
 
+    def restart(self) -> None:
+        """Count frames from 0, by which the plugin knows that its controller has begun anew; old answers are lost."""
+        self.answer()
+        self.frame_count = -1
+        self.waiting = False
+
     def ask(self, pwm: tuple[int, ...]) -> None:
         """Send the next frame, unless one is still unanswered."""
         if not self.waiting:

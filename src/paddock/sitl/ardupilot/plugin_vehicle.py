@@ -10,6 +10,7 @@ from paddock.wire.ardupilot_json import State
 from paddock.world.frames import conversion
 from paddock.world.rotation import quaternion_from_euler
 
+NO_OUTPUT: tuple[int, ...] = (0,) * 16
 TO_WORLD = conversion("ned", "enu")
 
 
@@ -18,7 +19,7 @@ class PluginVehicle:
 
     def __init__(self, placed: Placed, frame: Frame, link: PluginLink) -> None:
         self.placed, self.frame, self.link = placed, frame, link
-        self.pwm: tuple[int, ...] = (0,) * 16
+        self.pwm = NO_OUTPUT
         self.state: State | None = None
         self.time_us = 0
         self.restarts = 0
@@ -36,7 +37,9 @@ class PluginVehicle:
         self.state = state
 
     def begin(self, time_us: int) -> None:
-        """The next state is that of `time_us`."""
+        """The next state is that of `time_us`; the controller begins anew, with everything at rest."""
+        self.pwm = NO_OUTPUT
+        self.link.restart()
         self._base_us, self.time_us, self.state = None, time_us, None
 
     def settle(self, time_us: int) -> None:

@@ -126,3 +126,15 @@ def test_a_new_speed_is_taken_up_on_the_way(rig: Any) -> None:
     assert craft.autopilot.command(178, (1.0, 4.0, -1.0, 0.0, 0.0, 0.0, 0.0)).accepted
     craft.run(7.0)  # 6 m/s slower, softly
     assert craft.run(2.0)[:, 4] == pytest.approx(4.0, abs=0.3)
+
+
+def test_a_mission_that_was_flown_is_flown_again_after_arming_again(rig: Any) -> None:
+    craft = rig("iris", LAND_ALT_LOW=100)
+    items = [MissionItem(TAKEOFF, z=3.0), at(LAND, 0.0, 5.0, 0.0)]
+    _, reached = flown(craft, items, 60.0)
+    assert reached == [1, 2] and not craft.autopilot.armed
+    craft.run(1.0)
+    assert craft.autopilot.arm().accepted
+    log = craft.run(60.0, lambda: not craft.autopilot.armed)
+    assert log[:, 3].max() == pytest.approx(3.0, abs=0.6)
+    assert not craft.autopilot.armed and craft.state.z == 0.0

@@ -10,6 +10,7 @@ import pytest
 
 from paddock.sitl.autopilot.targets import GuidedTarget
 from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.sensor_data import Floats
 from paddock.world.pose import Environment
 
 PRESETS = ("iris", "race", "micro", "long_range", "crazyflie")
@@ -52,6 +53,17 @@ def test_the_nose_turns_by_the_shorter_way_and_stops(rig: Any, preset: str) -> N
     assert abs(turned[-1] + 90.0) < 1.0
     assert settling(log, 7, radians(-90.0), radians(5.0)) < 4.0
     assert craft.distance(0.0, 0.0) < 0.1
+
+
+def test_the_nose_goes_first_on_the_way_to_a_place_unless_a_heading_is_asked_for(rig: Any) -> None:
+    craft = rig("iris")
+    craft.take_off(5.0)
+    craft.autopilot.position_target(GuidedTarget(position=(0.0, 25.0, -5.0)))
+    craft.run(8.0)
+    assert degrees(craft.yaw) == pytest.approx(90.0, abs=2.0)
+    craft.autopilot.position_target(GuidedTarget(position=(0.0, 0.0, -5.0), yaw=0.5))
+    craft.run(8.0)
+    assert craft.yaw == pytest.approx(0.5, abs=0.03)
 
 
 def test_a_velocity_is_flown_and_goes_stale_after_three_seconds(rig: Any) -> None:

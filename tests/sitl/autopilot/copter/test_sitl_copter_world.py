@@ -36,7 +36,7 @@ class Flight:
 
 def test_up_and_home_again_with_the_sensors_of_the_world() -> None:
     flight = Flight()
-    begin = flight.run(20.0)
+    begin = flight.run(10.0)
     pilot = flight.pilot
     assert pilot.set_mode(4).accepted
     answer = pilot.arm()

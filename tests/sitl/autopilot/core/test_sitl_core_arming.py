@@ -158,6 +158,17 @@ def test_sensor_bits_as_ground_stations_need_them(copter: Any) -> None:
     assert telemetry.sensors_present & MAG
 
 
+def test_motors_and_battery_in_the_sensor_bits(bench: Make) -> None:
+    copter = bench(BATT_LOW_VOLT=10.5)
+    motors, battery = 0x8000, 0x2000000
+    telemetry = copter.pilot.telemetry
+    assert telemetry.sensors_enabled & (motors | battery) == battery and telemetry.sensors_healthy & battery
+    copter.fly()
+    copter.sense(battery_voltage=9.0)
+    copter.run(10.1)
+    assert telemetry.sensors_enabled & motors and not telemetry.sensors_healthy & battery
+
+
 def test_a_sensor_that_never_spoke_is_not_there(bench: Make) -> None:
     copter = bench()
     fresh = copter.pilot.health

@@ -226,6 +226,19 @@ def test_a_copter_on_its_side_disarms_after_two_seconds(copter: Any) -> None:
     assert not copter.pilot.armed and copter.texts()[0] == "Crash: Disarming: AngErr=35>30"
 
 
+def test_what_still_holds_acts_when_the_vehicle_is_armed_again(bench: Make) -> None:
+    copter = bench(FS_GCS_ENABLE=1)
+    copter.fly()
+    heartbeats(copter, 1)
+    copter.run(6.0)
+    copter.pilot.disarm(force=True)
+    assert not copter.pilot.failsafes.acting
+    copter.pilot.set_mode(4)
+    copter.pilot.arm(force=True)
+    copter.run(0.2)
+    assert copter.pilot.mode.name == "RTL"
+
+
 def test_nothing_happens_to_a_disarmed_vehicle(bench: Make) -> None:
     copter = bench(FS_GCS_ENABLE=1, BATT_FS_LOW_ACT=1, BATT_LOW_VOLT=10.5)
     copter.pilot.set_mode(4)

@@ -96,6 +96,16 @@ def test_the_pilot_may_take_over_but_further_out_it_acts_again(bench: Make) -> N
         copter.pilot.set_mode(4)
 
 
+def test_a_second_breach_after_the_first_is_over_acts_at_once(bench: Make) -> None:
+    copter = fenced(bench, FENCE_RADIUS=50)
+    for north, mode in ((60.0, "RTL"), (40.0, "GUIDED"), (51.0, "RTL")):
+        copter.believe(north=north)
+        copter.run(0.2)
+        assert copter.pilot.mode.name == mode, north
+        copter.pilot.set_mode(4)
+    assert copter.pilot.fence.count == 2
+
+
 def test_too_high_and_too_low(bench: Make) -> None:
     copter = fenced(bench, FENCE_ALT_MAX=30, FENCE_ALT_MIN=5, FENCE_TYPE=15)
     copter.believe(down=-31.0)

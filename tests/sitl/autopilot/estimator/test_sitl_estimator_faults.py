@@ -195,3 +195,18 @@ def test_a_magnet_beside_the_compass_shows(bench: Any) -> None:
     errors = bench.follow(bench.Flight(bench.motions["circle"], rate=50.0, seconds=22.0), estimator, magnet).after(20.0)
     assert max(ratios) > 1.0
     assert np.abs(errors.attitude[:, 2]).max() < radians(5.0)
+
+
+def test_a_turn_that_the_gyroscope_missed_is_found_out(bench: Any) -> None:
+    estimator, relied = Estimator(), []
+
+    def blind(seconds: float, data: SensorData) -> None:
+        relied.append(estimator.estimate().position_ok)
+        if 16.0 <= seconds < 17.0:  # pitching by 12 deg
+            data.row[2:5] = 1e-4 * np.sin(1e3 * seconds)
+
+    errors = bench.follow(bench.Flight(bench.motions["shuttle"], rate=50.0, seconds=26.0), estimator, blind)
+    assert degrees(np.abs(errors.attitude[errors.time < 17.1, 1]).max()) > 10.0
+    assert min(relied[100:]) == 1.0
+    late = errors.after(21.0)
+    assert np.abs(late.position[:, :2]).max() < 1.5 and degrees(np.abs(late.attitude[:, 1]).max()) < 3.0

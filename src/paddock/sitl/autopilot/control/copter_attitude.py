@@ -98,7 +98,7 @@ def wanted_rates(
 def damped(memory: Floats, place: int, rate: float, filter_time: float, dt: float) -> float:
     """Angular acceleration, rad/s2, of a rate that is smoothed on the way."""
     memory[place] += dt / (filter_time + dt) * (rate - memory[place])
-    return (rate - memory[place]) / filter_time
+    return float((rate - memory[place]) / filter_time)
 
 
 def integrate(memory: Floats, place: int, step: float, most: float, free: bool) -> None:

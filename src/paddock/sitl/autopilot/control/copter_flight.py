@@ -209,7 +209,7 @@ def open_throttle(memory: Floats, estimate: Floats, dt: float) -> float:
         memory[PHASE] = AIRBORNE
         memory[HOVER] = clamp(memory[LAGGED] * GRAVITY / (GRAVITY + maximum(memory[RISE], 0.0)), 0.03, 0.9)
         memory[SLOW_SHARE], memory[SLOW_FORCE] = memory[HOVER], GRAVITY
-    return memory[RAMP]
+    return float(memory[RAMP])
 
 
 def learn(setpoint: Floats, memory: Floats, estimate: Floats, dt: float) -> None:

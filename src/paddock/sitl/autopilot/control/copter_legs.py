@@ -8,7 +8,7 @@ on straight. A copter that is already moving ends that motion as a leg of its ow
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import cbrt, sqrt
 
 from paddock.sitl.autopilot.control.copter_track import Limits, Track
 
@@ -55,7 +55,7 @@ def change_time(speed: float, limits: Limits) -> float:
 def cruise_speed(length: float, limits: Limits) -> float:
     """m/s: as fast as allowed, or as a short way leaves room for."""
     by_acceleration = sqrt(length * limits.acceleration / 1.5)
-    by_jerk = (length * length * limits.jerk / 6.0) ** (1.0 / 3.0)
+    by_jerk = cbrt(length * length * limits.jerk / 6.0)
     return min(limits.speed, by_acceleration, by_jerk)
 
 

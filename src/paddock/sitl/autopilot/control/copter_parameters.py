@@ -63,7 +63,6 @@ PILOT = (
     Parameter("PILOT_SPEED_DN", 0, 0, 500, INT16, "cm/s: no throttle; 0: as PILOT_SPEED_UP"),
     Parameter("PILOT_ACCEL_Z", 250, 50, 500, INT16, "cm/s2"),
     Parameter("PILOT_Y_RATE", 90, 1, 360, summary="deg/s at full stick"),
-    Parameter("PILOT_TKOFF_ALT", 150, 0, 1000, summary="cm: height that a raised throttle takes off to"),
     Parameter("THR_DZ", 100, 0, 300, INT16, "us around mid throttle where height is held"),
     Parameter("LOIT_SPEED", 1250, 20, 3500, summary="cm/s at full stick"),
     Parameter("LOIT_ACC_MAX", 500, 100, 981, summary="cm/s2"),

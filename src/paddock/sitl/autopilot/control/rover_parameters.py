@@ -42,7 +42,6 @@ WAYS = (
     Parameter("WP_RADIUS", 2, 0.1, 100, summary="m: so close to a waypoint is there"),
     Parameter("WP_PIVOT_ANGLE", 60, 0, 180, INT16, "deg of heading error beyond which it turns on the spot; 0: never"),
     Parameter("WP_PIVOT_RATE", 60, 1, 360, INT16, "deg/s on the spot"),
-    Parameter("WP_PIVOT_DELAY", 0, 0, 60, INT8, "s to stand after turning on the spot"),
     Parameter("CIRC_RADIUS", 20, 0.5, 100, summary="m, of the mode CIRCLE"),
     Parameter("CIRC_SPEED", 0, 0, 10, summary="m/s in CIRCLE; 0: WP_SPEED"),
     Parameter("CIRC_DIR", 0, 0, 1, INT8, "0 clockwise, 1 counter-clockwise"),

@@ -13,6 +13,7 @@ from paddock.sitl.autopilot.estimator.layout import (
     COURSE_SPEED,
     DOWN,
     E_BARO,
+    E_TILT,
     E_VELOCITY,
     FORCE,
     FUSED,
@@ -51,6 +52,8 @@ EPH, EPV = COLUMN["gnss_eph"], COLUMN["gnss_epv"]
 VELOCITY_RATIO, POSITION_RATIO = PLACE["velocity_ratio"], PLACE["position_ratio"]
 
 COURSE_NOISE = 0.2  # rad
+REFUSALS_DOUBT = 2.0  # fixes in a row
+DOUBT_VELOCITY, DOUBT_TILT = 1.0, 0.1  # m/s, rad
 OLDEST = 0.5  # s: an older fix is taken for one of this age
 
 
@@ -114,7 +117,16 @@ def _believed(x: Floats, p: Floats, m: Floats, out: Floats, place: Three, veloci
     out[POSITION_RATIO], out[VELOCITY_RATIO] = position, speed
     believed = position <= 1.0 and speed <= 1.0
     m[REFUSED] = 0.0 if believed else m[REFUSED] + 1.0
+    if speed > 1.0 and m[REFUSED] >= REFUSALS_DOUBT:
+        _doubt_motion(p)
     return believed
+
+
+def _doubt_motion(p: Floats) -> None:
+    """Velocities that keep disagreeing show that the inertial sensors have missed something, most likely a turn."""
+    for k in range(3):
+        p[E_VELOCITY + k, E_VELOCITY + k] += DOUBT_VELOCITY * DOUBT_VELOCITY
+        p[E_TILT + k, E_TILT + k] += DOUBT_TILT * DOUBT_TILT
 
 
 def _fuse(

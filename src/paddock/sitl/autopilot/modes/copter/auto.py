@@ -39,7 +39,7 @@ class Auto(CopterMode):
         self._legs: Legs | None = None
         self._manoeuvre: Manoeuvre | None = None
         self._take_off: TakeOff | None = None
-        self.executor.start()
+        self._waiting = True  # for the motors: the way begins where they start
 
     def leave(self) -> None:
         """The mission stays where it is."""
@@ -48,7 +48,11 @@ class Auto(CopterMode):
     def update(self, dt: float) -> None:
         """Ask for the task, and do it."""
         if not self.autopilot.armed:
+            self._waiting = True
             return
+        if self._waiting:
+            self._waiting = False
+            self.executor.start()
         nav = self.executor.update(dt)
         self.stage, self.lands = Landed.IN_AIR, nav.task in (Task.LAND, Task.RETURN, Task.DONE)
         self._renew(nav)

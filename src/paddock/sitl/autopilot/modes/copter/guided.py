@@ -6,12 +6,13 @@ from dataclasses import replace
 from math import asin, atan2, isnan, nan, radians
 
 from paddock.sitl.autopilot.control.copter_track import Limits
-from paddock.sitl.autopilot.modes.copter.flying import CopterMode
+from paddock.sitl.autopilot.modes.copter.flying import CopterMode, bearing
 from paddock.sitl.autopilot.modes.copter.take_off import TakeOff
 from paddock.sitl.autopilot.targets import GuidedTarget
 from paddock.sitl.autopilot.telemetry import Landed
 
 STALE_US = 3_000_000  # velocities and attitudes count no longer
+FAR = 3.0  # m: nearer to a place the nose stays
 LIFTS = 0.55  # thrust order that leaves the ground, where 0.5 holds the height
 
 
@@ -57,9 +58,14 @@ class Guided(CopterMode):
             self._take_off = TakeOff(self, self.autopilot.home_ned()[2] - guided.takeoff)
         elif not self.craft.landed:
             self._take_off = None
-        if not isnan(guided.yaw) or not isnan(guided.yaw_rate):
+        self._take(guided)
+
+    def _take(self, guided: GuidedTarget) -> None:
+        """Fly the order from now on; one that only turns leaves the way as it is."""
+        moves = guided.position is not None or guided.velocity is not None or guided.attitude is not None
+        if moves or not isnan(guided.yaw) or not isnan(guided.yaw_rate):
             self._yaw = guided.yaw
-        if guided.position is not None or guided.velocity is not None or guided.attitude is not None:
+        if moves:
             self._order, self._hold = guided, None
         elif not isnan(guided.yaw_rate):
             self._order = replace(self._order, yaw_rate=guided.yaw_rate, time_us=guided.time_us)
@@ -120,12 +126,18 @@ class Guided(CopterMode):
         return max(-self.value("WPNAV_SPEED_UP") / 100.0, min(self.value("WPNAV_SPEED_DN") / 100.0, vd))
 
     def _turn(self, dt: float) -> None:
-        rate = self._order.yaw_rate
+        rate, place, track = self._order.yaw_rate, self._order.position, self.craft.track
         if not isnan(self._yaw):
             self.turn_to(self._yaw, dt)
+        elif isnan(rate) and place is not None and self._faces(place):
+            self.turn_to(bearing(place[0] - track.north, place[1] - track.east, 0.0), dt)
         else:
             self.craft.heading.spin(0.0 if isnan(rate) or self._stale() else rate, dt)
             self.craft.heading.leash(self.autopilot.estimate)
+
+    def _faces(self, place: tuple[float, float, float]) -> bool:
+        """Whether the nose goes first: on a way of some length, unless WP_YAW_BEHAVIOR says that it never does."""
+        return bool(self.value("WP_YAW_BEHAVIOR")) and self.craft.track.distance(place[0], place[1]) > FAR
 
     # attitudes -------------------------------------------------------------------------------------------------------
 
