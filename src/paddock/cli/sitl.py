@@ -92,7 +92,9 @@ def sitl(
         "log": log,
     }
     section = {"time": time, "timeout": timeout, "on_timeout": on_timeout, "parameters": parameters}
-    given = {key: value for key, value in section.items() if value is not None} | ({"truth": True} if truth else {})
+    given: dict[str, Any] = {key: value for key, value in section.items() if value is not None}
+    if truth:
+        given["truth"] = True
     if mavlink := {key: value for key, value in links.items() if value is not None}:
         given["mavlink"] = mavlink
     from paddock.cli.session import conduct

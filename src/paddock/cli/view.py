@@ -34,9 +34,7 @@ HEAD, FOOT = 2, 1
 NOTHING_MORE = Shown()
 
 
-def run_live(
-    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: Shown
-) -> None:
+def run_live(sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: Shown) -> None:
     """Run in the terminal until the end, `q` or a signal."""
     console = Console()
     with Keyboard() as keys, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
@@ -138,7 +136,8 @@ class View:
         column = [*self._fleets, Text(""), *pilots, *stages, Text(""), *events]
         body = column if width < NARROW else beside(self._picture, column, width - side)
         lines = [header(self.sim, width), status(self.sim, self.tally, self.meter, width), *body[:rows]]
-        lines += [Text("")] * (height - FOOT - len(lines)) + [footer(self.sim, self.keys.active, width, self.shown.link)]
+        lines += [Text("")] * (height - FOOT - len(lines))
+        lines.append(footer(self.sim, self.keys.active, width, self.shown.link))
         cost = time.perf_counter() - started
         self._next_draw = started + 2.0 * cost / SHARE if cost > 0.1 * SHARE else 0.0  # rich takes as long again
         return Text("\n", no_wrap=True, overflow="crop", end="").join(lines[:height])

@@ -84,7 +84,7 @@ class Pilots(Section):
         default=(0.0, 0.0, 0.0), description="In another adapter: where the first starts [x, y, z], in m."
     )
     spacing: Number = Field(default=5.0, description="In another adapter: how far east the next one stands, in m.")
-    parameters: Numbers = Field(default_factory=dict, description="Parameters of the built-in autopilot, e.g. WP_SPEED.")
+    parameters: Numbers = Field(default_factory=dict, description="Parameters of the built-in autopilot: WP_SPEED, ...")
     mission: Annotated[Text | tuple[Vector3, ...] | None, BeforeValidator(_flyable)] = Field(
         default=None,
         description="What the scenario's own ground station uploads and starts: a QGroundControl file, or points "
@@ -173,9 +173,7 @@ def _check_sysids(sitl: Sitl, entries: dict[str, VehicleEntry]) -> None:
             if number > LAST_SYSID:
                 raise trouble(f"there are at most {LAST_SYSID} systems, this is number {number}", ("sitl", "pilots", k))
             if number in taken:
-                raise trouble(
-                    f"system id {number} is taken by pilots[{taken[number]}]", ("sitl", "pilots", k, "sysid")
-                )
+                raise trouble(f"system id {number} is taken by pilots[{taken[number]}]", ("sitl", "pilots", k, "sysid"))
             taken[number] = k
 
 

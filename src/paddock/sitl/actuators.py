@@ -1,11 +1,13 @@
 """What an autopilot wants of a vehicle's actuators, the same for every simulator: one row of float64.
 
-| craft                  | motors                                        | servos (-1 to 1)                                      |
-|------------------------|-----------------------------------------------|-------------------------------------------------------|
-| quadrotor X            | 1 to 4: share of full thrust, 0 to 1          |                                                       |
-| skid-steer rover       | 1 left, 2 right: share of top speed, -1 to 1  |                                                       |
-| car, Ackermann rover   | 1: throttle, -1 (full reverse) to 1           | 1: steering, + right                                  |
-| fixed wing             | 1: throttle, 0 to 1                           | 1 aileron (+ rolls right), 2 elevator (+ nose up), 3 rudder (+ nose right) |
+| craft                | motors                                       | servos (-1 to 1)                 |
+|----------------------|----------------------------------------------|----------------------------------|
+| quadrotor X          | 1 to 4: share of full thrust, 0 to 1         |                                  |
+| skid-steer rover     | 1 left, 2 right: share of top speed, -1 to 1 |                                  |
+| car, Ackermann rover | 1: throttle, -1 (full reverse) to 1          | 1: steering, + right             |
+| fixed wing           | 1: throttle, 0 to 1                          | 1: aileron, 2: elevator, 3: rudder |
+
+An aileron above 0 rolls to the right, an elevator above 0 raises the nose, a rudder above 0 turns it right.
 
 Quadrotor motors as ArduPilot numbers them: 1 front right, 2 rear left, 3 front left, 4 rear right.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import pi
 from pathlib import Path
@@ -45,24 +45,19 @@ def build_seats(sim: Simulation, sitl: Sitl) -> Iterator[Seat]:
     """Every vehicle that the section names, by ascending system id."""
     entries = {entry.name: entry for entry in sim.scenario.vehicles}
     numbers = system_ids(sitl, entries)
-    order = sorted(range(len(numbers)), key=lambda k: numbers[k])
-    for k in order:
-        pilots = sitl.pilots[k]
-        craft = craft_of(pilots, entries.get(pilots.vehicles or ""))
+    for k in sorted(range(len(numbers)), key=lambda k: numbers[k]):
+        craft = craft_of(sitl.pilots[k], entries.get(sitl.pilots[k].vehicles or ""))
         for member, sysid in enumerate(numbers[k]):
-            instance = sysid - 1 if pilots.instance is None else pilots.instance + member
-            placed = _placed(sim, pilots, craft, sysid, member)
-            where = sim.scenario.at("sitl", "pilots", k)
-            yield Seat(placed, _located(where, lambda: _pilot(sim, sitl, pilots, craft, sysid, instance)),
-                       pilots.adapter, pilots, instance)  # fmt: skip
+            try:
+                yield _seat(sim, sitl, sitl.pilots[k], craft, sysid, member)
+            except PaddockError as error:  # one that does not know its place gets it
+                raise type(error)(f"{sim.scenario.at('sitl', 'pilots', k)}: {error}") from None
 
 
-def _located(where: str, make: Callable[[], Pilot]) -> Pilot:
-    """An error that does not know its place gets it."""
-    try:
-        return make()
-    except PaddockError as error:
-        raise type(error)(f"{where}: {error}") from None
+def _seat(sim: Simulation, sitl: Sitl, pilots: Pilots, craft: str, sysid: int, member: int) -> Seat:
+    instance = sysid - 1 if pilots.instance is None else pilots.instance + member
+    placed = _placed(sim, pilots, craft, sysid, member)
+    return Seat(placed, _pilot(sim, sitl, pilots, craft, sysid, instance), pilots.adapter, pilots, instance)
 
 
 def _placed(sim: Simulation, pilots: Pilots, craft: str, sysid: int, member: int) -> Placed:

@@ -9,7 +9,7 @@ from paddock.sitl.standard_sensors import CONTROL_RATE, standard_sensors
 REAL_RATE = 1e6
 """Hz: a real autopilot wants its IMU as often as the world ticks."""
 BUILT_IN_RATES = {"rover": 50.0, "rover_ackermann": 50.0}
-"""Hz of the IMU where it is not the usual one: an autopilot must see every sample, or it misses what happens between."""
+"""Hz of the IMU where it is not the usual one: who does not see every sample misses what happens between."""
 
 
 def craft_of(pilots: Pilots, entry: VehicleEntry | None) -> str:
@@ -34,7 +34,5 @@ def _equipped(entry: VehicleEntry, pilots: Pilots, scenario: Scenario) -> Vehicl
     craft = craft_of(pilots, entry)
     rate = BUILT_IN_RATES.get(craft, CONTROL_RATE) if pilots.autopilot == "builtin" else REAL_RATE
     chosen = standard_sensors(craft, min(scenario.clock.rate, rate))
-    sensors = tuple(
-        SensorChoice(name=name, options=options) for choice in chosen for name, options in choice.items()
-    )
+    sensors = tuple(SensorChoice(name=name, options=options) for choice in chosen for name, options in choice.items())
     return entry.model_copy(update={"sensors": sensors})

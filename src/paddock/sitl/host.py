@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import hypot, isfinite
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +12,7 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.sitl import WORLD, Sitl
 from paddock.sitl.adapters.world import WorldAdapter
+from paddock.sitl.autopilot.notices import Severity
 from paddock.sitl.autopilot.telemetry import Telemetry
 from paddock.sitl.bridge.bridge import Bridge
 from paddock.sitl.bridge.partner import EnginePartner
@@ -87,10 +89,20 @@ class SitlHost:
         for seat in seats:
             assert isinstance(seat.pilot, BuiltInAutopilot)
             self.hub.add(seat.pilot)
+            seat.pilot.on_text = self._telling(seat.placed.name)
         self.station = Station(self.hub, [seat for seat in seats if seat.pilots.mission is not None])
         self.bridge.after_exchange += [self.station.service, self.hub.service]
         self.bridge.meanwhile.append(self.hub.idle)
         self.sim.idling.append(self.hub.idle)
+
+    def _telling(self, name: str) -> Callable[[Severity, str], None]:
+        """What an autopilot warns of is an event of the run."""
+
+        def tell(severity: Severity, text: str) -> None:
+            if severity <= Severity.WARNING:
+                self.sim.applier.report("autopilot", name, text)
+
+        return tell
 
     def close(self) -> None:
         """Let go of the simulation, the sockets and the pilots; nothing if that has been done."""

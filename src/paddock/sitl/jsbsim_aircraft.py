@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from math import cos, degrees, sin
+from math import cos, degrees, radians, sin
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError
 from paddock.sitl.sensor_data import Floats
 from paddock.world.frames import conversion
-from paddock.world.geodesy import Origin
+from paddock.world.geodesy import Origin, geodetic_to_ecef
 
 FOOT = 0.3048  # m
 KNOT = 0.5144444444444445  # m/s
@@ -88,6 +88,17 @@ class Start:
     heading: float
     speed: float
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)  # m/s towards north, east, down
+
+
+class Tangent:
+    """East, north and up of an origin, for Earth-centred positions."""
+
+    def __init__(self, origin: Origin) -> None:
+        latitude, longitude = radians(origin.latitude_deg), radians(origin.longitude_deg)
+        up = np.array([cos(latitude) * cos(longitude), cos(latitude) * sin(longitude), sin(latitude)])
+        east = np.array([-sin(longitude), cos(longitude), 0.0])
+        self.place = geodetic_to_ecef(origin.latitude_deg, origin.longitude_deg, origin.height_m)
+        self.axes = np.array([east, np.cross(up, east), up])
 
 
 class Aircraft:
@@ -192,13 +203,16 @@ class Aircraft:
             ]
         )
 
-    def pose(self, origin: Origin) -> Floats:
+    def pose(self, tangent: Tangent) -> Floats:
         """A column of Pose: place exactly east, north and up of the origin; the rest along the local vertical."""
-        place = origin.to_local(self.fdm["position/lat-geod-deg"], self.fdm["position/long-gc-deg"], self.altitude)
-        rates = np.array([self.fdm[f"velocities/{axis}-rad_sec"] for axis in "pqr"])
-        turned = (
-            self.quaternion() @ TURNED,
-            FROM_NED.velocity(self.velocity()),
-            FROM_NED.angular_rate(rates),
+        fdm = self.fdm
+        ecef = np.array([fdm["position/ecef-x-ft"], fdm["position/ecef-y-ft"], fdm["position/ecef-z-ft"]]) * FOOT
+        rates = np.array([fdm["velocities/p-rad_sec"], fdm["velocities/q-rad_sec"], fdm["velocities/r-rad_sec"]])
+        return np.concatenate(
+            [
+                tangent.axes @ (ecef - tangent.place),
+                self.quaternion() @ TURNED,
+                FROM_NED.velocity(self.velocity()),
+                FROM_NED.angular_rate(rates),
+            ]
         )
-        return np.concatenate([place, *turned])

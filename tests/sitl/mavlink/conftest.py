@@ -22,7 +22,7 @@ mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="py
 from paddock.sitl.mavlink.hub import MavlinkHub  # noqa: E402
 from paddock.sitl.mavlink.ports import Ports  # noqa: E402
 
-PATIENCE = 60.0  # s of wall time that a slow machine gets before a test fails
+PATIENCE = 20.0  # s of wall time that a slow machine gets before a test fails
 READY_US = 15_000_000  # simulated: the estimator has settled long before
 
 
@@ -56,6 +56,7 @@ class Station:
         self.parser = mavlink.MAVLink(None)
         self.parser.robust_parsing = True
         self.heard: list[Any] = []
+        self.read = 0  # what was heard before this place has been looked at
 
     def send(self, message: Any, v1: bool = False) -> None:
         self.send_bytes(message.pack(self.out, force_mavlink1=v1))
@@ -64,13 +65,24 @@ class Station:
     def send_bytes(self, data: bytes) -> None:
         self.socket.sendto(data, self.to)
 
-    def listen(self) -> list[Any]:
-        """What has come since the last time."""
-        fresh: list[Any] = []
+    def listen(self) -> None:
+        """Take in what has come."""
         while select.select([self.socket], [], [], 0)[0]:
-            fresh += self.parser.parse_buffer(self.socket.recv(4096)) or []
-        self.heard += fresh
-        return fresh
+            self.heard += self.parser.parse_buffer(self.socket.recv(4096)) or []
+
+    def next(self, kinds: tuple[str, ...], test: Callable[[Any], bool]) -> Any:
+        """The next such message among those that were not looked at; None if there is none yet."""
+        self.listen()
+        while self.read < len(self.heard):
+            self.read += 1
+            if self.heard[self.read - 1].get_type() in kinds and test(self.heard[self.read - 1]):
+                return self.heard[self.read - 1]
+        return None
+
+    def forget(self) -> None:
+        self.listen()
+        self.heard.clear()
+        self.read = 0
 
     def greet(self) -> None:
         self.send(mavlink.MAVLink_heartbeat_message(6, 8, 0, 0, 4, 3))
@@ -129,12 +141,11 @@ class Fleet:
                 station.listen()  # its socket holds a few hundred packets
 
     def expect(self, station: Station, kind: str, test: Callable[[Any], bool] = lambda _: True) -> Any:
-        """Let time pass until the station hears such a message."""
+        """Let time pass until the station hears such a message; `kind` may be several, with a | between."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            for message in station.listen():
-                if message.get_type() == kind and test(message):
-                    return message
+            if (message := station.next(tuple(kind.split("|")), test)) is not None:
+                return message
             if self._thread is None:
                 self.bridge.step()
             else:

@@ -32,15 +32,12 @@ def upload(fleet: Any, station: Any, items: list[Any], kind: int = 0) -> int:
     """Answer every request; the result."""
     station.send(count(len(items), kind))
     while True:
-        wanted = ("MISSION_REQUEST_INT", "MISSION_ACK")
-        for message in station.listen():
-            if message.get_type() == "MISSION_ACK":
-                assert message.mission_type == kind
-                return int(message.type)
-            if message.get_type() in wanted:
-                assert message.target_system == 255 and message.target_component == 190
-                station.send(items[message.seq])
-        fleet.bridge.step()
+        message = fleet.expect(station, "MISSION_REQUEST_INT|MISSION_ACK")
+        assert message.mission_type == kind
+        assert message.target_system == 255 and message.target_component == 190
+        if message.get_type() == "MISSION_ACK":
+            return int(message.type)
+        station.send(items[message.seq])
 
 
 def download(fleet: Any, station: Any, kind: int = 0, integers: bool = True) -> list[Any]:

@@ -74,11 +74,11 @@ def test_a_value_that_cannot_be_leaves_the_old_one(rover: Any, value: float) -> 
 def test_a_rate_parameter_changes_its_messages(rover: Any) -> None:
     station = rover.station()
     rover.ask(station, put("SR0_EXTRA1", 10.0, 4), "PARAM_VALUE")
-    station.heard.clear()
+    station.forget()
     rover.pass_time(2.0)
     assert sum(m.get_type() == "ATTITUDE" for m in station.heard) == pytest.approx(20, abs=1)
     rover.ask(station, put("SR0_EXTRA1", 0.0, 4), "PARAM_VALUE")
-    station.heard.clear()
+    station.forget()
     rover.pass_time(1.0)
     assert not any(m.get_type() == "ATTITUDE" for m in station.heard)
 

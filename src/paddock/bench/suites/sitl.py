@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-
 from paddock.bench.result import Bench, Result, best_time, measured
 
 OWN_PORTS = {"port": 28570, "station": 24550}

@@ -14,7 +14,7 @@ from paddock.sensing.site import site_at
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAdapter
 from paddock.sitl.instruments import TIMES, Instrument
-from paddock.sitl.jsbsim_aircraft import Aircraft, Start, load_jsbsim
+from paddock.sitl.jsbsim_aircraft import Aircraft, Start, Tangent, load_jsbsim
 from paddock.sitl.sensor_data import COLUMN, TRUTH, SensorData, empty_block
 from paddock.world.geodesy import Origin
 from paddock.world.pose import Pose
@@ -63,6 +63,7 @@ class JsbsimAdapter(SimulatorAdapter):
         self.seed = signed(seed)
         self.noise = float(noise)
         self.origin = Origin(*origin)
+        self._tangent = Tangent(self.origin)
         self.truth = truth
         self._instruments = self._equip(sensors or {})
         self._connected = False
@@ -224,7 +225,7 @@ class JsbsimAdapter(SimulatorAdapter):
         """Where all aircraft are now."""
         self._looked_us = self._time_us
         for k, aircraft in enumerate(self._flying.values()):
-            self._pose[:, k] = self._level[:, k] = aircraft.pose(self.origin)
+            self._pose[:, k] = self._level[:, k] = aircraft.pose(self._tangent)
             self._level[2, k] = aircraft.altitude - self.origin.height_m
 
     def _publish(self) -> None:

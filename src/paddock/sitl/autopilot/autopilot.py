@@ -7,7 +7,7 @@ home, failsafes, fence, mode, telemetry. What it believes comes from the sensors
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +63,7 @@ class BuiltInAutopilot(Pilot):
     ) -> None:
         """`parameters` beat those that a file in `folder` keeps; `use_truth`: ground truth instead of the estimator."""
         super().__init__()
+        self.on_text: Callable[[Severity, str], None] | None = None  # also told every line for people
         if not 1 <= sysid <= 254:
             raise InvalidValueError(f"system id {sysid}: valid are 1 to 254")
         kind = find_craft(craft) if isinstance(craft, str) else craft
@@ -207,6 +208,8 @@ class BuiltInAutopilot(Pilot):
     def say(self, severity: Severity, text: str) -> None:
         """A line for people."""
         self.outbox.append(StatusText(severity, text))
+        if self.on_text is not None:
+            self.on_text(severity, text)
 
     def complain(self, text: str) -> None:
         """A line about an order that is refused, but not about each of a stream of them."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Estimate(NamedTuple):
-    """Position from the estimator's origin (`LocalFrame`), velocity, attitude: north-east-down, body front-right-down."""
+    """Position from the estimator's origin (`LocalFrame`), velocity, attitude: north-east-down, front-right-down."""
 
     time_us: float
     north: float  # m

@@ -24,12 +24,12 @@ class Mode(ABC):
         """Why it cannot be entered now, beyond the lack of a position; empty if it can."""
         return ""
 
-    def enter(self) -> None:
+    def enter(self) -> None:  # noqa: B027  most modes have nothing to do
         """It begins."""
 
     @abstractmethod
     def update(self, dt: float) -> None:
         """Set the craft's setpoint for the next 20 ms; `dt` s since the last call."""
 
-    def leave(self) -> None:
+    def leave(self) -> None:  # noqa: B027
         """It ends."""

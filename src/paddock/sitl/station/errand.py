@@ -123,13 +123,9 @@ class Errand:
         if not 0 <= sequence < len(self._items):
             return
         item = self._items[sequence]
-        place = (round(item.x * 1e7), round(item.y * 1e7), item.z)
-        numbers = (item.p1, item.p2, item.p3, item.p4)
-        self._say(
-            mav.MAVLink_mission_item_int_message(
-                *(self.plan.sysid, 1, sequence, item.frame, item.command, 0, int(item.autocontinue)), *numbers, *place, 0
-            )
-        )
+        head = (self.plan.sysid, 1, sequence, item.frame, item.command, 0, int(item.autocontinue))
+        numbers = (item.p1, item.p2, item.p3, item.p4, round(item.x * 1e7), round(item.y * 1e7), item.z)
+        self._say(mav.MAVLink_mission_item_int_message(*head, *numbers, 0))
 
     def _say(self, message: Any) -> None:
         self.link.say(self._writer.pack(message))

@@ -55,10 +55,12 @@ def mission_file(path: str | Path) -> list[MissionItem]:
 
 def _waypoints(text: str) -> list[MissionItem]:
     rows = [line.split() for line in text.splitlines()[1:] if line.strip()]
-    return [
-        MissionItem(int(row[3]), int(row[2]), *map(float, row[4:8]), float(row[8]), float(row[9]), float(row[10]))
-        for row in rows
-    ]
+    return [_item(int(row[3]), int(row[2]), [float(number) for number in row[4:11]]) for row in rows]
+
+
+def _item(command: int, frame: int, numbers: Sequence[float]) -> MissionItem:
+    p1, p2, p3, p4, x, y, z = numbers
+    return MissionItem(command, frame, p1, p2, p3, p4, x, y, z)
 
 
 def _plan(tree: Any) -> list[MissionItem]:
@@ -73,4 +75,4 @@ def _entry(entry: dict[str, Any]) -> list[MissionItem]:
         inner = entry.get("TransectStyleComplexItem", entry)
         return [item for part in inner["Items"] for item in _entry(part)]
     numbers = [float("nan") if value is None else float(value) for value in entry["params"]]
-    return [MissionItem(int(entry["command"]), int(entry["frame"]), *numbers)]
+    return [_item(int(entry["command"]), int(entry["frame"]), numbers)]

@@ -16,7 +16,7 @@ from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.autopilot.estimator import Estimator
 from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.sensor_data import Floats, SensorData
+from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 from paddock.world.columns import defaults_of
 from paddock.world.geodesy import Origin
 from paddock.world.pose import Environment
@@ -26,6 +26,9 @@ TICK_RATE = 1000.0
 PLACE = (35.6812, 139.7671, 40.0)
 NED_TO_ENU = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 FRD_TO_FLU = np.diag([1.0, -1.0, -1.0])
+TIMES = {"imu": 1, "gnss": 8, "compass": 19, "barometer": 23}
+STREAM = np.array([5])
+ENVIRONMENT = defaults_of(Environment)
 
 
 @dataclass
@@ -80,11 +83,16 @@ def shuttle(t: float, period: float = 8.0, acceleration: float = 3.0) -> Truth:
     )
 
 
-def pose_of(truth: Truth) -> Floats:
-    """The column (13, 1) that sensors see."""
-    rotation = Rotation.from_matrix(NED_TO_ENU @ truth.rotation.as_matrix() @ FRD_TO_FLU)
-    place, velocity = NED_TO_ENU @ truth.position, NED_TO_ENU @ truth.velocity
-    return np.concatenate([place, rotation.as_quat(), velocity, FRD_TO_FLU @ truth.rates])[:, None].copy()
+def poses_of(truths: list[Truth]) -> Floats:
+    """The columns (n, 13, 1) that sensors see."""
+    attitudes = Rotation.from_euler("ZYX", [truth.euler[::-1] for truth in truths]).as_matrix()
+    turned = Rotation.from_matrix(NED_TO_ENU @ attitudes @ FRD_TO_FLU).as_quat()
+    place, velocity, rates = (
+        np.array([getattr(t, name) for t in truths]) for name in ("position", "velocity", "rates")
+    )
+    return np.concatenate([place @ NED_TO_ENU.T, turned, velocity @ NED_TO_ENU.T, rates @ FRD_TO_FLU], axis=1)[
+        :, :, None
+    ]
 
 
 @dataclass
@@ -107,43 +115,34 @@ class Flight:
             for name, options in kinds.items()
         }
         data, step = SensorData(), round(TICK_RATE / self.rate)
-        for tick in range(0, round(self.seconds * TICK_RATE), step):
-            truth = self.motion(tick / TICK_RATE)
-            self._sample(sensors, tick, pose_of(truth))
-            self._write(sensors, tick, data)
+        ticks = range(0, round(self.seconds * TICK_RATE), step)
+        truths = [self.motion(tick / TICK_RATE) for tick in ticks]
+        for tick, truth, pose in zip(ticks, truths, poses_of(truths), strict=True):
+            data.row[0] = tick * 1e6 / TICK_RATE
+            for name, sensor in sensors.items():
+                self._sample(sensor, tick, pose.copy())
+                if sensor.sample_tick * 1e6 / TICK_RATE > data.row[TIMES[name]]:
+                    data.row[TIMES[name]] = sensor.sample_tick * 1e6 / TICK_RATE
+                    self._write(name, sensor, data)
             yield truth, data
 
-    def _sample(self, sensors: dict[str, FleetSensor], tick: int, pose: Floats) -> None:
-        for sensor in sensors.values():
-            if tick == sensor.due(tick):
-                sensor.sample(tick, pose, 1, np.array([5]), defaults_of(Environment), self.seed)
-            sensor.arrive(tick)
+    def _sample(self, sensor: FleetSensor, tick: int, pose: Floats) -> None:
+        if tick == sensor.due(tick):
+            sensor.sample(tick, pose, 1, STREAM, ENVIRONMENT, self.seed)
+        sensor.arrive(tick)
 
-    def _write(self, sensors: dict[str, FleetSensor], tick: int, data: SensorData) -> None:
-        read = {n: {k: float(v[0]) for k, v in s.readings().items()} for n, s in sensors.items()}
-        time = {n: s.sample_tick * 1e6 / TICK_RATE for n, s in sensors.items()}
-        imu, gnss, compass = read["imu"], read["gnss"], read["compass"]
-        latitude, longitude, altitude = LocalFrame(*PLACE).to_geodetic(gnss["y"], gnss["x"], -gnss["z"])
-        values = SensorData(
-            data.row,
-            time_us=tick * 1e6 / TICK_RATE,
-            imu_time_us=time["imu"],
-            gyro=np.array([imu["wx"], -imu["wy"], -imu["wz"]]) + self.gyro_bias,
-            accel=np.array([imu["ax"], -imu["ay"], -imu["az"]]) + self.accel_bias,
-            gnss_time_us=time["gnss"],
-            gnss_fix=3.0,
-            latitude=latitude,
-            longitude=longitude,
-            altitude=altitude,
-            velocity=[gnss["vy"], gnss["vx"], -gnss["vz"]],
-            gnss_eph=0.5,
-            gnss_epv=1.0,
-            compass_time_us=time["compass"],
-            mag=[compass["field_x"], -compass["field_y"], -compass["field_z"]],
-            baro_time_us=time["barometer"],
-            pressure=read["barometer"]["pressure"],
-        )
-        assert values.row is data.row
+    def _write(self, name: str, sensor: FleetSensor, data: SensorData) -> None:
+        read = {reading: float(values[0]) for reading, values in sensor.readings().items()}
+        if name == "imu":
+            data.gyro[:] = np.array([read["wx"], -read["wy"], -read["wz"]]) + self.gyro_bias
+            data.accel[:] = np.array([read["ax"], -read["ay"], -read["az"]]) + self.accel_bias
+        elif name == "gnss":
+            place = LocalFrame(*PLACE).to_geodetic(read["y"], read["x"], -read["z"])
+            data.row[9:19] = [3.0, 12.0, *place, read["vy"], read["vx"], -read["vz"], 0.5, 1.0]
+        elif name == "compass":
+            data.mag[:] = [read["field_x"], -read["field_y"], -read["field_z"]]
+        else:
+            data.row[COLUMN["pressure"]] = read["pressure"]
 
 
 @dataclass
@@ -167,28 +166,32 @@ def rms(values: Floats) -> Any:
     return np.sqrt(np.mean(np.square(values), axis=0))
 
 
-def error_now(estimator: Estimator, truth: Truth) -> tuple[Floats, Floats, Floats]:
-    """Estimate less truth: position, velocity, attitude as a rotation vector in body axes."""
-    row, frame = estimator.row, estimator.frame
-    shift = np.zeros(3) if frame is None else LocalFrame(*PLACE).to_ned(frame.latitude, frame.longitude, frame.altitude)
-    turned = Rotation.from_quat(row[[8, 9, 10, 7]])
-    attitude = (truth.rotation.inv() * turned).as_rotvec()
-    return row[1:4] + shift - truth.position, row[4:7] - truth.velocity, attitude
+def shift_of(estimator: Estimator) -> Floats:
+    """Where the estimator's origin is in the world, m."""
+    frame = estimator.frame
+    assert frame is not None
+    return np.array(LocalFrame(*PLACE).to_ned(frame.latitude, frame.longitude, frame.altitude))
 
 
 def follow(flight: Flight, estimator: Estimator, fault: Callable[[float, SensorData], None] | None = None) -> Errors:
-    """Run the estimator over a flight; `fault` may spoil the row."""
-    times, errors, covariances = [], [], []
+    """Run the estimator over a flight; `fault` may spoil the row. Errors are estimate less truth."""
+    truths, rows, covariances = [], [], []
     for truth, data in flight:
-        seconds = data.row[0] * 1e-6
         if fault is not None:
-            fault(seconds, data)
+            fault(data.row[0] * 1e-6, data)
         estimator.update(data)
-        times.append(seconds)
-        errors.append(error_now(estimator, truth))
+        truths.append(truth)
+        rows.append(estimator.row.copy())
         covariances.append(estimator.covariance)
-    position, velocity, attitude = (np.array(e) for e in zip(*errors, strict=True))
-    return Errors(np.array(times), position, velocity, attitude, np.array(covariances))
+    estimated = np.array(rows)
+    truly = Rotation.from_euler("ZYX", [truth.euler[::-1] for truth in truths])
+    return Errors(
+        estimated[:, 0] * 1e-6,
+        estimated[:, 1:4] + shift_of(estimator) - np.array([truth.position for truth in truths]),
+        estimated[:, 4:7] - np.array([truth.velocity for truth in truths]),
+        (truly.inv() * Rotation.from_quat(estimated[:, [8, 9, 10, 7]])).as_rotvec(),
+        np.array(covariances),
+    )
 
 
 class Bench:
@@ -197,7 +200,6 @@ class Bench:
     Flight = Flight
     motions: ClassVar = {"standing": standing, "circle": circle, "turn": coordinated_turn, "shuttle": shuttle}
     follow = staticmethod(follow)
-    error_now = staticmethod(error_now)
     rms = staticmethod(rms)
 
 

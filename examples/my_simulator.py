@@ -1,0 +1,163 @@
+"""A simulator of rovers on an endless plane, as an adapter for autopilots: two wheels, sensors without noise."""
+
+from dataclasses import dataclass, field
+from math import cos, radians, sin
+from typing import ClassVar
+
+import numpy as np
+
+from paddock.sitl.actuators import ActuatorCommands
+from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAdapter
+from paddock.sitl.sensor_data import SensorData
+
+LATITUDE, LONGITUDE, HEIGHT = 47.05, 8.31, 430.0  # deg, deg, m: where north = east = 0
+DEGREE = 111_195.0  # m of latitude
+FIELD_NORTH, FIELD_EAST, FIELD_DOWN = 2.17e-5, 1.27e-6, 4.30e-5  # T: the Earth's field there
+SPEED, WHEEL_BASE = 2.0, 0.5  # m/s of a wheel, m
+FIX_US = 200_000  # us between two satellite fixes
+
+
+@dataclass
+class Rover:
+    """One vehicle."""
+
+    placed: Placed
+    north: float  # m
+    east: float  # m
+    heading: float  # rad, clockwise from north
+    wheels: tuple[float, float] = (0.0, 0.0)  # m/s, left and right
+    sensors: SensorData = field(default_factory=SensorData)
+    received_us: float = -1.0
+
+    def move(self, dt: float) -> None:
+        """Drive for so many seconds."""
+        left, right = self.wheels
+        self.heading += (left - right) / WHEEL_BASE * dt
+        self.north += 0.5 * (left + right) * cos(self.heading) * dt
+        self.east += 0.5 * (left + right) * sin(self.heading) * dt
+
+    def sense(self, now_us: int) -> None:
+        """What its sensors say: forward-right-down, north-east-down, SI units, each with the time of its sample."""
+        left, right = self.wheels
+        speed, turn = 0.5 * (left + right), (left - right) / WHEEL_BASE
+        c, s = cos(self.heading), sin(self.heading)
+        new = {"time_us": now_us, "imu_time_us": now_us, "gyro": (0, 0, turn), "accel": (0, speed * turn, -9.81)}
+        new |= {"compass_time_us": now_us, "baro_time_us": now_us, "pressure": 96_265.0, "temperature": 285.4}
+        new["mag"] = (FIELD_NORTH * c + FIELD_EAST * s, FIELD_EAST * c - FIELD_NORTH * s, FIELD_DOWN)
+        if now_us - self.sensors.gnss_time_us >= FIX_US or now_us == 0:
+            place = LATITUDE + self.north / DEGREE, LONGITUDE + self.east / (DEGREE * cos(radians(LATITUDE)))
+            new |= {"gnss_time_us": now_us, "latitude": place[0], "longitude": place[1], "altitude": HEIGHT}
+            new |= {"gnss_fix": 3, "gnss_satellites": 12, "gnss_eph": 0.5, "gnss_epv": 0.5}
+            new["velocity"] = (speed * c, speed * s, 0)
+        self.sensors = SensorData(self.sensors.row.copy(), **new)
+
+
+class MySimulator(SimulatorAdapter):
+    """Up to eight rovers."""
+
+    adapter_type: ClassVar[str] = "my_simulator"
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(name)
+        self._rovers: dict[int, Rover] | None = None  # None: not connected
+        self._time_us = 0
+
+    def connect(self) -> None:
+        """Nothing to reach: it is all here."""
+        with self.lock:
+            self._rovers = {} if self._rovers is None else self._rovers
+
+    def disconnect(self) -> None:
+        """Forget everything."""
+        with self.lock:
+            self._rovers, self._time_us = None, 0
+
+    @property
+    def is_connected(self) -> bool:
+        """Between `connect` and `disconnect`."""
+        return self._rovers is not None
+
+    def add_vehicle(self, vehicle: Placed) -> None:
+        """One more rover, at rest."""
+        with self.lock:
+            rovers = self._all()
+            if vehicle.id in rovers or len(rovers) >= self.capabilities.max_vehicles or vehicle.craft != "rover":
+                raise AdapterError(f"{self.name}: no room for {vehicle.craft} {vehicle.id}: 8 rovers at most")
+            rovers[vehicle.id] = self._begun(vehicle)
+
+    def remove_vehicle(self, vehicle: int) -> None:
+        """Have it no more."""
+        with self.lock:
+            del self._all()[self._rover(vehicle).placed.id]
+
+    @property
+    def vehicles(self) -> tuple[int, ...]:
+        """Ascending."""
+        return tuple(sorted(self._rovers or ()))
+
+    def reset(self) -> None:
+        """All rovers where they began, at time 0."""
+        with self.lock:
+            rovers, self._time_us = self._all(), 0
+            self._rovers = {number: self._begun(rover.placed) for number, rover in rovers.items()}
+
+    @property
+    def supports_lockstep(self) -> bool:
+        """Time stands still between steps."""
+        return True
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What `sense` fills."""
+        return Capabilities(frozenset({"imu", "gnss", "compass", "barometer"}), max_rate=1000.0, max_vehicles=8)
+
+    @property
+    def sim_time_us(self) -> int:
+        """The sum of the steps."""
+        return self._time_us
+
+    def step(self, dt_us: int, timeout: float = 1.0) -> bool:
+        """Everybody drives on; a simulator in another process that does not answer in time would return False."""
+        with self.lock:
+            rovers = self._all().values()
+            self._time_us += dt_us
+            for rover in rovers:
+                rover.move(dt_us * 1e-6)
+                rover.sense(self._time_us)
+        return True
+
+    def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
+        """A copy of what is newer than what was received."""
+        with self.lock:
+            rover = self._rover(vehicle)
+            if rover.sensors.time_us <= rover.received_us:
+                return None
+            rover.received_us = rover.sensors.time_us
+            return rover.sensors.copy()
+
+    def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
+        """Motors 1 (left) and 2 (right), from -1 to 1; disarmed it stands."""
+        with self.lock:
+            rover = self._rover(vehicle)
+            if np.isnan(commands.row).any():
+                raise AdapterError(f"{self.name}: an actuator command of vehicle {vehicle} is NaN")
+            left, right = np.clip(commands.motors[:2], -1.0, 1.0).tolist()
+            rover.wheels = (left * SPEED, right * SPEED) if commands.armed else (0.0, 0.0)
+
+    def _begun(self, vehicle: Placed) -> Rover:
+        rover = Rover(vehicle, *vehicle.position[:2], vehicle.heading)
+        rover.sense(self._time_us)
+        return rover
+
+    def _all(self) -> dict[int, Rover]:
+        if self._rovers is None:
+            raise AdapterError(f"{self.name} is not connected: connect() comes first")
+        return self._rovers
+
+    def _rover(self, vehicle: int) -> Rover:
+        if vehicle not in self._all():
+            raise AdapterError(f"{self.name} has no vehicle {vehicle}; it has: {self.vehicles}")
+        return self._all()[vehicle]
+
+
+ADAPTER = MySimulator
