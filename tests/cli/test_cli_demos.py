@@ -1,5 +1,7 @@
 """The demos load, run and look alive."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -7,10 +9,10 @@ import paddock
 from paddock.behaviour.paths import path_points, shifted
 from paddock.cli.main import exit_code
 from paddock.engine.simulation import Simulation
-from paddock.scenario import demo_names, load_scenario
+from paddock.scenario import Scenario, demo_names, load_scenario
 
 
-def small_demo(name: str) -> Simulation:
+def small_demo(name: str | Scenario) -> Simulation:
     tree = load_scenario(name).to_dict()
     for entry in tree["vehicles"]:
         entry["count"] = min(entry.get("count", 1), 100)
@@ -20,13 +22,13 @@ def small_demo(name: str) -> Simulation:
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["demo", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == demo_names() == ["mixed", "race", "survey", "swarm"]
+    assert [line.split()[0] for line in lines] == demo_names() == ["mixed", "race", "sitl", "survey", "swarm"]
     assert all(line.endswith(".") for line in lines)
 
 
-@pytest.mark.parametrize("name", ["mixed", "race", "survey", "swarm"])
-def test_runs(name: str) -> None:
-    with small_demo(name) as sim:
+@pytest.mark.parametrize("name", ["mixed", "race", "sitl", "survey", "swarm"])
+def test_runs(name: str, demo: Callable[[str], Scenario]) -> None:
+    with small_demo(demo(name)) as sim:
         sim.step(round(0.2 * sim.scenario.clock.rate))
         for fleet in sim.snapshot():
             assert np.isfinite(fleet.block).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,25 +12,14 @@ import pytest
 from paddock.cli.main import exit_code
 
 
-def free_ports(count: int = 12) -> list[str]:
+@pytest.fixture
+def ports(udp_block: Callable[[int], int]) -> list[str]:
     """Flags with UDP ports that are free now, a block each for the vehicles and their stations."""
-    for base in range(31000, 60000, 400):
-        opened = []
-        try:
-            for port in range(base, base + count):
-                opened.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-                opened[-1].bind(("127.0.0.1", port))
-            return ["--base-port", str(base), "--station-port", str(base + 200)]
-        except OSError:
-            continue
-        finally:
-            for each in opened:
-                each.close()
-    raise AssertionError("no free ports")
+    base = udp_block(40)
+    return ["--base-port", str(base), "--station-port", str(base + 20)]
 
 
-def test_so_many_vehicles(capsys: pytest.CaptureFixture[str]) -> None:
-    ports = free_ports()
+def test_so_many_vehicles(ports: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--vehicles", "3", "--type", "rover", "--seconds", "2", "--pace", "0", "--headless", *ports]
     assert exit_code(["sitl", *flags]) == 0
     out = capsys.readouterr().out
@@ -39,8 +29,10 @@ def test_so_many_vehicles(capsys: pytest.CaptureFixture[str]) -> None:
     assert "3 vehicles, 2.000 s simulated" in out
 
 
-def test_a_demo_with_other_ports_and_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ["--seconds", "3", "--pace", "0", "--json", "--log", str(tmp_path), *free_ports()]
+def test_a_demo_with_other_ports_and_a_log(
+    ports: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--seconds", "3", "--pace", "0", "--json", "--log", str(tmp_path), *ports]
     assert exit_code(["sitl", "sitl", *flags]) == 0
     assert json.loads(capsys.readouterr().out)["vehicles"] == 10
     assert len(list(tmp_path.glob("*.tlog"))) == 10

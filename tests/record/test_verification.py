@@ -43,9 +43,9 @@ def about(sim: Simulation) -> None:
     sim.spawn(name="last", model="point")
 
 
-@pytest.mark.parametrize("demo", demo_names())
-def test_every_demo(demo: str, tmp_path: Path) -> None:
-    with paddock.load(demo) as sim, Recorder(sim, tmp_path / "run.mcap", rate=10):
+@pytest.mark.parametrize("name", demo_names())
+def test_every_demo(name: str, demo: Any, tmp_path: Path) -> None:
+    with paddock.load(demo(name)) as sim, Recorder(sim, tmp_path / "run.mcap", rate=10):
         sim.step(round(sim.world.clock.rate * (0.25 if sim.world.vehicles > 5000 else 1.5)))
         end = sim.tick
     result = verify(tmp_path / "run.mcap")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +16,15 @@ from paddock.sitl.host import SitlHost
 from paddock.sitl.quick import quick_scenario
 
 
-def free_block(count: int) -> int:
-    """The first of so many UDP ports in a row that are free now."""
-    for base in range(30000, 60000, 300):
-        sockets = []
-        try:
-            for k in range(count):
-                opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-                sockets.append(opened)
-                opened.bind(("127.0.0.1", base + k))
-            return base
-        except OSError:
-            continue
-        finally:
-            for opened in sockets:
-                opened.close()
-    raise AssertionError("no free ports")
-
-
-def links(count: int) -> dict[str, Any]:
-    return {"port": free_block(count), "station": free_block(2 * count) + count}
-
-
 def host_of(sim: Any) -> SitlHost:
     return next(o for c in sim.closing if isinstance(o := getattr(c, "__self__", None), SitlHost))
 
 
+Links = Callable[[int], dict[str, Any]]
 SQUARE = [[0.0, 15.0, 0.0], [15.0, 15.0, 0.0], [15.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
 
 
-def mixed(log: Path | None = None, seed: int = 3) -> dict[str, Any]:
+def mixed(links: dict[str, Any], log: Path | None = None, seed: int = 3) -> dict[str, Any]:
     """A rover and a copter, each with a mission that the station uploads."""
     return {
         "seed": seed,
@@ -54,7 +34,7 @@ def mixed(log: Path | None = None, seed: int = 3) -> dict[str, Any]:
             {"name": "copter", "model": "quad", "preset": "iris", "pose": [20, 0, 1.5708]},
         ],
         "sitl": {
-            "mavlink": links(2) | ({} if log is None else {"log": str(log)}),
+            "mavlink": links | ({} if log is None else {"log": str(log)}),
             "pilots": [
                 {"vehicles": "rover", "mission": SQUARE},
                 {"vehicles": "copter", "mission": [[0, 10, 8], [10, 10, 8]]},
@@ -63,8 +43,8 @@ def mixed(log: Path | None = None, seed: int = 3) -> dict[str, Any]:
     }
 
 
-def test_missions_uploaded_over_mavlink_are_driven_and_flown() -> None:
-    with paddock.load(mixed()) as sim:
+def test_missions_uploaded_over_mavlink_are_driven_and_flown(own_links: Links) -> None:
+    with paddock.load(mixed(own_links(2))) as sim:
         rover, copter = (seat.pilot for seat in host_of(sim).seats)
         track, heights = [], []
         for _ in range(120 * 5):
@@ -97,10 +77,10 @@ def crosstrack(points: np.ndarray, way: np.ndarray) -> list[float]:
     return distances
 
 
-def test_runs_with_the_same_seed_are_identical_in_their_mavlink_logs(tmp_path: Path) -> None:
+def test_runs_with_the_same_seed_are_identical_in_their_mavlink_logs(tmp_path: Path, own_links: Links) -> None:
     hashes, logs = [], []
     for k in range(2):
-        with paddock.load(mixed(tmp_path / str(k))) as sim:
+        with paddock.load(mixed(own_links(2), tmp_path / str(k))) as sim:
             for ticks in (250 * 6,) if k else (100, 7, 250 * 6 - 107):  # however it is stepped
                 sim.step(ticks)
             hashes.append(sim.state_hash())
@@ -108,21 +88,21 @@ def test_runs_with_the_same_seed_are_identical_in_their_mavlink_logs(tmp_path: P
     assert hashes[0] == hashes[1]
     assert len(logs[0]) == 2 and all(len(log) > 5000 for log in logs[0])
     assert logs[0] == logs[1]
-    with paddock.load(mixed(tmp_path / "other", seed=4)) as sim:
+    with paddock.load(mixed(own_links(2), tmp_path / "other", seed=4)) as sim:
         sim.step(250 * 6)
     assert (tmp_path / "other" / "vehicle_1.tlog").read_bytes() != logs[0][0]
 
 
-def test_a_recorded_run_is_replayed_without_its_autopilots() -> None:
-    with paddock.load(mixed()) as sim:
+def test_a_recorded_run_is_replayed_without_its_autopilots(own_links: Links) -> None:
+    with paddock.load(mixed(own_links(2))) as sim:
         sim.step(250 * 8)
         with paddock.replayed(sim.scenario, sim.log.entries, sim.tick) as again:
             assert again.tick == sim.tick and again.state_hash() == sim.state_hash()
             assert not again.barrier.partners
 
 
-def test_reset_begins_everything_anew() -> None:
-    with paddock.load(mixed()) as sim:
+def test_reset_begins_everything_anew(own_links: Links) -> None:
+    with paddock.load(mixed(own_links(2))) as sim:
         sim.step(250 * 5)
         first = sim.state_hash()
         sim.reset()
@@ -130,8 +110,8 @@ def test_reset_begins_everything_anew() -> None:
         assert sim.state_hash() == first
 
 
-def test_a_port_that_is_taken_is_one_line_and_frees_the_others() -> None:
-    ports = links(3)
+def test_a_port_that_is_taken_is_one_line_and_frees_the_others(own_links: Links) -> None:
+    ports = own_links(3)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", ports["port"] + 1))
         with pytest.raises(PaddockError, match=f"vehicle 2: UDP port {ports['port'] + 1} is taken"):
@@ -140,12 +120,12 @@ def test_a_port_that_is_taken_is_one_line_and_frees_the_others() -> None:
         assert [row.sysid for row in host_of(sim).status()] == [1, 2, 3]
 
 
-def test_other_simulators_keep_the_engines_time() -> None:
+def test_other_simulators_keep_the_engines_time(own_links: Links) -> None:
     scenario = {
         "clock": {"rate": 100},
         "vehicles": [],
         "sitl": {
-            "mavlink": links(3),
+            "mavlink": own_links(3),
             "adapters": [{"name": "arena", "type": "lightweight"}],
             "pilots": [{"adapter": "arena", "craft": "rover", "count": 3, "mission": SQUARE}],
         },
@@ -157,8 +137,8 @@ def test_other_simulators_keep_the_engines_time() -> None:
         assert all(row.armed and row.mode == "AUTO" for row in host.status())
 
 
-def test_the_table_of_ports_and_the_hints() -> None:
-    ports = links(2)
+def test_the_table_of_ports_and_the_hints(own_links: Links) -> None:
+    ports = own_links(2)
     with paddock.load(quick_scenario("copter", 2, mavlink=ports)) as sim:
         host = host_of(sim)
         assert [(row.sysid, row.name, row.listens, row.speaks) for row in host.ports()] == [

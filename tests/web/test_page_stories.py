@@ -101,12 +101,12 @@ def test_a_mistake_in_a_scenario_is_shown_at_its_line(serve: Any, open_page: Any
     window.page.get_by_role("button", name="Close", exact=True).click()
 
 
-@pytest.mark.parametrize("demo", demo_names())
-def test_a_picture_of_every_demo(serve: Any, open_page: Any, pictures: Path, demo: str) -> None:
-    window = open_page(serve(demo, running=True).url).ready()
+@pytest.mark.parametrize("name", demo_names())
+def test_a_picture_of_every_demo(serve: Any, open_page: Any, pictures: Path, demo: Any, name: str) -> None:
+    window = open_page(serve(demo(name), running=True).url).ready()
     window.until(lambda: window.signal("clock.time") > 1.0, seconds=60)
     window.until(lambda: window.signal("pulse.frames") > 0, seconds=60)
-    window.page.screenshot(path=pictures / f"{demo}.png")
-    picture = np.asarray(Image.open(io.BytesIO((pictures / f"{demo}.png").read_bytes())).convert("RGB"))
+    window.page.screenshot(path=pictures / f"{name}.png")
+    picture = np.asarray(Image.open(io.BytesIO((pictures / f"{name}.png").read_bytes())).convert("RGB"))
     world = picture[90:480, 240:800].reshape(-1, 3)
     assert len(np.unique(world // 8, axis=0)) > 20  # more than a background and a grid

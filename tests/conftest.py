@@ -1,0 +1,59 @@
+"""What tests of several rooms share."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import pytest
+
+from paddock.scenario import Scenario, load_scenario
+
+_blocks = count()
+
+
+def _free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _block(ports: int) -> int:
+    """The first of so many UDP ports in a row that are free, apart from those of other workers and other calls."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw") or 0)
+    for _ in range(60):
+        base = 10_000 + 5_000 * (worker % 4) + 300 * (next(_blocks) % 15)
+        if all(_free(base + k) for k in range(ports)):
+            return base
+    raise AssertionError(f"there are no {ports} free UDP ports in a row")
+
+
+@pytest.fixture
+def udp_block() -> Callable[[int], int]:
+    """`udp_block(n)`: the first of n UDP ports in a row that are free now."""
+    return _block
+
+
+@pytest.fixture
+def own_links() -> Callable[[int], dict[str, Any]]:
+    """`own_links(n)`: the `mavlink` section of n systems whose ports nobody else uses."""
+    return lambda systems: {"port": (base := _block(2 * systems)), "station": base + systems}
+
+
+@pytest.fixture
+def demo(own_links: Callable[[int], dict[str, Any]]) -> Callable[[str], Scenario]:
+    """`demo(name)`: a demo; its autopilots, if it has any, at ports of their own."""
+
+    def load(name: str) -> Scenario:
+        tree = load_scenario(name).to_dict()
+        if "sitl" in tree:
+            tree["sitl"]["mavlink"] = own_links(30)
+        return load_scenario(tree)
+
+    return load
