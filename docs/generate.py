@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from math import isinf
 from pathlib import Path
@@ -22,6 +23,17 @@ from paddock.sensing.registry import find_sensor, sensor_names
 from paddock.serve.endpoints.vds1.mapping import AXLES, PLAIN, WHEELS, sources
 from paddock.serve.subscribers.methods import METHODS
 from paddock.serve.subscribers.parameters import Parameter
+from paddock.sitl.ardupilot.frames import FRAMES
+from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
+from paddock.sitl.autopilot.common_parameters import COMMON
+from paddock.sitl.autopilot.crafts import CRAFTS, find_craft
+from paddock.sitl.autopilot.mission.items import KINDS, Role
+from paddock.sitl.autopilot.parameters import Parameter as Setting
+from paddock.sitl.mavlink.dialect import mav
+from paddock.sitl.mavlink.messages import ENCODERS
+from paddock.sitl.mavlink.rates import EVERY, GROUP_OF, UNGROUPED
+from paddock.sitl.quick import ARDUPILOT_FRAMES, VEHICLES
+from paddock.sitl.registry import adapter_types, find_adapter
 from paddock.vehicles.model import VehicleModel
 from paddock.vehicles.registry import find_model, model_names
 from paddock.wire import messages_pb2
@@ -52,6 +64,7 @@ PAGES = (
     "docs/recording.md",
     "docs/page.md",
     "docs/planning.md",
+    "docs/sitl.md",
     "docs/wire-stream.md",
     "docs/wire-shm.md",
     "docs/wire-vds1.md",
@@ -307,6 +320,124 @@ def demo_overview() -> str:
     return table(["demo", "what it shows"], rows)
 
 
+# autopilots ----------------------------------------------------------------------------------------------------------
+
+
+def mode_tables() -> str:
+    """The modes of each kind of craft; both kinds of rover have the same."""
+    parts = []
+    for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
+        rows = []
+        for key, mode in sorted(find_craft(craft).modes.items()):
+            told = (sys.modules[mode.__module__].__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
+            needs = "yes" if mode.needs_position else ""
+            rows.append([str(key), f"`{mode.name}`", told, needs, "yes" if mode.can_arm else ""])
+        head = ["number", "mode", "what it does", "needs a position", "may be armed in"]
+        parts.append(f"**{title}**\n\n" + table(head, rows))
+    return "\n".join(parts)
+
+
+def setting_tables() -> str:
+    """The parameters of the built-in autopilot: those of all, then those of each craft."""
+    common = {setting.name for setting in COMMON}
+    parts = ["**All craft**\n\n" + setting_table(COMMON)]
+    for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
+        own = [setting for setting in find_craft(craft).parameters if setting.name not in common]
+        parts.append(f"**{title}**\n\n" + setting_table(own))
+    return "\n".join(parts)
+
+
+def setting_table(settings: Iterable[Setting]) -> str:
+    """One line for each parameter."""
+    rows = [
+        [
+            f"`{s.name}`",
+            "read only" if s.fixed else f"{number(s.low)} to {number(s.high)}",
+            number(s.default),
+            s.summary,
+        ]
+        for s in settings
+    ]
+    return table(["parameter", "range", "default", "unit and meaning"], rows)
+
+
+def command_name(key: int) -> str:
+    """The name of a MAV_CMD without its prefix."""
+    return str(mav.enums["MAV_CMD"][key].name).removeprefix("MAV_CMD_")
+
+
+def item_table() -> str:
+    """What a mission may hold."""
+    roles = {Role.NAV: "goes", Role.CONDITION: "waits", Role.DO: "does", Role.JUMP: "jumps"}
+    rows = [
+        [str(int(key)), f"`{command_name(key)}`", kind.name, roles.get(kind.role, "announces"), crafts_of(kind.flying)]
+        for key, kind in sorted(KINDS.items())
+    ]
+    return table(["number", "item", "in status texts", "role", "craft"], rows)
+
+
+def crafts_of(flying: bool) -> str:
+    """Who may do an item."""
+    return "copter, plane" if flying else "all"
+
+
+def command_table() -> str:
+    """The commands that the built-in autopilot carries out."""
+    rows = []
+    for key, function in sorted(AUTOPILOT_COMMANDS.items()):
+        told = (function.__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
+        rows.append([str(key), f"`{command_name(key)}`", told])
+    return table(["number", "command", "parameters and meaning"], rows)
+
+
+def message_rates() -> str:
+    """What vehicles send by themselves, how often, and what only on request."""
+    rows = []
+    for key in EVERY:
+        group = GROUP_OF.get(key)
+        rate = UNGROUPED[key] if group is None else group.rate * group.shares[key]
+        rows.append([f"`{mav.mavlink_map[key].msgname}`", number(rate), f"`{group.parameter}`" if group else ""])
+    others = sorted(mav.mavlink_map[key].msgname for key in ENCODERS if key not in EVERY)
+    return table(["message", "Hz", "follows"], rows) + "\nOn request: " + ", ".join(f"`{n}`" for n in others) + ".\n"
+
+
+def frame_table() -> str:
+    """The frames of ArduPilot that can be flown or driven."""
+    flags = {craft: f"`--ardupilot {flag}`" for flag, craft in ARDUPILOT_FRAMES.items()}
+    rows = []
+    for name, frame in FRAMES.items():
+        vehicle = VEHICLES[frame.craft]
+        flag = flags.get(frame.craft, "") if name in ARDUPILOT_FRAMES else ""
+        slowest = "" if frame.longest_dt is None else f"{number(1.0 / frame.longest_dt)} Hz"
+        defaults = ", ".join(f"`{file}`" for file in (*frame.defaults, frame.own_parameters) if file)
+        rows.append(
+            [f"`{name}`", frame.summary, flag, f"`{vehicle['model']}`, `{vehicle['preset']}`", defaults, slowest]
+        )
+    return table(["frame", "what it is", "flag", "vehicle by the flag", "parameter files", "least clock rate"], rows)
+
+
+def adapter_table() -> str:
+    """What each adapter offers."""
+    rows = []
+    for name in adapter_types():
+        adapter = find_adapter(name)()
+        can = adapter.capabilities
+        marks = ["yes" if mark else "" for mark in (adapter.supports_lockstep, can.terrain, can.wind)]
+        rows.append([f"`{name}`", ", ".join(sorted(can.sensors)), number(can.max_rate), str(can.max_vehicles), *marks])
+    head = ["adapter", "sensors, unless told otherwise", "Hz", "vehicles, at most", "lockstep", "terrain", "wind"]
+    return table(head, rows)
+
+
+def craft_table() -> str:
+    """The kinds of craft, and the vehicles that `paddock sitl --type` makes."""
+    rows = [
+        [f"`{craft}`", f"`{VEHICLES[craft]['model']}`, preset `{VEHICLES[craft]['preset']}`",
+         f"{1e6 / find_craft(craft).control_period_us:g} Hz"]
+        for craft in CRAFTS
+    ]  # fmt: skip
+    return table(["type", "vehicle", "control"], rows)
+
+
 # wires ---------------------------------------------------------------------------------------------------------------
 
 
@@ -448,6 +579,14 @@ PARTS: dict[str, Callable[[], str]] = {
     "sensor-overview": sensor_overview,
     "methods": method_tables,
     "demo-overview": demo_overview,
+    "sitl-crafts": craft_table,
+    "sitl-modes": mode_tables,
+    "sitl-parameters": setting_tables,
+    "sitl-items": item_table,
+    "sitl-commands": command_table,
+    "sitl-messages": message_rates,
+    "sitl-frames": frame_table,
+    "sitl-adapters": adapter_table,
     "channels": channel_table,
     "shortcuts": shortcut_table,
     "stream-frames": stream_tables,

@@ -23,7 +23,9 @@ PORTS = {
     5556: ("tcp", "ZeroMQ requests"),
     5557: ("tcp", "ZeroMQ publications"),
     9464: ("tcp", "metrics"),
-    14550: ("udp", "MAVLink"),
+    9002: ("udp", "physics of an ArduPilot"),
+    4560: ("tcp", "physics of a PX4"),
+    18570: ("udp", "MAVLink of system 1"),
 }
 NOT_FEATURES = ("all", "dev")
 SHARED_MEMORY = Path("/dev/shm")

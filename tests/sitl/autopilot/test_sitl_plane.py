@@ -70,7 +70,9 @@ class Rig:
         w, x, y, z = rows[:, -4:].T
         heading = np.degrees(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
         roll = np.degrees(np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)))
-        return np.column_stack([rows[:, 0] * 1e-6, heading, -rows[:, -8], rows[:, COLUMN["airspeed"]], rows[:, -10], rows[:, -9], roll])
+        return np.column_stack(
+            [rows[:, 0] * 1e-6, heading, -rows[:, -8], rows[:, COLUMN["airspeed"]], rows[:, -10], rows[:, -9], roll]
+        )
 
 
 def off(angles: Floats, wanted: float) -> Floats:

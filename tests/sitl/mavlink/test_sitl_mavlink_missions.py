@@ -150,7 +150,7 @@ def test_a_station_that_gives_up_leaves_the_old_mission(rover: Any) -> None:
 
 def test_a_silent_station_is_asked_again_and_then_given_up(rover: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     station = rover.station()
-    monkeypatch.setattr(mission_upload.time, "monotonic", lambda: -1e9)  # so that only simulated time counts
+    monkeypatch.setattr(mission_upload, "monotonic", lambda: -1e9)  # so that only simulated time counts
     rover.ask(station, count(2), "MISSION_REQUEST_INT")
     answer = rover.expect(station, "MISSION_ACK")
     assert answer.type == 15

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from time import monotonic
 from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,7 @@ class MissionUpload:
 
     def _ask(self, upload: Upload) -> None:
         upload.asked += 1
-        upload.asked_us, upload.asked_wall = self.vehicle.now_us, time.monotonic()
+        upload.asked_us, upload.asked_wall = self.vehicle.now_us, monotonic()
         origin = upload.origin
         self.vehicle.reply(
             mav.MAVLink_mission_request_int_message(

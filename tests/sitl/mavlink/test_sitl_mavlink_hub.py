@@ -1,0 +1,204 @@
+"""The hub: ports, stations, the shared port, the log, a paused world, 254 vehicles at once."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
+mavutil = pytest.importorskip("pymavlink.mavutil", reason="pymavlink is not installed")
+
+from paddock.errors import PaddockError  # noqa: E402
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot  # noqa: E402
+from paddock.sitl.mavlink.hub import MavlinkHub  # noqa: E402
+from paddock.sitl.mavlink.peers import MOST_PEERS, Peers  # noqa: E402
+from paddock.sitl.mavlink.ports import Ports  # noqa: E402
+
+PATIENCE = 60.0
+
+
+def test_the_ports_are_those_that_ground_stations_expect() -> None:
+    ports = Ports()
+    assert (ports.own(1), ports.station(1)) == (18570, ("127.0.0.1", 14550))
+    assert (ports.own(254), ports.station(254)) == (18823, ("127.0.0.1", 14803))
+    with pytest.raises(PaddockError, match="vehicle 200: port 65699 is beyond 65535; choose a lower --base-port"):
+        Ports(base_port=65500).own(200)
+
+
+def test_a_port_that_is_taken_is_named_with_what_to_do(rover: Any) -> None:
+    with (
+        MavlinkHub(rover.ports) as hub,
+        pytest.raises(PaddockError, match=rf"vehicle 1: UDP port {rover.ports.own(1)} is taken .*--base-port"),
+    ):
+        hub.add(BuiltInAutopilot(1, "rover"))
+    rover.pass_time(0.1)  # and nobody else is disturbed
+
+
+def test_a_system_id_belongs_to_one_vehicle(rover: Any) -> None:
+    with pytest.raises(PaddockError, match="system id 1 is taken"):
+        rover.hub.add(BuiltInAutopilot(1, "rover"))
+
+
+def test_a_vehicle_that_leaves_frees_its_port(rover: Any) -> None:
+    rover.hub.remove(1)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as again:
+        again.bind(("127.0.0.1", rover.ports.own(1)))
+    rover.pass_time(0.1)
+
+
+def test_it_speaks_to_its_station_by_itself_about_25_times_a_second(rover: Any) -> None:
+    station = rover.listener()
+    rover.pass_time(10.0)
+    station.forget()
+    rover.pass_time(10.0)
+    assert 200 <= len(station.heard) <= 300
+    beats = [m for m in station.heard if m.get_type() == "HEARTBEAT"]
+    assert 9 <= len(beats) <= 11
+    assert (beats[-1].type, beats[-1].autopilot, beats[-1].custom_mode) == (10, 3, 0)
+    assert {m.get_srcSystem() for m in station.heard} == {1}
+
+
+def test_every_station_counts_an_unbroken_sequence(rover: Any) -> None:
+    one, two = rover.listener(), rover.station(system=245)
+    two.greet()
+    rover.pass_time(0.1)
+    two.send(mavlink.MAVLink_param_request_list_message(1, 1))  # answered to one of them only
+    rover.pass_time(3.0)
+    for station in (one, two):
+        numbers = [m.get_seq() for m in station.heard]
+        assert numbers == [(numbers[0] + k) % 256 for k in range(len(numbers))]
+    assert not any(m.get_type() == "PARAM_VALUE" for m in one.heard)
+
+
+def test_only_valid_packets_make_a_station_and_silence_ends_it() -> None:
+    peers = Peers(("127.0.0.1", 14550), silence=30.0)
+    peers.heard(("10.0.0.7", 5000), wall=100.0)
+    peers.evict(129.0)
+    assert [p.address for p in peers] == [("127.0.0.1", 14550), ("10.0.0.7", 5000)]
+    peers.evict(131.0)
+    assert [p.address for p in peers] == [("127.0.0.1", 14550)]
+    for k in range(MOST_PEERS + 5):
+        peers.heard(("10.0.0.8", 5000 + k), wall=200.0 + k)
+    assert len(peers) == MOST_PEERS
+    assert ("127.0.0.1", 14550) in [p.address for p in peers]
+
+
+def test_rubbish_disturbs_nobody(make_fleet: Any) -> None:
+    fleet = make_fleet(2)
+    vandal, honest = fleet.station(1), fleet.station(2)
+    for data in (b"\xfd" * 300, b"GET / HTTP/1.1\r\n", bytes(range(256)), b"", b"\xfd\x09\x00"):
+        vandal.send_bytes(data)
+    fleet.arrived(1)
+    fleet.pass_time(0.5)
+    assert vandal.port not in [port for _, port in fleet.hub.stations(1)]
+    assert fleet.hub.counters(1).rejected > 0
+    assert fleet.hub.counters(2).rejected == 0
+    honest.command(400, 0.0, target=2)
+    assert fleet.expect(honest, "COMMAND_ACK").get_srcSystem() == 2
+
+
+def test_one_port_for_all_vehicles(make_fleet: Any) -> None:
+    fleet = make_fleet(3, ports={"shared": True})
+    station = fleet.listener(1)  # the shared port speaks to the first station's port by itself
+    station.to = ("127.0.0.1", fleet.ports.shared_port)
+    fleet.pass_time(3.0)
+    assert {m.get_srcSystem() for m in station.heard} == {1, 2, 3}
+    for sysid in (1, 2, 3):
+        numbers = [m.get_seq() for m in station.heard if m.get_srcSystem() == sysid]
+        assert numbers == [(numbers[0] + k) % 256 for k in range(len(numbers))]
+    station.forget()
+    station.command(176, 1.0, 4.0, target=2)
+    assert fleet.expect(station, "COMMAND_ACK").get_srcSystem() == 2
+    assert [pilot.mode.number for pilot in fleet.autopilots] == [0, 4, 0]
+    station.forget()
+    station.command(176, 1.0, 4.0, target=0)
+    fleet.pass_time(0.1)
+    assert sorted(m.get_srcSystem() for m in station.heard if m.get_type() == "COMMAND_ACK") == [1, 2, 3]
+
+
+def test_a_paused_world_still_beats_and_answers(rover: Any, logs: Path) -> None:
+    station = rover.listener()
+    rover.pass_time(1.0)
+    station.forget()
+    station.command(512, 148.0)
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and not (beats(station) >= 2 and station.next(("AUTOPILOT_VERSION",), lambda _: True)):
+        rover.hub.idle()
+    assert beats(station) >= 2
+    numbers = [m.get_seq() for m in station.heard]
+    assert numbers == [(numbers[0] + k) % 256 for k in range(len(numbers))]
+
+
+def beats(station: Any) -> int:
+    station.listen()
+    station.read = 0
+    return sum(m.get_type() == "HEARTBEAT" for m in station.heard)
+
+
+def test_the_streams_begin_anew_with_the_world(rover: Any) -> None:
+    station = rover.listener()
+    rover.pass_time(5.0)
+    rover.bridge.reset()
+    station.forget()
+    rover.pass_time(2.0)
+    times = [m.time_boot_ms for m in station.heard if m.get_type() == "ATTITUDE"]
+    assert len(times) >= 6 and max(times) <= 2100
+
+
+def fly_logged(make_fleet: Callable[..., Any], folder: Path, seed: int) -> bytes:
+    """Two rovers, one of which is commanded at given simulated times."""
+    from paddock.sitl.adapters.lightweight import LightweightAdapter
+
+    fleet = make_fleet(2, adapter=LightweightAdapter(seed=seed), log_folder=folder)
+    station = fleet.station()
+    fleet.pass_time(12.0)
+    for number, values in ((176, (1.0, 0.0)), (400, (1.0,)), (511, (30.0, 100000.0))):
+        station.command(number, *values)
+        fleet.arrived()
+        fleet.pass_time(0.5)
+    station.send(mavlink.MAVLink_rc_channels_override_message(1, 1, 1600, 0, 1800, 0, 0, 0, 0, 0))
+    fleet.arrived()
+    fleet.pass_time(3.0)
+    fleet.close()
+    return (folder / "vehicle_1.tlog").read_bytes() + (folder / "vehicle_2.tlog").read_bytes()
+
+
+def test_the_same_seed_is_the_same_log_byte_for_byte(make_fleet: Any, logs: Path) -> None:
+    first = fly_logged(make_fleet, logs / "a", 3)
+    assert first == fly_logged(make_fleet, logs / "b", 3)
+    assert first != fly_logged(make_fleet, logs / "c", 4)
+
+
+def test_pymavlink_reads_the_log(make_fleet: Any, logs: Path) -> None:
+    fly_logged(make_fleet, logs, 3)
+    log = mavutil.mavlink_connection(str(logs / "vehicle_1.tlog"), dialect="ardupilotmega")
+    messages = []
+    while (message := log.recv_msg()) is not None:
+        messages.append(message)
+    log.close()
+    assert not any(m.get_type() == "BAD_DATA" for m in messages)
+    assert [m.command for m in messages if m.get_type() == "COMMAND_LONG"] == [176, 400, 511]
+    assert [m.result for m in messages if m.get_type() == "COMMAND_ACK"] == [0, 0, 0]
+    assert messages[-1]._timestamp == pytest.approx(16.5, abs=0.2)  # simulated s
+
+
+def test_254_vehicles_each_answer_their_own_station(make_fleet: Any) -> None:
+    fleet = make_fleet(254)
+    stations = [fleet.station(k) for k in range(1, 255)]
+    for station in stations:
+        station.greet()
+    fleet.pass_time(1.2)
+    for sysid, station in enumerate(stations, 1):
+        station.command(512, 148.0, target=sysid)
+        fleet.arrived(sysid)
+    fleet.pass_time(0.2)
+    for sysid, station in enumerate(stations, 1):
+        assert {m.get_srcSystem() for m in station.heard} == {sysid}
+        (version,) = [m for m in station.heard if m.get_type() == "AUTOPILOT_VERSION"]
+        assert version.uid == sysid
+        assert any(m.get_type() == "HEARTBEAT" for m in station.heard)
