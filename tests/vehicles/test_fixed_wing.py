@@ -23,7 +23,7 @@ from paddock.vehicles.models.fixed_wing import (
     step,
 )
 from paddock.world.columns import columns_of
-from paddock.world.pose import Environment
+from paddock.world.pose import Environment, Pose
 
 P, W = Parameters(), Environment()
 G = W.gravity
@@ -133,14 +133,53 @@ def test_pose_banks_right_wing_down_and_raises_the_nose() -> None:
     assert math.atan2(nose[1], nose[0]) == pytest.approx(wrap_angle(state.yaw), abs=1e-9)
 
 
-def test_body_rates_agree_with_the_attitude() -> None:
-    dt = 1e-4
-    state = fly(start(), Command(bank=0.4), 0.3)
-    after = step(state, Command(bank=0.4), P, W, dt)
-    a, b = pose(state, P), pose(after, P)
+def turned_by(a: Pose, b: Pose) -> np.ndarray:
+    """The small rotation, about body axes, from one pose's attitude to the other's, rad."""
     qa, qb = np.array(a[3:7]), np.array(b[3:7])
     vector = qa[3] * qb[:3] - qb[3] * qa[:3] - np.cross(qa[:3], qb[:3])  # of conjugate(a) * b
-    np.testing.assert_allclose(2.0 * vector / dt, a[10:13], atol=2e-3)
+    return 2.0 * vector * np.sign(qa @ qb)
+
+
+MANOEUVRES = {
+    "roll": Command(bank=0.4),
+    "climb": Command(climb=4.0),
+    "acceleration": Command(speed=25.0),
+    "climbing turn": Command(speed=24.0, bank=-0.35, climb=4.0),
+    "diving turn": Command(speed=12.0, bank=0.7, climb=-4.0),
+}
+
+
+@pytest.mark.parametrize("command", MANOEUVRES.values(), ids=MANOEUVRES)
+@pytest.mark.parametrize("dt", [1e-3, 1e-4])
+def test_body_rates_are_the_rates_of_the_attitude(command: Command, dt: float) -> None:
+    state = fly(fly(start(), Command(speed=14.0, climb=-2.0, bank=-0.2), 3.0), command, 0.3)
+    after = step(state, command, P, W, dt)
+    a, b = pose(state, P), pose(after, P)
+    np.testing.assert_allclose(turned_by(a, b) / dt, a[10:13], atol=3.0 * dt)  # rates change by up to 6 rad/s2
+    assert np.linalg.norm(a[10:13]) > 0.02
+
+
+def test_steep_climbs_turn_the_body_as_the_path_bends() -> None:
+    steep = P._replace(climb_max=100.0)  # the airspeed, which grows, limits the climb
+    state, command, dt = start(12.0), Command(speed=25.0, climb=100.0, bank=0.3), 1e-4
+    for _ in range(40):
+        state = step(state, command, steep, W, 0.02)
+    a, b = pose(state, steep), pose(step(state, command, steep, W, dt), steep)
+    np.testing.assert_allclose(turned_by(a, b) / dt, a[10:13], atol=5e-4)
+    assert a.wy < -0.1  # nose up, about the left wing
+
+
+def test_what_gyros_sum_up_is_the_attitude_after_many_commands() -> None:
+    """A pilot's random commands for ten seconds: the rates of every tick lead to where the nose points."""
+    random, dt = np.random.default_rng(4), 0.004
+    state, pitch, told = start(), 0.0, []
+    for tick in range(2500):
+        if tick % 250 == 0:
+            command = Command(random.uniform(12.0, 25.0), 0.0, random.uniform(-4.0, 4.0))
+        state = step(state, command, P, W, dt)
+        pitch -= pose(state, P).wy * dt  # wings level: the pitch is the sum of its rate
+        told.append(pitch - math.asin(state.climb / state.airspeed))
+    assert np.abs(told).max() < 0.005
 
 
 def test_velocity_is_the_rate_of_position() -> None:

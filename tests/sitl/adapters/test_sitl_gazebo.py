@@ -208,7 +208,8 @@ def test_several_vehicles_have_a_port_each() -> None:
         adapter.add_vehicle(Placed(2, "b", "rover"))
         base = adapter.vehicles[0]
         assert adapter.vehicles == (2, 3) and adapter.step(5000, 5.0)
-        assert [plugin.tick for plugin in plugins] == [2506, 2506]
+        # a frame that is answered late is repeated, which may cost the plugin a step of its own
+        assert all(2506 <= plugin.tick <= 2507 for plugin in plugins)
         blocks = np.zeros((2, len(adapter.receive_sensors(3).row)))
         assert adapter.step(5000, 5.0)
         adapter.receive_block((2, 3), blocks)

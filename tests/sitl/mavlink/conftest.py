@@ -106,7 +106,9 @@ class Fleet:
         self.bridge.register(adapter)
         self.autopilots = [BuiltInAutopilot(k, craft) for k in range(1, count + 1)]
         for pilot in self.autopilots:
-            place = Placed(pilot.sysid, f"v{pilot.sysid}", craft, (5.0 * (pilot.sysid // 16), 5.0 * (pilot.sysid % 16), 0.0))
+            place = Placed(
+                pilot.sysid, f"v{pilot.sysid}", craft, (5.0 * (pilot.sysid // 16), 5.0 * (pilot.sysid % 16), 0.0)
+            )
             self.bridge.spawn(place, pilot, adapter.name)
             self.hub.add(pilot)
         self.bridge.after_exchange.append(self.hub.service)
@@ -151,7 +153,9 @@ class Fleet:
             else:
                 select.select([station.socket], [], [], 1.0)
         names = sorted({m.get_type() for m in station.heard})
-        raise AssertionError(f"no such {kind}; heard {names}, {[m.text for m in station.heard if 'TEXT' in m.get_type()]}")
+        raise AssertionError(
+            f"no such {kind}; heard {names}, {[m.text for m in station.heard if 'TEXT' in m.get_type()]}"
+        )
 
     def ask(self, station: Station, message: Any, kind: str, test: Callable[[Any], bool] = lambda _: True) -> Any:
         station.send(message)

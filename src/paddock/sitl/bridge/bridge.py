@@ -9,13 +9,11 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from paddock.errors import InvalidValueError
 from paddock.sitl.bridge.patience import patience
 from paddock.sitl.bridge.roster import NEVER_US, Roster
 from paddock.sitl.bridge.rounds import Round
+from paddock.sitl.bridge.station import Station
 from paddock.sitl.bridge.timing import Pace, TimeMode, checked_scale, time_mode
 from paddock.sitl.bridge.vehicle import Vehicle
 
@@ -56,7 +54,7 @@ class Bridge(Roster):
     @property
     def due_us(self) -> int:
         """The simulated time of the next exchange."""
-        first = int(self._due.min())
+        first = min(self._due.values(), default=NEVER_US)
         return first if first < NEVER_US else (self.time_us // IDLE_PERIOD_US + 1) * IDLE_PERIOD_US
 
     # time ------------------------------------------------------------------------------------------------------------
@@ -102,12 +100,12 @@ class Bridge(Roster):
             self._beginnings += 1
             for station in self._stations.values():
                 station.reset()
-                self._due[station.places] = 0
+                self._due.update(dict.fromkeys(station.ids, 0))
             for vehicle in self.vehicles:
                 vehicle.forget()
                 vehicle.pilot.reset()
                 self.latency.forget(vehicle.sysid)
-            self._fresh[:] = False
+            self._fresh.clear()
             self._pace = Pace(self.mode, self.scale, 0)
 
     def close(self) -> None:
@@ -143,19 +141,15 @@ class Bridge(Roster):
     def _exchange(self, time_us: int) -> bool:
         self._begun = self._beginnings
         if time_us < self.time_us:  # the host of a hosted world has gone back
-            self._due[self._due < NEVER_US] = time_us
+            self._due = dict.fromkeys(self._due, time_us)
             for station in self._stations.values():
                 station.rewind()
         if not self._pass(time_us):
             return False
-        due = self._due <= time_us
-        now = Round(self, self._due_vehicles(due), time_us, self._waiting)
-        used = [station for station in self._stations.values() if station.here and due[station.places].any()]
-        for station in used:
-            station.receive()
-            self._fresh[station.places] |= station.fresh()
-        now.offer(self._fresh.tolist())
-        self._fresh[due] = False
+        due = [self._vehicles[sysid] for sysid in sorted(k for k, due_us in self._due.items() if due_us <= time_us)]
+        now = Round(self, due, time_us, self._waiting)
+        used = self._receive(due)
+        now.offer(self._fresh)
         finished = now.collect(self._breathe)
         for station in used:
             if station.here:
@@ -166,8 +160,14 @@ class Bridge(Roster):
                 call(time_us)
         return finished
 
-    def _due_vehicles(self, due: NDArray[np.bool_]) -> list[Vehicle]:
-        return [self._vehicles[sysid] for sysid in np.flatnonzero(due).tolist()]
+    def _receive(self, due: list[Vehicle]) -> list[Station]:
+        """The newest sensors of the simulators that these vehicles are in; which simulators those are."""
+        names = {vehicle.adapter for vehicle in due}
+        used = [station for name, station in self._stations.items() if name in names and station.here]
+        for station in used:
+            station.receive()
+            self._fresh.update(station.fresh())
+        return used
 
     def _pass(self, time_us: int) -> bool:
         """Simulated time goes on in every simulator that is not moved by somebody else."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from paddock.errors import PaddockError, unknown_name
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed, SimulatorAdapter
@@ -15,7 +13,7 @@ from paddock.sitl.bridge.patience import Patience
 from paddock.sitl.bridge.station import Station
 from paddock.sitl.bridge.status import StatusRow, status_row
 from paddock.sitl.bridge.turns import Turns
-from paddock.sitl.bridge.vehicle import LAST_ID, Vehicle
+from paddock.sitl.bridge.vehicle import Vehicle
 from paddock.sitl.pilot import Pilot
 from paddock.sitl.sensor_data import SensorData
 
@@ -34,8 +32,8 @@ class Roster:
         self.time_us = 0
         self._stations: dict[str, Station] = {}
         self._vehicles: dict[int, Vehicle] = {}
-        self._due = np.full(LAST_ID + 1, NEVER_US, dtype=np.int64)  # us of the next exchange, by system id
-        self._fresh = np.zeros(LAST_ID + 1, dtype=np.bool_)  # has sensors that were not offered yet
+        self._due: dict[int, int] = {}  # us of the next exchange, by system id, of those in a simulator
+        self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
 
     # adapters --------------------------------------------------------------------------------------------------------
 
@@ -155,10 +153,10 @@ class Roster:
     def _seat(self, vehicle: Vehicle, station: Station) -> None:
         station.seat(vehicle)
         self._due[vehicle.sysid] = self.time_us
-        self._fresh[vehicle.sysid] = False
+        self._fresh.discard(vehicle.sysid)
 
     def _leave(self, vehicle: Vehicle) -> None:
-        self._due[vehicle.sysid] = NEVER_US
+        self._due.pop(vehicle.sysid, None)
         station = self._stations.get(vehicle.adapter)
         if station is not None:
             station.unseat(vehicle)

@@ -25,12 +25,17 @@ class Round:
         self.waiting = waiting
         self.answered: list[int] = []  # system ids
 
-    def offer(self, fresh: list[bool]) -> None:
-        """Hand the sensors over where there are new ones; pilots in other processes now work at the same time."""
+    def offer(self, fresh: set[int]) -> None:
+        """Hand the sensors over where there are new ones, which they are no longer then.
+
+        Pilots in other processes now work at the same time.
+        """
         offered = self.roster.latency.offered
         for vehicle in self.vehicles:
-            if fresh[vehicle.sysid]:
-                offered[vehicle.sysid] = perf_counter_ns()
+            sysid = vehicle.sysid
+            if sysid in fresh:
+                fresh.remove(sysid)
+                offered[sysid] = perf_counter_ns()
                 vehicle.pilot.offer(vehicle.sensors)
                 vehicle.awaited = True
 
@@ -46,9 +51,11 @@ class Round:
 
     def _ask(self, vehicle: Vehicle) -> bool:
         """Whether this vehicle is done with."""
-        self._notice(vehicle)
+        pilot = vehicle.pilot
+        if pilot.live != vehicle.was_live:
+            self._notice(vehicle)
         wait = self.waiting and vehicle.awaited and not vehicle.free_running and vehicle.was_live
-        commands = vehicle.pilot.collect(min(SLICE, vehicle.patience.timeout) if wait else 0.0)
+        commands = pilot.collect(_slice(vehicle) if wait else 0.0)
         if commands is None and wait:
             return False
         self._take(vehicle, commands)
@@ -57,7 +64,7 @@ class Round:
     def _ask_again(self, vehicle: Vehicle, started: float) -> bool:
         if not vehicle.present:  # taken off the bridge meanwhile
             return True
-        commands = vehicle.pilot.collect(min(SLICE, vehicle.patience.timeout))
+        commands = vehicle.pilot.collect(_slice(vehicle))
         if commands is None and (vehicle.holding or not self._late(vehicle, started)):
             return False
         self._take(vehicle, commands)
@@ -81,7 +88,7 @@ class Round:
         self.roster.plan(vehicle.sysid, vehicle.pilot.next_us(self.time_us))
         if commands is None:
             return
-        vehicle.actuators.row[:] = commands.row
+        vehicle.actuators.row[...] = commands.row
         vehicle.awaited = False
         self.answered.append(vehicle.sysid)
         if vehicle.free_running or vehicle.holding:
@@ -89,9 +96,13 @@ class Round:
             self.roster.events.add("recovered", str(vehicle), "its pilot answers again")
 
     def _notice(self, vehicle: Vehicle) -> None:
-        """Tell when a pilot comes or goes."""
-        live = vehicle.pilot.live
-        if live != vehicle.was_live:
-            vehicle.was_live = live
-            detail = f"{vehicle.pilot.kind} answers" if live else vehicle.pilot.diagnosis()
-            self.roster.events.add("connected" if live else "lost", str(vehicle), detail)
+        """A pilot has come or gone."""
+        vehicle.was_live = live = vehicle.pilot.live
+        detail = f"{vehicle.pilot.kind} answers" if live else vehicle.pilot.diagnosis()
+        self.roster.events.add("connected" if live else "lost", str(vehicle), detail)
+
+
+def _slice(vehicle: Vehicle) -> float:
+    """s of wall time of one wait for its pilot."""
+    timeout = vehicle.patience.timeout
+    return timeout if timeout < SLICE else SLICE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +87,6 @@ class Station:
     def arrange(self) -> None:
         """Blocks for the vehicles that there are now; each keeps what its rows held."""
         self.ids = tuple(vehicle.sysid for vehicle in self.vehicles)
-        self.places = np.array(self.ids, dtype=np.int64)
         self.sensors, self.actuators = blank_sensors(len(self.ids)), blank_actuators(len(self.ids))
         for k, vehicle in enumerate(self.vehicles):
             self.sensors[k], self.actuators[k] = vehicle.sensors.row, vehicle.actuators.row
@@ -95,7 +94,7 @@ class Station:
         self._raw = _shifted(self.sensors, -self._offset_us)
         self._good = self.actuators.copy()
         self._newest = self.sensors[:, 0].copy()
-        self._rejected: NDArray[np.bool_] = np.zeros(len(self.ids), dtype=np.bool_)
+        self._rejected: frozenset[int] = frozenset()  # rows that were not finite when last sent
 
     # connection ------------------------------------------------------------------------------------------------------
 
@@ -252,18 +251,18 @@ class Station:
     def receive(self) -> None:
         """The newest sensors into the rows."""
         try:
-            self.adapter.receive_block(self.ids, self._raw)
+            self.adapter.receive_block(self.ids, self._raw if self._offset_us else self.sensors)
         except PaddockError as error:
             self.lose(str(error))
-        self.sensors[:] = self._raw
         if self._offset_us:
             self.sensors[:] = _shifted(self._raw, self._offset_us)
 
-    def fresh(self) -> NDArray[np.bool_]:
-        """Whose sensors are newer than at the last call, (n,)."""
-        news = self.sensors[:, 0] > self._newest
-        self._newest[:] = self.sensors[:, 0]
-        return news
+    def fresh(self) -> Sequence[int]:
+        """The system ids of those whose sensors are newer than at the last call."""
+        times = self.sensors[:, 0]
+        news = times > self._newest
+        self._newest[:] = times
+        return self.ids if news.all() else [self.ids[k] for k in np.flatnonzero(news).tolist()]
 
     def rewind(self) -> None:
         """Time has gone back: what comes next is new."""
@@ -271,17 +270,20 @@ class Station:
 
     def send(self) -> None:
         """The actuators out of the rows; a row that is not finite is refused, and the one before holds."""
-        bad: NDArray[np.bool_] = np.logical_not(np.isfinite(self.actuators).all(axis=1))
-        if bad.any():
-            for k in np.flatnonzero(bad & ~self._rejected).tolist():
-                self.events.add("rejected", str(self.vehicles[k]), "actuators are not finite; the last good ones hold")
-            self.actuators[bad] = self._good[bad]
-        self._rejected = bad
+        finite = np.isfinite(self.actuators)
+        self._rejected = frozenset() if finite.all() else self._refuse(np.flatnonzero(~finite.all(axis=1)))
         self._good[:] = self.actuators
         try:
             self.adapter.send_block(self.ids, self.actuators)
         except PaddockError as error:
             self.lose(str(error))
+
+    def _refuse(self, bad: NDArray[np.int64]) -> frozenset[int]:
+        """Have these rows hold what they last had; an event for those that were good until now."""
+        for k in [k for k in bad.tolist() if k not in self._rejected]:
+            self.events.add("rejected", str(self.vehicles[k]), "actuators are not finite; the last good ones hold")
+        self.actuators[bad] = self._good[bad]
+        return frozenset(bad.tolist())
 
 
 def _shifted(block: Floats, offset_us: int) -> Floats:

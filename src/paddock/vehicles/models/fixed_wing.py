@@ -41,6 +41,7 @@ class State(NamedTuple):
     climb: Annotated[float, Column("m/s", "rate of climb through the air")]
     turn_rate: Annotated[float, Column("rad/s", "rate of the heading, left positive")]
     bank_rate: Annotated[float, Column("rad/s", "rate of the bank")]
+    pitch_rate: Annotated[float, Column("rad/s", "rate of the path's angle of climb, nose up")]
 
 
 class Command(NamedTuple):
@@ -69,8 +70,10 @@ class Parameters(NamedTuple):
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """First-order lags, integrated exactly; the air path is an arc with the tick's mean speed and mean turn rate."""
-    airspeed, airspeed_mean = lag(s.airspeed, limited_speed(u.speed, p), p.speed_time, dt)
+    airspeed_wanted = limited_speed(u.speed, p)
+    airspeed, airspeed_mean = lag(s.airspeed, airspeed_wanted, p.speed_time, dt)
     climb, climb_mean = lag(s.climb, limited_climb(u.climb, airspeed_mean, p), p.speed_time, dt)
+    climb_missing = limited_climb(u.climb, airspeed, p) - climb
     bank_wanted = clamp(u.bank, -p.bank_max, p.bank_max)
     bank, _ = lag(s.bank, bank_wanted, p.roll_time, dt)
     level = level_speed(airspeed, climb)
@@ -97,6 +100,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         climb=climb,
         turn_rate=turn_rate,
         bank_rate=(bank_wanted - bank) / p.roll_time,
+        pitch_rate=path_rate(airspeed, climb, airspeed_wanted - airspeed, climb_missing) / p.speed_time,
     )
 
 
@@ -123,6 +127,12 @@ def level_speed(airspeed: float, climb: float) -> float:
     return sqrt(maximum(airspeed * airspeed - climb * climb, 0.0))
 
 
+def path_rate(airspeed: float, climb: float, airspeed_change: float, climb_change: float) -> float:
+    """The change of the path's angle of climb, asin(climb / airspeed), with small changes of both; rad, upwards."""
+    slope = climb / maximum(airspeed, 0.1)
+    return (climb_change - slope * airspeed_change) / maximum(level_speed(airspeed, climb), 0.1)
+
+
 def coordinated_turn(level: float, bank: float, p: Parameters, w: Environment) -> float:
     """The turn rate of a coordinated turn (rad/s, left positive), never tighter than `turn_radius`."""
     most = level / p.turn_radius
@@ -130,13 +140,15 @@ def coordinated_turn(level: float, bank: float, p: Parameters, w: Environment) -
 
 
 def pose(s: State, p: Parameters) -> Pose:
-    """Banked, the nose along the path through the air. The pitch rate of a changing climb is neglected."""
+    """Banked, the nose along the path through the air; the angular rates are those of this attitude."""
     pitch = -asin(s.climb / maximum(s.airspeed, 0.1))  # in FLU a raised nose is a negative pitch
     qx, qy, qz, qw = euler_quaternion(s.bank, pitch, s.yaw)
     sine_bank, cosine_bank = sincos(s.bank)
     sine_pitch, cosine_pitch = sincos(pitch)
+    turn = s.turn_rate * cosine_pitch
     wx = s.bank_rate - s.turn_rate * sine_pitch
-    wy, wz = s.turn_rate * cosine_pitch * sine_bank, s.turn_rate * cosine_pitch * cosine_bank
+    wy = turn * sine_bank - s.pitch_rate * cosine_bank
+    wz = turn * cosine_bank + s.pitch_rate * sine_bank
     return Pose(s.x, s.y, s.z, qx, qy, qz, qw, s.vx, s.vy, s.vz, wx, wy, wz)
 
 
@@ -158,6 +170,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
         climb=none,
         turn_rate=none,
         bank_rate=none,
+        pitch_rate=none,
     )
 
 
