@@ -406,13 +406,11 @@ def frame_table() -> str:
     flags = {craft: f"`--ardupilot {flag}`" for flag, craft in ARDUPILOT_FRAMES.items()}
     rows = []
     for name, frame in FRAMES.items():
-        vehicle = VEHICLES[frame.craft]
+        vehicle = ", ".join(f"`{VEHICLES[frame.craft][what]}`" for what in ("model", "preset"))
         flag = flags.get(frame.craft, "") if name in ARDUPILOT_FRAMES else ""
         slowest = "" if frame.longest_dt is None else f"{number(1.0 / frame.longest_dt)} Hz"
         defaults = ", ".join(f"`{file}`" for file in (*frame.defaults, frame.own_parameters) if file)
-        rows.append(
-            [f"`{name}`", frame.summary, flag, f"`{vehicle['model']}`, `{vehicle['preset']}`", defaults, slowest]
-        )
+        rows.append([f"`{name}`", frame.summary, flag, vehicle if flag else "", defaults, slowest])
     return table(["frame", "what it is", "flag", "vehicle by the flag", "parameter files", "least clock rate"], rows)
 
 

@@ -29,27 +29,29 @@ class Rover:
     sensors: SensorData = field(default_factory=SensorData)
     received_us: float = -1.0
 
-    def move(self, dt: float) -> None:
-        """Drive for so many seconds."""
-        left, right = self.wheels
-        self.heading += (left - right) / WHEEL_BASE * dt
-        self.north += 0.5 * (left + right) * cos(self.heading) * dt
-        self.east += 0.5 * (left + right) * sin(self.heading) * dt
 
-    def sense(self, now_us: int) -> None:
-        """What its sensors say: forward-right-down, north-east-down, SI units, each with the time of its sample."""
-        left, right = self.wheels
-        speed, turn = 0.5 * (left + right), (left - right) / WHEEL_BASE
-        c, s = cos(self.heading), sin(self.heading)
-        new = {"time_us": now_us, "imu_time_us": now_us, "gyro": (0, 0, turn), "accel": (0, speed * turn, -9.81)}
-        new |= {"compass_time_us": now_us, "baro_time_us": now_us, "pressure": 96_265.0, "temperature": 285.4}
-        new["mag"] = (FIELD_NORTH * c + FIELD_EAST * s, FIELD_EAST * c - FIELD_NORTH * s, FIELD_DOWN)
-        if now_us - self.sensors.gnss_time_us >= FIX_US or now_us == 0:
-            place = LATITUDE + self.north / DEGREE, LONGITUDE + self.east / (DEGREE * cos(radians(LATITUDE)))
-            new |= {"gnss_time_us": now_us, "latitude": place[0], "longitude": place[1], "altitude": HEIGHT}
-            new |= {"gnss_fix": 3, "gnss_satellites": 12, "gnss_eph": 0.5, "gnss_epv": 0.5}
-            new["velocity"] = (speed * c, speed * s, 0)
-        self.sensors = SensorData(self.sensors.row.copy(), **new)
+def move(rover: Rover, dt: float) -> None:
+    """Drive for so many seconds."""
+    left, right = rover.wheels
+    rover.heading += (left - right) / WHEEL_BASE * dt
+    rover.north += 0.5 * (left + right) * cos(rover.heading) * dt
+    rover.east += 0.5 * (left + right) * sin(rover.heading) * dt
+
+
+def sense(rover: Rover, now_us: int) -> None:
+    """What its sensors say: forward-right-down, north-east-down, SI units, each with the time of its sample."""
+    left, right = rover.wheels
+    speed, turn = 0.5 * (left + right), (left - right) / WHEEL_BASE
+    c, s = cos(rover.heading), sin(rover.heading)
+    new = {"time_us": now_us, "imu_time_us": now_us, "gyro": (0, 0, turn), "accel": (0, speed * turn, -9.81)}
+    new |= {"compass_time_us": now_us, "baro_time_us": now_us, "pressure": 96_265.0, "temperature": 285.4}
+    new["mag"] = (FIELD_NORTH * c + FIELD_EAST * s, FIELD_EAST * c - FIELD_NORTH * s, FIELD_DOWN)
+    if now_us - rover.sensors.gnss_time_us >= FIX_US or now_us == 0:
+        place = LATITUDE + rover.north / DEGREE, LONGITUDE + rover.east / (DEGREE * cos(radians(LATITUDE)))
+        new |= {"gnss_time_us": now_us, "latitude": place[0], "longitude": place[1], "altitude": HEIGHT}
+        new |= {"gnss_fix": 3, "gnss_satellites": 12, "gnss_eph": 0.5, "gnss_epv": 0.5}
+        new["velocity"] = (speed * c, speed * s, 0)
+    rover.sensors = SensorData(rover.sensors.row.copy(), **new)
 
 
 class MySimulator(SimulatorAdapter):
@@ -122,8 +124,8 @@ class MySimulator(SimulatorAdapter):
             rovers = self._all().values()
             self._time_us += dt_us
             for rover in rovers:
-                rover.move(dt_us * 1e-6)
-                rover.sense(self._time_us)
+                move(rover, dt_us * 1e-6)
+                sense(rover, self._time_us)
         return True
 
     def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
@@ -146,7 +148,7 @@ class MySimulator(SimulatorAdapter):
 
     def _begun(self, vehicle: Placed) -> Rover:
         rover = Rover(vehicle, *vehicle.position[:2], vehicle.heading)
-        rover.sense(self._time_us)
+        sense(rover, self._time_us)
         return rover
 
     def _all(self) -> dict[int, Rover]:

@@ -19,6 +19,7 @@ WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
 FILE = re.compile(r"# (\w+\.(py|yaml))\n")
+QUOTED = {"own-vehicle": "my_boat.py", "own-adapter": "my_simulator.py"}
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -43,6 +44,7 @@ def generator() -> ModuleType:
         "docs/behaviours.md",
         "docs/sensors.md",
         "docs/planning.md",
+        "docs/sitl.md",
         "docs/wire-stream.md",
         "docs/wire-vds1.md",
         "docs/wire-zmq.md",
@@ -73,15 +75,16 @@ def test_scenarios_load(page: Path) -> None:
 def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     """The blocks of a page are one program; one that begins with a file's name is that file, as YAML may be too.
 
-    In own-vehicle.md, the blocks up to the first that imports paddock quote examples/my_boat.py.
+    Where a page walks through an example, the blocks up to the first that imports paddock quote it.
     """
-    program = []
-    boat = (ROOT / "examples" / "my_boat.py").read_text(encoding="utf-8")
+    program: list[str] = []
+    example = QUOTED.get(page.stem)
+    quoted = (ROOT / "examples" / example).read_text(encoding="utf-8") if example else ""
     for text in [*blocks(page, "yaml"), *blocks(page, "python")]:
         if named := FILE.match(text):
             (tmp_path / named[1]).write_text(text.removeprefix(named[0]), encoding="utf-8")
-        elif page.stem == "own-vehicle" and "import paddock" not in text:
-            assert text in boat
+        elif example and not program and "import paddock" not in text:
+            assert text in quoted
         elif text in blocks(page, "python"):
             program.append(text)
     path = os.pathsep.join(map(str, (ROOT / "src", ROOT / "examples", tmp_path)))

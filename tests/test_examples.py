@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
-LONGER = ("06_renderer", "08_udp_driver")
+LONGER = ("06_renderer", "08_udp_driver", "10_autopilots")
 
 
 def test_there_are_examples() -> None:

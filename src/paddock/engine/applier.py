@@ -111,7 +111,7 @@ class Applier:
             self.apply(posted)
         except PaddockError as error:
             self.events.report(tick, "refused", posted.source, str(error))
-            self.log.append(replace(posted, tick=tick))
+            self.log.append(_at(posted, tick))
 
     def apply(self, posted: Posted) -> str:
         """Let an action take effect at this tick, and note it in the log; returns the name of what was spawned."""
@@ -138,6 +138,11 @@ class Applier:
                     self.direct(posted.action)
             case Report(kind, whom, detail):
                 self.events.report(tick, kind, whom, detail)
-        self.log.append(replace(posted, tick=tick))
+        self.log.append(_at(posted, tick))
         self.changed(not isinstance(posted.action, Control))
         return spawned
+
+
+def _at(posted: Posted, tick: int) -> Posted:
+    """The same action, taken up at that tick."""
+    return posted if posted.tick == tick else replace(posted, tick=tick)

@@ -220,7 +220,8 @@ class BarrierStage:
 
     def due(self, tick: int) -> int:
         """The next multiple of the period, while anyone has claimed a vehicle, or the next tick of a partner."""
-        return min(self._sources_due(tick), self._partners_due(tick))
+        partners = self._partners_due(tick)
+        return min(partners, self._sources_due(tick)) if self.sources else partners
 
     def longest_slice(self, tick: int) -> int:
         """Ticks from this one until the engine may have to wait again: others are served between."""
@@ -230,14 +231,17 @@ class BarrierStage:
         return every(tick, self.sync.every) if self.sources else NEVER_DUE
 
     def _partners_due(self, tick: int) -> int:
-        return min((partner.due(tick) for partner in self.partners), default=NEVER_DUE)
+        first = NEVER_DUE
+        for partner in self.partners:
+            first = min(first, partner.due(tick))
+        return first
 
     def run(self, tick: int) -> None:
         """Partners exchange in the order in which they joined, then the sources are asked."""
         for partner in self.partners:
             if partner.due(tick) == tick:
                 partner.exchange(tick)
-        if self._sources_due(tick) == tick:
+        if self.sources and self._sources_due(tick) == tick:
             self._ask_all(tick)
 
     def _ask_all(self, tick: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,42 @@ def check_control(
     refuse_driven(program, rows)
     known = column_index(program.model.command)
     columns = columns_of(program.model.command)
+    arrays = _clean_arrays(program.model.command, inputs, len(rows))
     values: dict[str, Any] = {}
     for name, value in inputs.items():
         if name not in known:
             raise unknown_name(f"input of {target!r}", name, known)
-        values[name] = _checked(columns[known[name]], value, len(rows), target)
+        clean = arrays.get(name)
+        values[name] = _checked(columns[known[name]], value, len(rows), target) if clean is None else clean
     if not values:
         raise PaddockError(f"a command for {target!r} needs at least one input; valid: {', '.join(known)}")
     return values
+
+
+def _clean_arrays(command: type, inputs: Mapping[str, Any], count: int) -> dict[str, Floats]:
+    """Arrays that there is nothing to say about, all at once within their ranges; none if any has to be refused."""
+    names = tuple(
+        name
+        for name, value in inputs.items()
+        if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape == (count,)
+    )
+    ranges = _ranges(command, names)
+    if ranges is None:
+        return {}
+    table = np.array([inputs[name] for name in names])  # a copy: the caller may go on writing into its own
+    if not np.isfinite(table).all():
+        return {}
+    return dict(zip(names, table.clip(*ranges), strict=True))
+
+
+@lru_cache(maxsize=512)
+def _ranges(command: type, names: tuple[str, ...]) -> tuple[Floats, Floats] | None:
+    """The lowest and highest values (k, 1) of these inputs; None if one is unknown or takes only some values."""
+    known, columns = column_index(command), columns_of(command)
+    if not names or any(name not in known or columns[known[name]].choices for name in names):
+        return None
+    found = [columns[known[name]] for name in names]
+    return np.array([[column.low] for column in found]), np.array([[column.high] for column in found])
 
 
 def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -> Any:
@@ -73,11 +102,12 @@ def apply_control(
     """
     fleet = program.fleet
     known = column_index(program.model.command)
-    whole = len(rows) == fleet.n and bool((rows[1:] > rows[:-1]).all())  # ids may come in any order
+    whole = len(rows) == fleet.n and (fleet.n == 1 or bool((rows[1:] > rows[:-1]).all()))  # ids may come in any order
     where: Any = slice(0, fleet.n) if whole else rows
+    commands = fleet.command
     for name, value in values.items():
-        fleet.command[known[name], where] = value
-    recovered = int(fleet.tables["failed"][where].sum())
+        commands[known[name], where] = value
+    recovered = int(np.count_nonzero(fleet.tables["failed"][where]))
     lasting = program.timeout_ticks if lasting is None else lasting
     expires = NEVER if lasting is None else tick + lasting
     program.expires_from = min(program.expires_from, expires)

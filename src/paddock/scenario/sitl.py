@@ -8,12 +8,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from paddock.errors import suggestion
 from paddock.scenario.base import Number, Numbers, Positive, Section, Text, Vector3, Whole, trouble
-from paddock.scenario.serve import Flag, Port
+from paddock.scenario.serve import LAST_PORT, Flag
 from paddock.scenario.vehicle import VehicleEntry
 
 WORLD = "world"
 """The adapter that is always there: this scenario's own vehicles."""
 LAST_SYSID = 254
+Port = Annotated[Whole, Field(ge=1, le=LAST_PORT)]
 CraftName = Literal["copter", "rover", "rover_ackermann", "plane"]
 MODEL_CRAFTS: dict[str, CraftName] = {
     "quad": "copter",
@@ -33,7 +34,7 @@ class Mavlink(Section):
         default=14550, description="UDP port of the station of system 1; that of system k is k - 1 higher."
     )
     port: Port = Field(
-        default=18570, description="UDP port that system 1 binds; system k binds the one k - 1 higher; 0: free ones."
+        default=18570, description="UDP port that system 1 binds; system k binds the one k - 1 higher."
     )
     shared: Port | None = Field(
         default=None, description="One more UDP port that all systems share, for stations that show many vehicles."

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.compute.routine import routine
 from paddock.engine.actions import Control
 from paddock.engine.program import FleetProgram
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.airframe import Airframe, Inputs, find_airframe
-from paddock.sitl.instruments import LEAST_ERROR, SATELLITES, SHOWN, TIMES, copy_positions, copy_readings
+from paddock.sitl.instruments import LEAST_ERROR, SATELLITES, SHOWN, TIMES, copy_positions, copy_readings, copy_truth
 from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRUTH, Floats, empty_block
 from paddock.world.columns import column_index
 from paddock.world.fleet import NEVER, Ints
@@ -20,6 +21,11 @@ from paddock.world.snapshot import ORIENTATION, POSITION, VELOCITY
 TO_NED = conversion("enu", "ned")
 QUATERNIONS = TO_NED.quaternion(np.eye(4))[:, [3, 0, 1, 2]]
 """An attitude (x, y, z, w) of ENU and FLU times this is the same one (w, x, y, z) of NED and FRD: it is linear."""
+TRUE_ROWS = np.concatenate(
+    [np.arange(13)[part][list(TO_NED.world.index)] for part in (POSITION, VELOCITY)] + [np.arange(13)[ORIENTATION]]
+)
+"""The rows of a pose that position and velocity in NED come from, each with a sign, then those of the attitude."""
+TRUE_SIGNS = np.array(2 * TO_NED.world.sign, np.float64)
 GNSS = slice(COLUMN["gnss_fix"], COLUMN["gnss_epv"] + 1)
 BATTERY = slice(COLUMN["battery_voltage"], COLUMN["battery_remaining"] + 1)
 
@@ -65,6 +71,7 @@ class FleetFeed:
         self._airspeed = "airspeed" in column_index(program.model.state)
         self._origin = _origin(origin)
         self._tick = -1
+        self._telling = False  # somebody is told the truth
         self._all = slice(0, program.fleet.n)
 
     # sensors ---------------------------------------------------------------------------------------------------------
@@ -86,7 +93,7 @@ class FleetFeed:
                     self._show(shown)
             self._show_ranges(tick)
             self._show_power()
-            if self.truth.any():
+            if self._telling:
                 self._show_truth(tick)
         return self.block
 
@@ -105,6 +112,7 @@ class FleetFeed:
     def tell_truth(self, row: int, told: bool) -> None:
         """Whether a vehicle's rows have the ground truth."""
         self.truth[row] = told
+        self._telling = bool(self.truth.any())
         self.block[row, TRUTH] = np.nan
         self._tick = -1
 
@@ -151,12 +159,8 @@ class FleetFeed:
             self.block[:, COLUMN["airspeed"]] = self.airframe.state("airspeed", self._all)
 
     def _show_truth(self, tick: int) -> None:
-        pose = self.program.pose_block(tick)[:, : len(self.block)].T[self.truth]
-        rows = np.empty((len(pose), 10))
-        rows[:, :3] = TO_NED.position(pose[:, POSITION])
-        rows[:, 3:6] = TO_NED.velocity(pose[:, VELOCITY])
-        rows[:, 6:] = pose[:, ORIENTATION] @ QUATERNIONS
-        self.block[self.truth, TRUTH] = rows
+        poses = self.program.pose_block(tick)
+        copy_truth(poses, self.truth, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS, TRUTH.start, self.block)
 
     # actuators -------------------------------------------------------------------------------------------------------
 
@@ -171,17 +175,25 @@ class FleetFeed:
 
     def _in_force(self, inputs: Inputs, rows: Ints | slice) -> bool:
         fleet, known = self.program.fleet, column_index(self.program.model.command)
-        if (fleet.tables["expires"][rows] != NEVER).any() or self.program.timeout_ticks is not None:
+        if self.program.timeout_ticks is not None or (fleet.tables["expires"][rows] != NEVER).any():
             return False
         commands = fleet.tables["command"]
-        return all(
-            np.array_equal(commands[known[name], rows], _wide(value, commands[0, rows]))
-            for name, value in inputs.items()
-        )
+        return all(_same(commands[known[name], rows], value) for name, value in inputs.items())
 
 
-def _wide(value: float | Floats, like: Floats) -> Floats:
-    return np.broadcast_to(np.asarray(value, np.float64), like.shape)
+def _same(values: Floats, wanted: float | Floats) -> bool:
+    return same_values(values, wanted) if isinstance(wanted, np.ndarray) else bool((values == wanted).all())
+
+
+def all_same(values: Floats, wanted: Floats) -> bool:
+    """Whether two arrays of one length hold the same numbers."""
+    for k in range(len(values)):
+        if values[k] != wanted[k]:
+            return False
+    return True
+
+
+same_values = routine(all_same)
 
 
 def _rangefinders(program: FleetProgram) -> list[tuple[FleetSensor, float]]:

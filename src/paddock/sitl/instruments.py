@@ -70,8 +70,35 @@ def latitude_of(axial: float, z: float) -> tuple[float, float]:
     return latitude, height
 
 
+def show_truth(
+    poses: Floats,
+    told: NDArray[np.bool_],
+    rows: NDArray[np.int64],
+    signs: Floats,
+    turn: Floats,
+    first: int,
+    block: Floats,
+) -> None:
+    """Position, velocity and attitude of poses (13, n) into the block, of those who are told.
+
+    `rows` of a pose: those of position and velocity as they come in the block, each with its sign, then the attitude
+    (x, y, z, w), which times `turn` (4, 4) is the (w, x, y, z) of the block.
+    """
+    vectors = len(signs)
+    for k in range(len(told)):
+        if told[k]:
+            for j in range(vectors):
+                block[k, first + j] = signs[j] * poses[rows[j], k]
+            for j in range(4):
+                total = 0.0
+                for i in range(4):
+                    total += poses[rows[vectors + i], k] * turn[i, j]
+                block[k, first + vectors + j] = total
+
+
 copy_readings = routine(show_readings)
 copy_positions = routine(show_positions)
+copy_truth = routine(show_truth)
 
 
 class Instrument:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from math import cos, degrees, radians, sin
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,11 +24,10 @@ TURNED = FROM_NED.quaternion(np.eye(4))
 TRIM_FLIGHT, TRIM_GROUND = 1, 2  # JSBSim's tFull, tGround
 MIXTURE = 0.87
 RISE = 10.0  # s in which the wind rises
-TALK = "JSBSIM_DEBUG"
 BRAKES = ("left", "right", "center")
 
-
 _one_at_a_time = threading.Lock()
+"""Aircraft are loaded one after the other: JSBSim has a few things that all of them share."""
 
 
 def load_jsbsim() -> Any:
@@ -44,37 +40,13 @@ def load_jsbsim() -> Any:
 
 
 def _executive(jsbsim: Any) -> Any:
-    """A flight dynamics model that says nothing; JSBSim reads how much to say from the environment."""
-    before = os.environ.get(TALK)
-    os.environ[TALK] = "0"
-    try:
-        return jsbsim.FGFDMExec(jsbsim.get_default_root_dir())
-    finally:
-        del os.environ[TALK]
-        if before is not None:
-            os.environ[TALK] = before
+    """A flight dynamics model that says nothing, unless the environment's JSBSIM_DEBUG wants it to.
 
-
-@cache
-def _silent(jsbsim: Any) -> Any:
-    """A logger that loses everything; kept for good, as JSBSim lets go of loggers when a thread ends, unlocked."""
-
-    def nothing(*_: Any) -> None: ...
-
-    names = ("file_location", "message", "format", "flush")
-    return type("Silent", (jsbsim.FGLogger,), dict.fromkeys(names, nothing))()
-
-
-@contextmanager
-def _silence(jsbsim: Any) -> Iterator[None]:
-    """What JSBSim has to say about an aircraft or its trim ends in an error of our own, or does not matter."""
-    with _one_at_a_time:
-        before = jsbsim.get_logger()
-        jsbsim.set_logger(_silent(jsbsim))
-        try:
-            yield
-        finally:
-            jsbsim.set_logger(before)
+    No logger written in Python: JSBSim keeps loggers per thread and drops them as the thread ends, without Python's
+    lock, which can end the process.
+    """
+    jsbsim.FGJSBBase().debug_lvl = 0
+    return jsbsim.FGFDMExec(jsbsim.get_default_root_dir())
 
 
 @dataclass(frozen=True)
@@ -107,14 +79,20 @@ class Aircraft:
     def __init__(self, model: str, start: Start, where: str) -> None:
         """`model` as JSBSim calls it (c172x, c172p, f16, ...); `where` opens error messages."""
         jsbsim = load_jsbsim()
-        with _silence(jsbsim):
+        with _one_at_a_time:
             self._load(jsbsim, model, start, where)
         self._wind, self._blown = start.wind, 0.0
 
     def _load(self, jsbsim: Any, model: str, start: Start, where: str) -> None:
+        if not Path(
+            jsbsim.get_default_root_dir(), "aircraft", model, f"{model}.xml"
+        ).is_file():  # JSBSim would print it
+            raise AdapterError(f"{where}: JSBSim has no aircraft {model!r}; try c172x, c172p, pa28, J3Cub, f16")
         self.fdm = _executive(jsbsim)
         if not self.fdm.load_model(model):
-            raise AdapterError(f"{where}: JSBSim has no aircraft {model!r}; try c172x, c172p, pa28, J3Cub, f16")
+            raise AdapterError(
+                f"{where}: JSBSim cannot load its aircraft {model!r}; try c172x, c172p, pa28, J3Cub, f16"
+            )
         self.engines = int(self.fdm.get_propulsion().get_num_engines())
         self._begin(start)
         self._trim(start, jsbsim, f"{where}: {model}")

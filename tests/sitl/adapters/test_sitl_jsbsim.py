@@ -2,6 +2,7 @@
 
 import sys
 from math import degrees
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -146,10 +147,12 @@ def test_mistakes_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch, capfd: p
     adapter.connect()
     with pytest.raises(AdapterError, match=r"^adapter 'jsbsim': JSBSim has no aircraft 'c127'; try c172x"):
         adapter.add_vehicle(HIGH)
+    assert capfd.readouterr() == ("", "")
     slow = JsbsimAdapter(speed=12.0)
     slow.connect()
     with pytest.raises(AdapterError, match="c172x cannot fly level at 12 m/s and 1040 m"):
         slow.add_vehicle(HIGH)
+    assert "trimmable" in capfd.readouterr().out  # JSBSim's own words on it
     with pytest.raises(AdapterError, match="flies craft 'plane' only, not 'rover'"):
         slow.add_vehicle(Placed(1, "r", "rover"))
     with pytest.raises(InvalidValueError, match="speed must be a positive number"):
@@ -159,6 +162,36 @@ def test_mistakes_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch, capfd: p
     monkeypatch.setitem(sys.modules, "jsbsim", None)
     with pytest.raises(AdapterError, match=r"needs jsbsim: pip install 'paddock\[jsbsim\]'"):
         JsbsimAdapter().connect()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_aircraft_come_and_go_in_threads(capfd: pytest.CaptureFixture[str]) -> None:
+    """Begun in one thread, flown in another, dropped in a third; threads end meanwhile."""
+    flying: list[JsbsimAdapter] = []
+    heights: list[float] = []
+
+    def begin() -> None:
+        adapter = JsbsimAdapter(noise=False, truth=True)
+        adapter.connect()
+        adapter.add_vehicle(HIGH)
+        flying.append(adapter)
+
+    def fly() -> None:
+        flying[0].step(100_000)
+        received = flying[0].receive_sensors()
+        assert received is not None
+        heights.append(received.altitude)
+        flying.pop(0).disconnect()
+
+    for work in (begin, fly) * 2:
+        threads = [Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+            if work is fly:
+                thread.join()
+        for thread in threads:
+            thread.join()
+    assert heights == pytest.approx([1040.0] * 6, abs=0.1)
     assert capfd.readouterr() == ("", "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import threading
@@ -22,25 +23,32 @@ mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="py
 from paddock.sitl.mavlink.hub import MavlinkHub  # noqa: E402
 from paddock.sitl.mavlink.ports import Ports  # noqa: E402
 
-PATIENCE = 20.0  # s of wall time that a slow machine gets before a test fails
+PATIENCE = 60.0  # s of wall time that a slow machine gets before a test fails
 READY_US = 15_000_000  # simulated: the estimator has settled long before
 
 
+LOWEST, HIGHEST = 10_000, 32_000  # below those that the system gives to sockets which do not ask for one
+search_from = LOWEST + os.getpid() * 617 % (HIGHEST - LOWEST)  # processes that test at the same time begin apart
+
+
 def free_base(count: int) -> int:
-    """The first of so many consecutive UDP ports that nobody has."""
-    for base in range(21000 + (time.monotonic_ns() // 1000) % 20000, 64000, count + 1):
-        taken: list[socket.socket] = []
-        try:
-            for port in range(base, base + count):
-                taken.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-                taken[-1].bind(("127.0.0.1", port))
-        except OSError:
-            continue
-        finally:
-            for each in taken:
-                each.close()
-        return base
+    """The first of so many consecutive UDP ports that nobody has, and that were not given out before."""
+    global search_from
+    for _ in range(1000):
+        base = search_from if search_from + count <= HIGHEST else LOWEST
+        search_from = base + count
+        if all(is_free(port) for port in range(base, base + count)):
+            return base
     raise RuntimeError("no free UDP ports")
+
+
+def is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
+        try:
+            trial.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 class Station:

@@ -25,7 +25,7 @@ MISSION = """QGC WPL 110
 0 1 0 16 0 0 0 0 35.6812000 139.7671000 40 1
 1 0 3 22 0 0 0 0 0 0 10 1
 2 0 3 16 0 0 0 0 35.6813803 139.7671000 10 1
-3 0 3 20 0 0 0 0 0 0 0 1
+3 0 3 16 0 0 0 0 35.6812901 139.7671000 10 1
 """
 MODULES = "link,output,mode,arm,cmdlong,misc,param,wp,fence,rally,rc"
 
@@ -124,7 +124,7 @@ def exchange_missions(proxy: Proxy, plan: Path, kept: Path) -> None:
     proxy.say(f"wp save {kept}")
     proxy.wait("Saved 4 waypoints")
     saved = [line.split() for line in kept.read_text().splitlines()[1:]]
-    assert [int(row[3]) for row in saved] == [16, 22, 16, 20]
+    assert [int(row[3]) for row in saved] == [16, 22, 16, 16]
     assert float(saved[2][8]) == pytest.approx(35.6813803, abs=1e-6)  # it keeps six digits
 
 
@@ -136,8 +136,7 @@ def fly(proxy: Proxy) -> None:
     proxy.say("takeoff 5")
     proxy.wait("NAV_TAKEOFF: ACCEPTED")
     proxy.say("mode AUTO")
-    proxy.wait("Mode AUTO")
-    proxy.wait("waypoint 3")  # return to launch
+    proxy.wait("Mission complete")  # what it has heard comes in any order, so only the last thing is waited for
     proxy.say("mode RTL")
-    proxy.wait("Mode RTL")
     proxy.wait("DISARMED")
+    assert any("Mode RTL" in line for line in proxy.lines)

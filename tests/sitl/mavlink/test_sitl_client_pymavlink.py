@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pymap3d
@@ -72,7 +73,7 @@ def drive(link: Any, last: int) -> list[tuple[float, float]]:
 def off_the_line(point: tuple[float, float], corners: list[tuple[float, float]]) -> float:
     """m to the nearest leg."""
     best = float("inf")
-    for (n0, e0), (n1, e1) in zip(corners, corners[1:], strict=False):
+    for (n0, e0), (n1, e1) in pairwise(corners):
         dn, de = n1 - n0, e1 - e0
         share = min(max(((point[0] - n0) * dn + (point[1] - e0) * de) / (dn * dn + de * de), 0.0), 1.0)
         best = min(best, ((point[0] - n0 - share * dn) ** 2 + (point[1] - e0 - share * de) ** 2) ** 0.5)

@@ -302,6 +302,11 @@ class WorldAdapter(SimulatorAdapter):
 
     def _parts(self, vehicles: tuple[int, ...]) -> list[Part]:
         """Who of these stands where."""
+        lineup = self._lineup
+        known = None if lineup is None or lineup.stale else lineup.known.get(vehicles)
+        return self._line_up(vehicles) if known is None else known
+
+    def _line_up(self, vehicles: tuple[int, ...]) -> list[Part]:
         for vehicle in vehicles if self._lineup is None or vehicles not in self._lineup.known else ():
             self._placed(vehicle)
         if self._lineup is None or self._lineup.stale:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from paddock.compute.math import maximum, minimum
+from paddock.compute.routine import routine
+from paddock.engine.program import FleetProgram
 from paddock.sitl.airframe import Airframe, Inputs, Rows
 from paddock.sitl.sensor_data import Floats
 from paddock.vehicles.parts.flight_control import MOTORS
+from paddock.world.columns import column_index
 
 NAMES = ("motor_1", "motor_2", "motor_3", "motor_4")
 
@@ -18,18 +23,43 @@ class QuadAirframe(Airframe):
     states = ("voltage", "charge", *NAMES)
     parameters = ("power_ratio", "thrust_max")
 
+    def __init__(self, program: FleetProgram) -> None:
+        super().__init__(program)
+        self._read = np.array([column_index(program.model.state)[name] for name in self.states])
+
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
         """The shares of thrust as they are."""
-        shares = np.maximum(block[:, 1:5].T, 0.0)
-        return {"armed": np.where(block[:, 0] > 0.5, 1.0, 0.0), "mode": MOTORS, **dict(zip(NAMES, shares, strict=True))}
+        armed, *shares = np.maximum(block[:, :5].T, 0.0)
+        return {"armed": (armed > 0.5).astype(np.float64), "mode": MOTORS, **dict(zip(NAMES, shares, strict=True))}
 
     def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
         """As the model has it; the current is what the motors' power takes from the voltage under load."""
-        voltage, charge = self.state("voltage", rows), self.state("charge", rows)
-        speeds = np.stack([self.state(name, rows) for name in NAMES])
-        cubes = (speeds * speeds * speeds).sum(axis=0)
-        power = self.parameter("power_ratio", rows) * self.parameter("thrust_max", rows) * cubes
-        return voltage, power / np.maximum(voltage, 0.1), np.clip(charge, 0.0, 1.0)
+        state, full = (
+            self.program.fleet.state[:, rows],
+            self.parameter("power_ratio", rows) * self.parameter("thrust_max", rows),
+        )
+        power = np.empty((3, state.shape[1]))
+        power_of(state, self._read, np.array([full]) if isinstance(full, float) else full, power)
+        return power[0], power[1], power[2]
+
+
+def measure_power(state: Floats, rows: NDArray[np.int64], factor: Floats, power: Floats) -> None:
+    """Voltage, current and remaining share (3, n) of states (columns, n), in which `rows` are voltage, charge, motors.
+
+    `factor`, one for all or (n,): the power (W) of a motor at its full speed.
+    """
+    for k in range(state.shape[1]):
+        cubes = 0.0
+        for j in range(2, len(rows)):
+            speed = state[rows[j], k]
+            cubes += speed * speed * speed
+        voltage = state[rows[0], k]
+        power[0, k] = voltage
+        power[1, k] = factor[k if len(factor) > 1 else 0] * cubes / maximum(0.1, voltage)
+        power[2, k] = minimum(1.0, maximum(0.0, state[rows[1], k]))
+
+
+power_of = routine(measure_power)
 
 
 AIRFRAME = QuadAirframe

@@ -34,10 +34,10 @@ class Round:
         for vehicle in self.vehicles:
             sysid = vehicle.sysid
             if sysid in fresh:
-                fresh.remove(sysid)
                 offered[sysid] = perf_counter_ns()
                 vehicle.pilot.offer(vehicle.sensors)
                 vehicle.awaited = True
+                fresh.remove(sysid)
 
     def collect(self, breathe: Breathe) -> bool:
         """Take the answers; False when the run is to stop before all those waited for have come."""

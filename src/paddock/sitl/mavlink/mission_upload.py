@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from dataclasses import dataclass, field
 from math import nan
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
