@@ -19,7 +19,7 @@ from paddock.world.geodesy import Origin, geodetic_to_ecef
 from paddock.world.snapshot import ORIENTATION, POSITION, VELOCITY
 
 TO_NED = conversion("enu", "ned")
-QUATERNIONS = TO_NED.quaternion(np.eye(4))[:, [3, 0, 1, 2]]
+QUATERNIONS: Floats = TO_NED.quaternion(np.eye(4))[:, [3, 0, 1, 2]].astype(np.float64)
 """An attitude (x, y, z, w) of ENU and FLU times this is the same one (w, x, y, z) of NED and FRD: it is linear."""
 TRUE_ROWS = np.concatenate(
     [np.arange(13)[part][list(TO_NED.world.index)] for part in (POSITION, VELOCITY)] + [np.arange(13)[ORIENTATION]]
@@ -187,10 +187,10 @@ def _same(values: Floats, wanted: float | Floats) -> bool:
 
 def all_same(values: Floats, wanted: Floats) -> bool:
     """Whether two arrays of one length hold the same numbers."""
+    same = True
     for k in range(len(values)):
-        if values[k] != wanted[k]:
-            return False
-    return True
+        same = same and bool(values[k] == wanted[k])
+    return same
 
 
 same_values = routine(all_same)

@@ -24,6 +24,7 @@ CESSNA = {
     "TRIM_THROTTLE": 65.0,
     "TECS_CLMB_MAX": 3.0,
     "ROLL_LIMIT_DEG": 35.0,
+    "RLL_ANG_I": 0.5,
     "WP_LOITER_RAD": 600.0,
     "WP_RADIUS": 200.0,
 }

@@ -34,19 +34,17 @@ class QuadAirframe(Airframe):
 
     def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
         """As the model has it; the current is what the motors' power takes from the voltage under load."""
-        state, full = (
-            self.program.fleet.state[:, rows],
-            self.parameter("power_ratio", rows) * self.parameter("thrust_max", rows),
-        )
+        state = self.program.fleet.state[:, rows]
+        full = self.parameter("power_ratio", rows) * self.parameter("thrust_max", rows)
         power = np.empty((3, state.shape[1]))
         power_of(state, self._read, np.array([full]) if isinstance(full, float) else full, power)
         return power[0], power[1], power[2]
 
 
-def measure_power(state: Floats, rows: NDArray[np.int64], factor: Floats, power: Floats) -> None:
+def measure_power(state: Floats, rows: NDArray[np.int64], full: Floats, power: Floats) -> None:
     """Voltage, current and remaining share (3, n) of states (columns, n), in which `rows` are voltage, charge, motors.
 
-    `factor`, one for all or (n,): the power (W) of a motor at its full speed.
+    `full`, one for all or (n,): the power (W) of a motor at its full speed.
     """
     for k in range(state.shape[1]):
         cubes = 0.0
@@ -55,7 +53,7 @@ def measure_power(state: Floats, rows: NDArray[np.int64], factor: Floats, power:
             cubes += speed * speed * speed
         voltage = state[rows[0], k]
         power[0, k] = voltage
-        power[1, k] = factor[k if len(factor) > 1 else 0] * cubes / maximum(0.1, voltage)
+        power[1, k] = full[k if len(full) > 1 else 0] * cubes / maximum(0.1, voltage)
         power[2, k] = minimum(1.0, maximum(0.0, state[rows[1], k]))
 
 

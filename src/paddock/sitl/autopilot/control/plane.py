@@ -68,6 +68,7 @@ class Memory(NamedTuple):
     slip: float = 0.0  # m/s2, smoothed sideways force
     roll: float = 0.0  # rad, wanted
     pitch: float = 0.0
+    lean: float = 0.0  # rad: the roll that is believed while it flies straight on
 
 
 GRAVITY = 9.80665
@@ -75,7 +76,10 @@ FIRST_SERVO = 1 + MOTORS
 DOWN, VN, VE, VD = PLACE["down"], PLACE["vn"], PLACE["ve"], PLACE["vd"]
 ROLL, PITCH, YAW, P, Q, R = (PLACE[name] for name in ("roll", "pitch", "yaw", "p", "q", "r"))
 AIRSPEED, SIDE = COLUMN["airspeed"], COLUMN["accel_y"]
-SUM_MOST = 0.6  # of a deflection
+SUM_MOST = 1.0  # of a deflection
+LEVEL = 0.15  # rad of roll, in which a lean is learnt
+LEAN_TIME = 8.0  # s
+LEAN_MOST = 0.05  # rad
 SMOOTHING = 0.5  # s, of the airspeed
 SLIP_TIME = 0.3  # s
 PATH_P, PATH_I = 0.4, 0.15  # rad, rad/s of pitch for each rad of error of the path
@@ -92,7 +96,7 @@ def control(s: Setpoint, g: Gains, m: Memory, estimate: Floats, sensors: Floats,
     m = _smoothed(m, estimate, sensors, dt)
     if s.kind == DIRECT:
         _write(commands, s.throttle, s.aileron, s.elevator, s.rudder)
-        return Memory(speed=m.speed, slip=m.slip, roll=estimate[ROLL], pitch=estimate[PITCH], path_sum=m.path_sum)
+        return Memory(0.0, 0.0, m.path_sum, 0.0, m.speed, m.slip, estimate[ROLL], estimate[PITCH], m.lean)
     throttle = s.throttle
     if s.kind == FLIGHT:
         m, throttle = _fly(s, g, m, estimate, dt)
@@ -119,11 +123,22 @@ def _smoothed(m: Memory, estimate: Floats, sensors: Floats, dt: float) -> Memory
     side = sensors[SIDE]
     side = side if side * side >= 0.0 else 0.0  # not a number: nobody measures it
     slip = m.slip + (side - m.slip) * minimum(dt / SLIP_TIME, 1.0)
-    return Memory(m.roll_sum, m.pitch_sum, m.path_sum, m.speed_sum, speed, slip, m.roll, m.pitch)
+    lean = _leaning(m.lean, speed, estimate, dt)
+    return Memory(m.roll_sum, m.pitch_sum, m.path_sum, m.speed_sum, speed, slip, m.roll, m.pitch, lean)
+
+
+def _leaning(lean: float, speed: float, estimate: Floats, dt: float) -> float:
+    """The believed roll beyond that of the turn that the gyros see, learnt while the wings are nearly level."""
+    roll = estimate[ROLL]
+    if abs(roll) > LEVEL or speed < LEAST_SPEED:
+        return lean
+    turning = (estimate[Q] * sin(roll) + estimate[R] * cos(roll)) / cos(clamp(estimate[PITCH], -1.2, 1.2))
+    seen = roll - atan(speed * turning / GRAVITY)
+    return clamp(lean + (seen - lean) * minimum(dt / LEAN_TIME, 1.0), -LEAN_MOST, LEAN_MOST)
 
 
 def _wanting(m: Memory, roll: float, pitch: float) -> Memory:
-    return Memory(m.roll_sum, m.pitch_sum, m.path_sum, m.speed_sum, m.speed, m.slip, roll, pitch)
+    return Memory(m.roll_sum, m.pitch_sum, m.path_sum, m.speed_sum, m.speed, m.slip, roll, pitch, m.lean)
 
 
 def _fly(s: Setpoint, g: Gains, m: Memory, estimate: Floats, dt: float) -> tuple[Memory, float]:
@@ -132,7 +147,8 @@ def _fly(s: Setpoint, g: Gains, m: Memory, estimate: Floats, dt: float) -> tuple
     roll = s.roll
     if s.turning > 0.0:
         roll = atan(speed / GRAVITY * g.heading_gain * wrap_angle(s.heading - estimate[YAW]))
-    roll = clamp(clamp(roll, -g.roll_limit, g.roll_limit), m.roll - ROLL_SLEW * dt, m.roll + ROLL_SLEW * dt)
+    roll = clamp(roll + m.lean, -g.roll_limit, g.roll_limit)
+    roll = clamp(roll, m.roll - ROLL_SLEW * dt, m.roll + ROLL_SLEW * dt)
     climb = clamp((estimate[DOWN] - s.down) * g.height_gain, -g.sink, g.climb)
     # too slow to climb: height waits for speed
     climb = minimum(climb, g.climb * clamp((speed - g.slowest) / maximum(g.cruise - g.slowest, 1.0) * 2.0, -1.0, 1.0))
@@ -145,7 +161,7 @@ def _fly(s: Setpoint, g: Gains, m: Memory, estimate: Floats, dt: float) -> tuple
     throttle = base + m.speed_sum
     pushing = (throttle > 1.0 and slow > 0.0) or (throttle < 0.0 and slow < 0.0)
     speed_sum = m.speed_sum if pushing else clamp(m.speed_sum + SPEED_I * slow * dt, -1.0, 1.0)
-    return Memory(m.roll_sum, m.pitch_sum, path_sum, speed_sum, m.speed, m.slip, roll, pitch), throttle
+    return Memory(m.roll_sum, m.pitch_sum, path_sum, speed_sum, m.speed, m.slip, roll, pitch, m.lean), throttle
 
 
 def _hold_attitude(g: Gains, m: Memory, estimate: Floats, dt: float) -> tuple[Memory, float, float]:
@@ -153,14 +169,21 @@ def _hold_attitude(g: Gains, m: Memory, estimate: Floats, dt: float) -> tuple[Me
     scale = clamp(g.cruise / maximum(m.speed, LEAST_SPEED), 0.5, 2.0)
     roll_error = wrap_angle(m.roll - estimate[ROLL])
     pitch_error = m.pitch - estimate[PITCH]
-    roll_sum = clamp(m.roll_sum + g.roll_i * roll_error * dt, -SUM_MOST, SUM_MOST)
-    pitch_sum = clamp(m.pitch_sum + g.pitch_i * pitch_error * dt, -SUM_MOST, SUM_MOST)
     bank = clamp(estimate[ROLL], -1.2, 1.2)
     pull = GRAVITY / maximum(m.speed, LEAST_SPEED) * tan(bank) * sin(bank)
-    aileron = scale * (g.roll_p * roll_error - g.roll_d * estimate[P] + roll_sum)
-    elevator = scale * (g.pitch_p * pitch_error - g.pitch_d * (estimate[Q] - pull) + pitch_sum + TURN_PULL * pull)
-    memory = Memory(roll_sum, pitch_sum, m.path_sum, m.speed_sum, m.speed, m.slip, m.roll, m.pitch)
+    aileron = scale * (g.roll_p * roll_error - g.roll_d * estimate[P] + m.roll_sum)
+    elevator = scale * (g.pitch_p * pitch_error - g.pitch_d * (estimate[Q] - pull) + m.pitch_sum + TURN_PULL * pull)
+    roll_sum = _summed(m.roll_sum, g.roll_i * roll_error * dt, aileron)
+    pitch_sum = _summed(m.pitch_sum, g.pitch_i * pitch_error * dt, elevator)
+    memory = Memory(roll_sum, pitch_sum, m.path_sum, m.speed_sum, m.speed, m.slip, m.roll, m.pitch, m.lean)
     return memory, aileron, elevator
+
+
+def _summed(total: float, more: float, deflection: float) -> float:
+    """An integral that does not grow while the surface can do no more."""
+    if deflection * more > 0.0 and abs(deflection) > 1.0:
+        return total
+    return clamp(total + more, -SUM_MOST, SUM_MOST)
 
 
 def _coordination(g: Gains, m: Memory, estimate: Floats) -> float:

@@ -23,7 +23,7 @@ ATTITUDE = (
     Parameter("PTCH_LIM_MAX_DEG", 20, 1, 80, summary="deg"),
     Parameter("PTCH_LIM_MIN_DEG", -25, -80, -1, summary="deg"),
     Parameter("RLL_ANG_P", 1.5, 0, 10, summary="aileron for each rad"),
-    Parameter("RLL_ANG_I", 0.5, 0, 10, summary="aileron per s for each rad"),
+    Parameter("RLL_ANG_I", 3, 0, 10, summary="aileron per s for each rad"),
     Parameter("RLL_ANG_D", 0.4, 0, 10, summary="aileron against each rad/s"),
     Parameter("PTCH_ANG_P", 4, 0, 10, summary="elevator for each rad"),
     Parameter("PTCH_ANG_I", 2, 0, 10, summary="elevator per s for each rad"),
@@ -34,7 +34,7 @@ ATTITUDE = (
 
 WAYS = (
     Parameter("WP_RADIUS", 60, 1, 32767, summary="m: so close to a waypoint is there"),
-    Parameter("WP_LOITER_RAD", 90, -32767, 32767, INT16, "m, of circles; negative: counter-clockwise"),
+    Parameter("WP_LOITER_RAD", 120, -32767, 32767, INT16, "m, of circles; negative: counter-clockwise"),
     Parameter("RTL_ALTITUDE", 100, -1, 32767, summary="m above home; -1: the present height"),
 )
 
