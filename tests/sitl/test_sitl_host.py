@@ -162,3 +162,17 @@ def test_the_physics_of_real_autopilots_say_how_to_start_them() -> None:
     slow = quick_scenario("copter", 1, "ardupilot", instance=70) | {"clock": {"rate": 500}}
     with pytest.raises(PaddockError, match=r"sitl.pilots\[0\].*720"):
         paddock.load(slow)
+
+
+def test_the_mavlink_log_does_not_depend_on_how_time_passes(tmp_path: Path, own_links: Links) -> None:
+    """Stepped, run as fast as possible, and run with slices that the clock on the wall cuts."""
+    logs = []
+    for k, pace in enumerate((None, 0.0, 20.0)):
+        with paddock.load(mixed(own_links(2), tmp_path / str(k))) as sim:
+            if pace is None:
+                sim.step(250 * 4)
+            else:
+                sim.run(until=4.0, pace=pace)
+            assert sim.tick == 1000
+        logs.append([path.read_bytes() for path in sorted((tmp_path / str(k)).glob("*.tlog"))])
+    assert logs[0] == logs[1] == logs[2] and len(logs[0][0]) > 3000

@@ -32,7 +32,7 @@ class RunOptions:
     """How to run, whatever is run."""
 
     headless: Flag = False
-    "No view; as fast as possible unless --pace says otherwise."
+    "No view; as fast as possible unless --pace says otherwise, in real time with autopilots."
 
     seconds: float | None = None
     "Simulated seconds to run; until interrupted by default."

@@ -19,7 +19,7 @@ def sitl(
     *,
     vehicles: Whole = None,
     type_: Annotated[str | None, Parameter(name="--type")] = None,
-    ardupilot: Literal["copter", "rover", "rover-skid"] | None = None,
+    ardupilot: Literal["copter", "copter-plus", "rover", "rover-skid"] | None = None,
     px4: Literal["copter"] | None = None,
     instances: Whole = None,
     first_instance: Whole = None,
@@ -27,6 +27,7 @@ def sitl(
     no_lockstep: Flag = False,
     timeout: float | None = None,
     on_timeout: Literal["free_run", "hold", "stop"] | None = None,
+    listen: str | None = None,
     station_host: str | None = None,
     station_port: Whole = None,
     base_port: Whole = None,
@@ -48,7 +49,7 @@ def sitl(
     type_
         What they are: rover (the default), rover_ackermann, copter or plane.
     ardupilot
-        Instead of a scenario: be the physics of a real ArduPilot, copter, rover or rover-skid.
+        Instead of a scenario: be the physics of a real ArduPilot: copter (X), copter-plus, rover or rover-skid.
     px4
         Instead of a scenario: be the physics of a real PX4.
     instances
@@ -63,6 +64,8 @@ def sitl(
         Seconds that an autopilot may take to answer.
     on_timeout
         What happens then: free_run, hold or stop.
+    listen
+        Address at which autopilots can be reached; 0.0.0.0 for other machines.
     station_host
         Where ground stations are; 127.0.0.1 by default.
     station_port
@@ -91,7 +94,8 @@ def sitl(
         "shared": shared_port,
         "log": log,
     }
-    section = {"time": time, "timeout": timeout, "on_timeout": on_timeout, "parameters": parameters}
+    section: dict[str, Any] = {"time": time, "timeout": timeout, "on_timeout": on_timeout, "parameters": parameters}
+    section["listen"] = listen
     given: dict[str, Any] = {key: value for key, value in section.items() if value is not None}
     if truth:
         given["truth"] = True

@@ -15,6 +15,7 @@ FLAGS = {
     "sitl.mavlink.port": "--base-port",
     "sitl.mavlink.shared": "--shared-port",
     "sitl.timeout": "--timeout",
+    "sitl.listen": "--listen",
     "sitl.pilots[0].instance": "--first-instance",
 }
 """Where a value stands in a scenario that nobody wrote -> the flag it came from."""
@@ -59,6 +60,9 @@ def made(what: Mapping[str, Any], real: Mapping[str, Any], given: Mapping[str, A
     craft = ARDUPILOT_FRAMES[what[autopilot]]
     count = 1 if real["instances"] is None else real["instances"]
     tree = quick_scenario(craft, count, autopilot, real["first"], **given)
+    pilots = tree["sitl"]["pilots"][0]
+    if what["ardupilot"] is not None:
+        pilots["frame"] = what["ardupilot"]
     if not real["lockstep"]:
-        tree["sitl"]["pilots"][0]["lockstep"] = False
+        pilots["lockstep"] = False
     return tree

@@ -33,9 +33,7 @@ class Mavlink(Section):
     station: Port = Field(
         default=14550, description="UDP port of the station of system 1; that of system k is k - 1 higher."
     )
-    port: Port = Field(
-        default=18570, description="UDP port that system 1 binds; system k binds the one k - 1 higher."
-    )
+    port: Port = Field(default=18570, description="UDP port that system 1 binds; system k binds the one k - 1 higher.")
     shared: Port | None = Field(
         default=None, description="One more UDP port that all systems share, for stations that show many vehicles."
     )
@@ -76,6 +74,9 @@ class Pilots(Section):
     sysid: Whole | None = Field(
         default=None, ge=1, le=LAST_SYSID, description="MAVLink system id of the first; null takes the next free one."
     )
+    frame: Text | None = Field(
+        default=None, description="Frame of a real ArduPilot, e.g. copter-plus; null is what fits the craft."
+    )
     instance: Whole | None = Field(
         default=None, ge=0, le=LAST_SYSID, description="Instance of the first real autopilot; null is sysid - 1."
     )
@@ -104,6 +105,8 @@ class Pilots(Section):
             raise trouble("vehicles are those of this scenario; in another adapter say count and craft", ("vehicles",))
         if self.adapter != WORLD and self.craft is None:
             raise trouble("say what they fly in that adapter: craft")
+        if self.frame is not None and self.autopilot != "ardupilot":
+            raise trouble("a frame is for a real ArduPilot", ("frame",))
         if self.autopilot != "builtin" and (self.parameters or self.mission is not None):
             raise trouble("parameters and mission are for the built-in autopilot; a real one has its own")
         return self
@@ -133,6 +136,12 @@ class Sitl(Section):
     timeout: Positive = Field(default=1.0, description="Seconds of wall time that an autopilot may take to answer.")
     on_timeout: Literal["free_run", "hold", "stop"] = Field(
         default="free_run", description="What happens then: go on without it until it is back, wait on, or stop."
+    )
+    listen: Text | None = Field(
+        default=None,
+        min_length=1,
+        description="Address at which autopilots can be reached, 0.0.0.0 for other machines; null is this machine "
+        "only, unless the ground stations are elsewhere.",
     )
     mavlink: Mavlink = Field(default=Mavlink(), description="How ground stations reach the built-in autopilots.")
     parameters: Text | None = Field(

@@ -32,6 +32,12 @@ class Seat:
     instance: int
 
 
+def listening(sitl: Sitl) -> str:
+    """The address that sockets bind: who speaks to stations elsewhere must not be bound to this machine alone."""
+    here = sitl.mavlink.host == "localhost" or sitl.mavlink.host.startswith("127.")
+    return sitl.listen or ("127.0.0.1" if here else "0.0.0.0")
+
+
 def build_adapter(entry: AdapterEntry, where: str) -> SimulatorAdapter:
     """A simulator beside the world; options that it does not have are refused by name."""
     kind = find_adapter(entry.type)
@@ -81,13 +87,15 @@ def _pilot(sim: Simulation, sitl: Sitl, pilots: Pilots, craft: str, sysid: int, 
     if pilots.autopilot == "ardupilot":
         from paddock.sitl.ardupilot.pilot import ArduPilotPilot
 
-        return ArduPilotPilot(ARDUPILOT_FRAME[craft], dt, instance=instance, lockstep=pilots.lockstep)
+        frame = pilots.frame or ARDUPILOT_FRAME[craft]
+        return ArduPilotPilot(frame, dt, instance=instance, address=listening(sitl), lockstep=pilots.lockstep)
     if pilots.autopilot == "px4":
         from paddock.sitl.px4.pilot import Px4Pilot
 
         if craft != "copter":
             raise InvalidValueError(f"PX4 flies copters here, not a {craft}")
-        return Px4Pilot(dt, Origin(*sim.scenario.world.origin), instance=instance)
+        origin = Origin(*sim.scenario.world.origin)
+        return Px4Pilot(dt, origin, instance=instance, address=listening(sitl))
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
     folder = None if sitl.parameters is None else Path(sitl.parameters)

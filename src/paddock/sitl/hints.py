@@ -52,5 +52,5 @@ def _launch(scenario: Scenario, seat: Seat) -> list[str]:
         return px4.launch_hint(seat.instance).lines()
     from paddock.sitl.ardupilot import launch as ardupilot
 
-    frame, origin = ARDUPILOT_FRAME[seat.placed.craft], Origin(*scenario.world.origin)
+    frame, origin = seat.pilots.frame or ARDUPILOT_FRAME[seat.placed.craft], Origin(*scenario.world.origin)
     return ardupilot.launch_hint(frame, seat.instance, origin, seat.placed.heading).lines()

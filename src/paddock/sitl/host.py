@@ -17,7 +17,7 @@ from paddock.sitl.autopilot.telemetry import Telemetry
 from paddock.sitl.bridge.bridge import Bridge
 from paddock.sitl.bridge.partner import EnginePartner
 from paddock.sitl.bridge.status import StatusRow
-from paddock.sitl.crew import Seat, build_adapter, build_seats
+from paddock.sitl.crew import Seat, build_adapter, build_seats, listening
 from paddock.sitl.hints import connection_hints
 
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
@@ -82,9 +82,7 @@ class SitlHost:
         from paddock.sitl.station.station import Station
 
         links = self.section.mavlink
-        ports = Ports(
-            base_port=links.port, station_host=links.host, station_port=links.station, shared_port=links.shared
-        )
+        ports = Ports(listening(self.section), links.port, links.host, links.station, links.shared)
         self.hub = MavlinkHub(ports, None if links.log is None else Path(links.log))
         for seat in seats:
             assert isinstance(seat.pilot, BuiltInAutopilot)

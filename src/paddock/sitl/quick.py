@@ -15,7 +15,7 @@ VEHICLES: dict[str, dict[str, Any]] = {
 }
 """Kind of craft -> the vehicle that it is here."""
 
-ARDUPILOT_FRAMES = {"copter": "copter", "rover": "rover_ackermann", "rover-skid": "rover"}
+ARDUPILOT_FRAMES = {"copter": "copter", "copter-plus": "copter", "rover": "rover_ackermann", "rover-skid": "rover"}
 """ArduPilot's frames -> the kind of craft."""
 
 RATES = {"builtin": 250.0, "ardupilot": 1200.0, "px4": 250.0}

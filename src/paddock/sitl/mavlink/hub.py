@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PERIOD_US = 20_000
 """us of simulated time between two looks at the sockets: a run's bytes must not depend on the clock on the wall."""
 
+STANDING_AFTER = 0.05  # s of wall time in which simulated time has not moved: it is paused, or waits for somebody
 STANDING_PERIOD = 0.005  # s of wall time between two looks while simulated time stands still
 HOUSEKEEPING_PERIOD = 0.25  # s of wall time between looks for late heartbeats and silent stations
 LARGEST_SYSID = 254
@@ -41,8 +42,9 @@ class MavlinkHub:
         self._reader = Reader()
         self._links: dict[int, Link] = {}  # by system id; 0: the shared one
         self._now_us = -1
+        self._attended = False  # somebody has spoken
         self._serviced_us = -PERIOD_US
-        self._polled = self._kept = 0.0  # wall time
+        self._polled = self._kept = self._moved = 0.0  # wall time
         if self.ports.shared_port is not None:
             self._open(0, self.ports.shared_port, "all vehicles", "--shared-port", self.ports.shared_station())
 
@@ -122,17 +124,19 @@ class MavlinkHub:
     def service(self, now_us: int) -> None:
         """Receive, answer and send what is due at this simulated time; cheap when nothing is.
 
-        Sockets are read every 20 ms of simulated time. Called again with the same time, the world stands still: then
-        they are read every 5 ms of wall time, and stations get heartbeats that are not in the log.
+        Sockets are read every 20 ms of simulated time. Called with the same time for a while, the world stands still:
+        then they are read every 5 ms of wall time, and stations get heartbeats that are not in the log.
         """
         wall = time.monotonic()
         standing, self._now_us = now_us == self._now_us, now_us
         if wall - self._kept >= HOUSEKEEPING_PERIOD:
             self._keep(wall)
         if standing:
-            if wall - self._polled >= STANDING_PERIOD:
+            if wall - self._moved >= STANDING_AFTER and wall - self._polled >= STANDING_PERIOD:
                 self._work(now_us, wall, True)
-        elif not 0 <= now_us - self._serviced_us < PERIOD_US:
+            return
+        self._moved = wall
+        if not 0 <= now_us - self._serviced_us < PERIOD_US:
             self._work(now_us, wall, False)
 
     def idle(self) -> None:
@@ -144,10 +148,16 @@ class MavlinkHub:
         if now_us < self._serviced_us:
             for vehicle in self.vehicles.values():
                 vehicle.restart(now_us)
-        self._serviced_us, self._polled = now_us, wall
+        self._polled = wall
+        calls = self._selector.select(0)
+        self._attended = self._attended or bool(calls)
+        if standing and not self._attended:
+            return  # nobody is there to be answered: the log must not depend on the clock on the wall
+        if not standing:
+            self._serviced_us = now_us
         for vehicle in self.vehicles.values():
             vehicle.now_us = now_us
-        for key, _ in self._selector.select(0):
+        for key, _ in calls:
             key.data.receive(self._reader, wall)
         for vehicle in self.vehicles.values():
             vehicle.service(now_us, wall, standing)

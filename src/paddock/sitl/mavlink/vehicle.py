@@ -96,7 +96,7 @@ class MavlinkVehicle:
         outbox = self.autopilot.outbox
         while outbox:
             self._notify(outbox.popleft())
-        for id in self.streams.due(now_us):
+        for id in () if standing else self.streams.due(now_us):
             message = ENCODERS[id](self.autopilot)
             if message is not None:
                 self.send(message)

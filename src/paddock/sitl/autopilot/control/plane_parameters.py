@@ -33,7 +33,7 @@ ATTITUDE = (
 )
 
 WAYS = (
-    Parameter("WP_RADIUS", 60, 1, 32767, summary="m: so close to a waypoint is there"),
+    Parameter("WP_RADIUS", 80, 1, 32767, summary="m: so close to a waypoint is there"),
     Parameter("WP_LOITER_RAD", 120, -32767, 32767, INT16, "m, of circles; negative: counter-clockwise"),
     Parameter("RTL_ALTITUDE", 100, -1, 32767, summary="m above home; -1: the present height"),
 )

@@ -1,0 +1,168 @@
+"""The built-in autopilot flies Paddock's own aeroplane, which begins its day in the air; the world's truth judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import degrees, radians
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
+from paddock.sitl.autopilot.modes.plane.cruise import Cruise
+from paddock.sitl.autopilot.targets import GuidedTarget
+from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.host import SitlHost
+from paddock.sitl.quick import quick_scenario
+from paddock.sitl.sensor_data import Floats
+
+CRUISE, AUTO, RTL, LOITER, GUIDED = 7, 10, 11, 12, 15
+RATE = 100
+HEIGHT = 100.0  # m, where it begins
+RADIUS = 120.0  # m, WP_LOITER_RAD
+
+Links = Callable[[int], dict[str, Any]]
+
+
+class Rig:
+    """One aeroplane and what it really did: rows of time, east, north, up, heading (deg), speed through the air."""
+
+    def __init__(self, sim: Any) -> None:
+        self.sim = sim
+        host = next(o for c in sim.closing if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        pilot = host.seats[0].pilot
+        assert isinstance(pilot, BuiltInAutopilot)
+        self.autopilot = pilot
+
+    def fly(self, seconds: float) -> Floats:
+        rows = []
+        for _ in range(round(seconds * 5)):
+            self.sim.step(RATE // 5)
+            plane = self.sim.snapshot()["plane"]
+            rows.append([self.sim.time, *plane.position, 90.0 - degrees(plane.yaw), *plane.velocity])
+        return np.array(rows)
+
+    def begin(self, mode: int) -> None:
+        """Armed as anybody would, as soon as it knows where it is."""
+        self.fly(2.0)
+        assert self.autopilot.arm().accepted
+        assert self.autopilot.set_mode(mode).accepted
+
+
+@contextmanager
+def plane(links: dict[str, Any], wind: tuple[float, float, float] = (0.0, 0.0, 0.0), **pilot: Any) -> Iterator[Rig]:
+    scenario = quick_scenario("plane", 1, mavlink=links)
+    scenario |= {"seed": 5, "clock": {"rate": RATE}, "world": {"wind": list(wind)}}
+    scenario["sitl"]["pilots"][0] |= pilot
+    with paddock.load(scenario) as sim:
+        yield Rig(sim)
+
+
+def off(headings: Floats, wanted: float) -> Floats:
+    return np.abs((headings - wanted + 180.0) % 360.0 - 180.0)
+
+
+def away(rows: Floats, centre: Floats) -> Floats:
+    """m over the ground."""
+    return np.hypot(*(rows[:, 1:3] - centre).T)
+
+
+def test_it_is_armed_in_the_air_and_holds_heading_and_height(own_links: Links) -> None:
+    with plane(own_links(1), wind=(4.0, 0.0, 0.0)) as rig:
+        rig.begin(CRUISE)
+        held = rig.fly(20.0)
+        assert rig.autopilot.telemetry.landed is Landed.IN_AIR
+        assert off(held[:, 4], 0.0).max() < 2.0
+        assert np.abs(held[:, 3] - HEIGHT).max() < 5.0
+        mode = rig.autopilot.mode
+        assert isinstance(mode, Cruise)
+        mode.hold(heading=radians(90.0), down=mode.down - 40.0)
+        rig.fly(25.0)  # 40 m at 4 m/s, and a quarter of a circle
+        held = rig.fly(15.0)
+        assert off(held[:, 4], 90.0).max() < 2.0
+        assert np.abs(held[:, 3] - HEIGHT - 40.0).max() < 5.0
+        # its cruise airspeed, 17.5 m/s, and the wind from behind
+        assert held[:, 5].mean() == pytest.approx(21.5, abs=0.3)
+
+
+@pytest.mark.parametrize("wind", [(0.0, 0.0, 0.0), (4.0, -3.0, 0.0)])
+def test_it_circles_where_loiter_began(own_links: Links, wind: tuple[float, float, float]) -> None:
+    with plane(own_links(1), wind) as rig:
+        rig.begin(LOITER)
+        centre = rig.fly(0.2)[-1, 1:3]
+        rig.fly(45.0)
+        circle = rig.fly(45.0)
+        assert np.abs(away(circle, centre) / RADIUS - 1.0).max() < 0.1
+        assert np.abs(circle[:, 3] - HEIGHT).max() < 5.0
+        bearing = np.unwrap(np.arctan2(*(circle[:, 1:3] - centre).T))
+        assert bearing[-1] - bearing[0] == pytest.approx(45.0 * 17.5 / RADIUS, rel=0.12)  # clockwise
+
+
+def test_guided_goes_to_a_place_and_the_return_leads_home(own_links: Links) -> None:
+    with plane(own_links(1)) as rig:
+        rig.begin(GUIDED)
+        home = rig.fly(0.2)[-1, 1:3]
+        rig.autopilot.position_target(GuidedTarget(position=(400.0, -300.0, -20.0)))
+        rig.fly(40.0)
+        circle = rig.fly(20.0)
+        assert np.abs(away(circle, np.array([-300.0, 400.0])) / RADIUS - 1.0).max() < 0.1
+        assert np.abs(circle[:, 3] - HEIGHT - 20.0).max() < 5.0
+        rig.autopilot.parameters.set("RTL_ALTITUDE", 30.0)
+        assert rig.autopilot.set_mode(RTL).accepted
+        way = rig.fly(45.0)
+        flown = np.hypot(*np.diff(way[:, 1:3], axis=0).T).sum()
+        assert flown - 17.5 * 45.0 == pytest.approx(0.0, abs=40.0)
+        circle = rig.fly(20.0)
+        assert np.abs(away(circle, home) / RADIUS - 1.0).max() < 0.1
+        assert np.abs(circle[:, 3] - HEIGHT - 30.0).max() < 5.0
+
+
+def test_guided_keeps_a_course_in_a_crosswind(own_links: Links) -> None:
+    with plane(own_links(1), wind=(0.0, 5.0, 0.0)) as rig:
+        rig.begin(GUIDED)
+        rig.autopilot.position_target(GuidedTarget(velocity=(0.0, 17.5, -2.0)))
+        rig.fly(20.0)
+        way = rig.fly(10.0)
+        assert off(np.degrees(np.arctan2(way[:, 5], way[:, 6])), 90.0).max() < 2.5
+        assert way[:, 7].mean() == pytest.approx(2.0, abs=0.3)
+
+
+MISSION = [[0.0, 400.0, 20.0], [500.0, 400.0, 40.0], [500.0, -100.0, 10.0], [-200.0, 0.0, 20.0]]
+
+
+@pytest.mark.parametrize("wind", [(0.0, 0.0, 0.0), (5.0, 0.0, 0.0)])
+def test_a_mission_that_the_station_uploads_is_flown(own_links: Links, wind: tuple[float, float, float]) -> None:
+    with plane(own_links(1), wind, mission=MISSION) as rig:
+        track = rig.fly(150.0)
+        autopilot, times = rig.autopilot, []
+        assert autopilot.mode.number == AUTO and autopilot.executor.current == 5  # on its way home
+        for east, north, height in MISSION:
+            distance = away(track, np.array([east, north]))
+            nearest = int(distance.argmin())
+            assert distance[nearest] < autopilot.parameters.value("WP_RADIUS")
+            assert track[nearest, 3] == pytest.approx(HEIGHT + height, abs=5.0)
+            times.append(track[nearest, 0])
+        assert times == sorted(times)
+        # in the second half of a leg it is on its line
+        leg = track[(track[:, 0] < times[1]) & (track[:, 1] > 250.0) & (track[:, 1] < 420.0)]
+        assert len(leg) > 20 and np.abs(leg[:, 2] - 400.0).max() < 10.0
+
+
+def test_a_mission_waits_in_circles(own_links: Links) -> None:
+    with plane(own_links(1)) as rig:
+        rig.begin(CRUISE)
+        assert rig.autopilot.frame is not None
+        latitude, longitude, _ = rig.autopilot.frame.to_geodetic(300.0, 0.0, 0.0)
+        place = MissionItem(16, 3, x=latitude, y=longitude, z=10.0)
+        circle = MissionItem(17, 3, p3=-150.0, x=latitude, y=longitude, z=10.0)  # without end, counter-clockwise
+        assert rig.autopilot.accept_plan(PlanKind.MISSION, [place, place, circle]) == (0, 0)
+        assert rig.autopilot.set_mode(AUTO).accepted
+        rig.fly(50.0)
+        rows = rig.fly(20.0)
+        assert np.abs(away(rows, np.array([0.0, 300.0])) / 150.0 - 1.0).max() < 0.1
+        bearing = np.unwrap(np.arctan2(*(rows[:, 1:3] - [0.0, 300.0]).T))
+        assert bearing[-1] < bearing[0] - 1.0
