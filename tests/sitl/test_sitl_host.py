@@ -176,3 +176,18 @@ def test_the_mavlink_log_does_not_depend_on_how_time_passes(tmp_path: Path, own_
             assert sim.tick == 1000
         logs.append([path.read_bytes() for path in sorted((tmp_path / str(k)).glob("*.tlog"))])
     assert logs[0] == logs[1] == logs[2] and len(logs[0][0]) > 3000
+
+
+def test_a_vehicle_with_an_autopilot_takes_nobody_elses_commands(own_links: Links) -> None:
+    with paddock.load(mixed(own_links(2))) as sim:
+        for refused in (
+            lambda: sim.command("rover", speed=1.0),
+            lambda: sim.order("copter", "hold"),
+            lambda: sim.claim("rover"),
+        ):
+            with pytest.raises(PaddockError, match="flown by its autopilot"):
+                refused()
+        host_of(sim).close()
+        sim.command("rover", speed=1.0)
+        sim.step(10)
+        assert sim.snapshot()["rover"].speed > 0.0

@@ -38,6 +38,7 @@ class Applier:
         self.log = log
         self.changed = changed
         self.refuse_claimed: Callable[[Ints], None] = lambda ids: None  # of vehicles that are to follow a rule
+        self.refuse_flown: Callable[[Ints], None] = lambda ids: None  # of vehicles that get commands
         self.direct: Callable[[MissionOrder], None] = lambda order: None  # lets it take effect
         self.rebuilding = threading.RLock()  # held while fleets come and go, and while a vehicle is looked up
 
@@ -62,6 +63,7 @@ class Applier:
             raise InvalidValueError(f"the timeout of a command is > 0 and <= {LONGEST_TIMEOUT:g} s, not {timeout!r}")
         with self.rebuilding:
             program, rows = self.found(control.target)
+            self.refuse_flown(program.fleet.ids[rows])
             return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
 
     def understood(self, order: Order) -> Understood:

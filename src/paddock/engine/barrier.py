@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol
 
+import numpy as np
+
 from paddock.engine.actions import Control
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, every
@@ -162,6 +164,7 @@ class BarrierStage:
         self.check = check
         self.sources: list[ControlSource] = []
         self.partners: tuple[Partner, ...] = ()
+        self._flown: dict[int, frozenset[int]] = {}  # by the identity of the partner: ids of vehicles
         self.policy_inputs: Callable[[str, str], dict[str, Any]] = lambda vehicle, policy: {}
         self.exists: Callable[[str], bool] = lambda vehicle: True
         self.readings: Callable[[str], Readings] = lambda vehicle: {}
@@ -173,6 +176,7 @@ class BarrierStage:
         self, name: str, vehicles: tuple[str, ...], ids: frozenset[int], instead_of: ControlSource | None = None
     ) -> ControlSource:
         """Declare a source for vehicles given by name, whose ids these are; a vehicle has at most one."""
+        self.refuse_flown(np.array(sorted(ids), dtype=np.int64))
         claimed = ControlSource(name, vehicles, ids, self.check)
         with self._claiming:
             for source in self.sources:
@@ -184,22 +188,33 @@ class BarrierStage:
             self.sources = [*self.sources, claimed]
         return claimed
 
-    def join(self, partner: Partner) -> None:
-        """Have a partner from the next tick on. Any thread may call this."""
+    def join(self, partner: Partner, flies: frozenset[int] = frozenset()) -> None:
+        """Have a partner from the next tick on; the vehicles that it `flies` take no one else's commands.
+
+        Any thread may call this.
+        """
         with self._claiming:
             self.partners = (*self.partners, partner)
+            self._flown = {**self._flown, id(partner): flies}
 
     def leave(self, partner: Partner) -> None:
         """Do without a partner; nothing if it has left. Any thread may call this."""
         with self._claiming:
             self.partners = tuple(other for other in self.partners if other is not partner)
+            self._flown = {key: flies for key, flies in self._flown.items() if key != id(partner)}
 
     def post(self, control: Control, tick: int, source: str) -> None:
         """A partner's command for this tick: checked when it is taken up, refused then if the vehicle has gone."""
         self.mailbox.post(control, tick, source)
 
+    def refuse_flown(self, ids: Ints) -> None:
+        """Who flies by an autopilot takes no commands from others: they would be replaced at once."""
+        if any(not flies.isdisjoint(ids.tolist()) for flies in self._flown.values()):
+            raise PaddockError("it is flown by its autopilot: talk to that one, or leave it out of sitl.pilots")
+
     def refuse_claimed(self, ids: Ints) -> None:
-        """What somebody has claimed cannot be given to a rule."""
+        """What somebody has claimed, or an autopilot flies, cannot be given to a rule."""
+        self.refuse_flown(ids)
         for source in self.sources:
             if not source.released and not source.ids.isdisjoint(ids.tolist()):
                 raise PaddockError(f"{source.name!r} has claimed {', '.join(source.vehicles)}: it has to let go first")

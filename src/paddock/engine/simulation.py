@@ -71,6 +71,7 @@ class Simulation:
         sync = scenario.clock.sync or Sync()
         self.barrier = BarrierStage(sync, self.mailbox, applier.report, self.snapshot, applier.checked)
         applier.refuse_claimed = self.barrier.refuse_claimed
+        applier.refuse_flown = self.barrier.refuse_flown
         self.barrier.policy_inputs = applier.policy_inputs
         self.barrier.exists = applier.exists
         self.barrier.readings = applier.readings_if_there

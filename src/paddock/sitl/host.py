@@ -69,7 +69,8 @@ class SitlHost:
         self._open_mavlink([seat for seat in self.seats if seat.pilots.autopilot == "builtin"])
         self.bridge.go_on = sim.barrier.go_on
         self.bridge.meanwhile.append(sim.barrier.meanwhile)
-        sim.barrier.join(self._partner)
+        own = [seat.placed.name for seat in self.seats if seat.adapter == WORLD]
+        sim.barrier.join(self._partner, frozenset(sim.snapshot()[name].id for name in own))
         sim.restarted.append(self._partner.restarted)
         sim.closing.append(self.close)
 
