@@ -137,7 +137,7 @@ def turned_by(a: Pose, b: Pose) -> np.ndarray:
     """The small rotation, about body axes, from one pose's attitude to the other's, rad."""
     qa, qb = np.array(a[3:7]), np.array(b[3:7])
     vector = qa[3] * qb[:3] - qb[3] * qa[:3] - np.cross(qa[:3], qb[:3])  # of conjugate(a) * b
-    return 2.0 * vector * np.sign(qa @ qb)
+    return np.asarray(2.0 * vector * np.sign(qa @ qb))
 
 
 MANOEUVRES = {

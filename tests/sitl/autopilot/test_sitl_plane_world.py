@@ -19,11 +19,13 @@ from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.host import SitlHost
 from paddock.sitl.quick import quick_scenario
 from paddock.sitl.sensor_data import Floats
+from paddock.world.geodesy import Origin
 
 CRUISE, AUTO, RTL, LOITER, GUIDED = 7, 10, 11, 12, 15
 RATE = 100
 HEIGHT = 100.0  # m, where it begins
 RADIUS = 120.0  # m, WP_LOITER_RAD
+ORIGIN = (35.6812, 139.7671, 40.0)  # deg, deg, m: the world's
 
 Links = Callable[[int], dict[str, Any]]
 
@@ -68,7 +70,7 @@ def off(headings: Floats, wanted: float) -> Floats:
 
 def away(rows: Floats, centre: Floats) -> Floats:
     """m over the ground."""
-    return np.hypot(*(rows[:, 1:3] - centre).T)
+    return np.linalg.norm(rows[:, 1:3] - centre, axis=1)
 
 
 def test_it_is_armed_in_the_air_and_holds_heading_and_height(own_links: Links) -> None:
@@ -137,19 +139,23 @@ MISSION = [[0.0, 400.0, 20.0], [500.0, 400.0, 40.0], [500.0, -100.0, 10.0], [-20
 @pytest.mark.parametrize("wind", [(0.0, 0.0, 0.0), (5.0, 0.0, 0.0)])
 def test_a_mission_that_the_station_uploads_is_flown(own_links: Links, wind: tuple[float, float, float]) -> None:
     with plane(own_links(1), wind, mission=MISSION) as rig:
-        track = rig.fly(150.0)
         autopilot, times = rig.autopilot, []
+        autopilot.parameters.set("RTL_ALTITUDE", 20.0)  # as the last point
+        track = rig.fly(150.0)
         assert autopilot.mode.number == AUTO and autopilot.executor.current == 5  # on its way home
-        for east, north, height in MISSION:
-            distance = away(track, np.array([east, north]))
+        places = [Origin(*ORIGIN).to_local(i.x, i.y, 40.0)[:2] for i in autopilot.plans[PlanKind.MISSION][1:5]]
+        # around home, which it had flown on from when it was told
+        assert np.linalg.norm(places - np.array(MISSION)[:, :2], axis=1).max() < 40.0
+        for place, (_, _, height) in zip(places, MISSION, strict=True):
+            distance = away(track, place)
             nearest = int(distance.argmin())
             assert distance[nearest] < autopilot.parameters.value("WP_RADIUS")
             assert track[nearest, 3] == pytest.approx(HEIGHT + height, abs=5.0)
             times.append(track[nearest, 0])
         assert times == sorted(times)
-        # in the second half of a leg it is on its line
-        leg = track[(track[:, 0] < times[1]) & (track[:, 1] > 250.0) & (track[:, 1] < 420.0)]
-        assert len(leg) > 20 and np.abs(leg[:, 2] - 400.0).max() < 10.0
+        # in the last third of a leg it is on its line
+        leg = track[(track[:, 0] < times[1]) & (track[:, 1] > 330.0) & (track[:, 1] < 420.0)]
+        assert len(leg) > 10 and np.abs(leg[:, 2] - places[1][1]).max() < 10.0
 
 
 def test_a_mission_waits_in_circles(own_links: Links) -> None:

@@ -38,6 +38,8 @@ def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, star
     target = NavTarget(task, target=_place(item, autopilot, start), start=start, yaw=_yaw(item))
     if task is Task.CIRCLE:
         target = replace(target, radius=_circle_radius(item, autopilot), turns=item.p1)
+    elif task is Task.LOITER and abs(item.p3) >= SMALLEST_CIRCLE:  # what cannot stand still goes round
+        target = replace(target, radius=item.p3)
     wait = item.p1 if item.command in WAITS else inf if item.command == Command.LOITER_UNLIM else 0.0
     if task is not Task.DELAY and wait < inf:
         target = replace(target, hold=wait)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import hypot
+
+from paddock.sitl.autopilot.control.plane_parameters import HEIGHT_GAIN
 from paddock.sitl.autopilot.modes.plane.flying import PlaneMode
 from paddock.sitl.autopilot.targets import NavTarget, Task
 
@@ -47,10 +50,18 @@ class Auto(PlaneMode):
         elif nav.task is Task.CIRCLE:
             self.circle(place, down, nav.radius, nav.speed)
         elif nav.task in ROUND or nav.hold > 0.0:
-            self.circle(place, self._return_height() if nav.task is Task.RETURN else down, speed=nav.speed)
+            height = self._return_height() if nav.task is Task.RETURN else down
+            self.circle(place, height, nav.radius, nav.speed)
         else:
             self.autopilot.executor.lead = self.value("WP_RADIUS")
-            self.follow(nav.start[:2], place, down, nav.speed)
+            self.follow(nav.start[:2], place, self._slope(nav), nav.speed)
+
+    def _slope(self, nav: NavTarget) -> float:
+        """m down: evenly from waypoint to waypoint, there where the corner begins; what the height loop lags is led."""
+        length = hypot(nav.target[0] - nav.start[0], nav.target[1] - nav.start[1])
+        early = self.value("WP_RADIUS") + hypot(*self.velocity) / HEIGHT_GAIN
+        left = min(max(self.distance(nav.target[:2]) - early, 0.0) / max(length - early, 1.0), 1.0)
+        return nav.target[2] + left * (nav.start[2] - nav.target[2])
 
     def _return_height(self) -> float:
         height = self.value("RTL_ALTITUDE")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import atan2, hypot, isnan
 
+from paddock.sitl.autopilot.control.plane_parameters import HEIGHT_GAIN
 from paddock.sitl.autopilot.control.plane_path import roll_for_course
 from paddock.sitl.autopilot.modes.plane.flying import PlaneMode
 from paddock.sitl.autopilot.targets import GuidedTarget
 
-CLIMB_TIME = 5.0  # s: a wanted climb is a height so far ahead
+CLIMB_TIME = 1.0 / HEIGHT_GAIN  # s: a wanted climb is a height so far ahead
 
 
 class Guided(PlaneMode):
