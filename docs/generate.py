@@ -29,10 +29,11 @@ from paddock.sitl.autopilot.common_parameters import COMMON
 from paddock.sitl.autopilot.crafts import CRAFTS, find_craft
 from paddock.sitl.autopilot.mission.items import KINDS, Role
 from paddock.sitl.autopilot.parameters import Parameter as Setting
+from paddock.sitl.equipment.standard_vehicles import VEHICLES
+from paddock.sitl.hosting.quick import ARDUPILOT_FRAMES
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.messages import ENCODERS
 from paddock.sitl.mavlink.rates import EVERY, GROUP_OF, UNGROUPED
-from paddock.sitl.quick import ARDUPILOT_FRAMES, VEHICLES
 from paddock.sitl.registry import adapter_types, find_adapter
 from paddock.vehicles.model import VehicleModel
 from paddock.vehicles.registry import find_model, model_names

@@ -12,8 +12,8 @@ import pytest
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.sitl.host import SitlHost
-from paddock.sitl.quick import quick_scenario
+from paddock.sitl.hosting.host import SitlHost
+from paddock.sitl.hosting.quick import quick_scenario
 
 
 def host_of(sim: Any) -> SitlHost:

@@ -10,7 +10,7 @@ from paddock.cli.panels import FAINT, STRONG, TITLE, fitted
 
 if TYPE_CHECKING:
     from paddock.sitl.bridge.status import StatusRow
-    from paddock.sitl.host import SitlHost
+    from paddock.sitl.hosting.host import SitlHost
 
 GOOD, BAD, IDLE = "#7ce07a", "#ff6f91", "#8a94a0"
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.record.recorder import Recorder
     from paddock.scenario import Scenario
-    from paddock.sitl.host import SitlHost
+    from paddock.sitl.hosting.host import SitlHost
 
 WARM_UP = 0.25
 """s of simulated time in which stages run for the first time and their kernels are loaded or compiled."""
@@ -160,7 +160,7 @@ def _equipped(scenario: Scenario) -> Scenario:
     """With the sensors that autopilots need, if there are any."""
     if scenario.sitl is None:
         return scenario
-    from paddock.sitl.equipping import equipped_scenario
+    from paddock.sitl.hosting.equipping import equipped_scenario
 
     return equipped_scenario(scenario)
 
@@ -170,7 +170,7 @@ def _autopilots(sim: Simulation, options: RunOptions) -> SitlHost | None:
     if sim.scenario.sitl is None:
         return None
     from paddock.cli.autopilots import print_ports
-    from paddock.sitl.host import SitlHost
+    from paddock.sitl.hosting.host import SitlHost
 
     host = SitlHost(sim)
     if not options.json:

@@ -22,7 +22,7 @@ from paddock.sitl.ardupilot.frames import find_frame
 from paddock.sitl.ardupilot.launch import JSON_PORT, PORT_STEP
 from paddock.sitl.ardupilot.plugin_link import PluginLink
 from paddock.sitl.ardupilot.plugin_vehicle import NO_OUTPUT, PluginVehicle
-from paddock.sitl.instruments import Instrument
+from paddock.sitl.equipment.instruments import Instrument
 from paddock.sitl.sensor_data import SensorData, empty_block
 from paddock.world.geodesy import Origin
 from paddock.world.pose import Pose

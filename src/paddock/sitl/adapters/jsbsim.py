@@ -13,8 +13,8 @@ from paddock.errors import InvalidValueError, unknown_name
 from paddock.sensing.site import site_at
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAdapter
-from paddock.sitl.instruments import TIMES, Instrument
-from paddock.sitl.jsbsim_aircraft import Aircraft, Start, Tangent, load_jsbsim
+from paddock.sitl.equipment.instruments import TIMES, Instrument
+from paddock.sitl.physics.jsbsim_aircraft import Aircraft, Start, Tangent, load_jsbsim
 from paddock.sitl.sensor_data import COLUMN, TRUTH, SensorData, empty_block
 from paddock.world.geodesy import Origin
 from paddock.world.pose import Pose

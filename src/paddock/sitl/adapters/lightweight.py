@@ -17,8 +17,8 @@ from paddock.errors import InvalidValueError, unknown_name
 from paddock.sensing.site import site_at
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAdapter
-from paddock.sitl.differential_drive import drive_all, show, truth_rows
-from paddock.sitl.instruments import TIMES, Instrument
+from paddock.sitl.equipment.instruments import TIMES, Instrument
+from paddock.sitl.physics.differential_drive import drive_all, show, truth_rows
 from paddock.sitl.sensor_data import TRUTH, Floats, SensorData, empty_block
 from paddock.world.geodesy import Origin
 from paddock.world.pose import Pose

@@ -18,10 +18,10 @@ from paddock.scenario import Scenario, load_scenario
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAdapter, blank_actuators
 from paddock.sitl.airframe import find_airframe
-from paddock.sitl.lineup import Lineup, Part
-from paddock.sitl.quick import VEHICLES
+from paddock.sitl.equipment.standard_sensors import CONTROL_RATE, equipped
+from paddock.sitl.equipment.standard_vehicles import VEHICLES
+from paddock.sitl.physics.lineup import Lineup, Part
 from paddock.sitl.sensor_data import Floats, SensorData
-from paddock.sitl.standard_sensors import CONTROL_RATE, equipped
 from paddock.world.frames import convert_position
 
 CAPACITY = 254

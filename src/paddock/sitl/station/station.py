@@ -15,7 +15,7 @@ from paddock.sitl.station.memory_link import MemoryLink
 from paddock.sitl.station.missions import mission_file, point_mission
 
 if TYPE_CHECKING:
-    from paddock.sitl.crew import Seat
+    from paddock.sitl.hosting.crew import Seat
     from paddock.sitl.mavlink.hub import MavlinkHub
 
 PERIOD_US = 20_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddock.scenario import Scenario, SensorChoice, VehicleEntry
 from paddock.scenario.sitl import MODEL_CRAFTS, WORLD, Pilots
-from paddock.sitl.standard_sensors import CONTROL_RATE, standard_sensors
+from paddock.sitl.equipment.standard_sensors import CONTROL_RATE, standard_sensors
 
 REAL_RATE = 1e6
 """Hz: a real autopilot wants its IMU as often as the world ticks."""

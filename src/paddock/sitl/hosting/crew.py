@@ -11,7 +11,7 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario.sitl import WORLD, AdapterEntry, Pilots, Sitl, system_ids
 from paddock.sitl.adapter import Placed, SimulatorAdapter
-from paddock.sitl.equipping import craft_of
+from paddock.sitl.hosting.equipping import craft_of
 from paddock.sitl.pilot import Pilot
 from paddock.sitl.registry import find_adapter
 from paddock.world.frames import convert_position

@@ -10,7 +10,15 @@ from paddock.engine.actions import Control
 from paddock.engine.program import FleetProgram
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.airframe import Airframe, Inputs, find_airframe
-from paddock.sitl.instruments import LEAST_ERROR, SATELLITES, SHOWN, TIMES, copy_positions, copy_readings, copy_truth
+from paddock.sitl.equipment.instruments import (
+    LEAST_ERROR,
+    SATELLITES,
+    SHOWN,
+    TIMES,
+    copy_positions,
+    copy_readings,
+    copy_truth,
+)
 from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRUTH, Floats, empty_block
 from paddock.world.columns import column_index
 from paddock.world.fleet import NEVER, Ints

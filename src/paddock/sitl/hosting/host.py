@@ -17,8 +17,8 @@ from paddock.sitl.autopilot.telemetry import Telemetry
 from paddock.sitl.bridge.bridge import Bridge
 from paddock.sitl.bridge.partner import EnginePartner
 from paddock.sitl.bridge.status import StatusRow
-from paddock.sitl.crew import Seat, build_adapter, build_seats, listening
-from paddock.sitl.hints import connection_hints
+from paddock.sitl.hosting.crew import Seat, build_adapter, build_seats, listening
+from paddock.sitl.hosting.hints import connection_hints
 
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
     from paddock.sitl.mavlink.hub import MavlinkHub

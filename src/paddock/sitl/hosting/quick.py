@@ -6,14 +6,7 @@ from typing import Any
 
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.scenario.sitl import LAST_SYSID
-
-VEHICLES: dict[str, dict[str, Any]] = {
-    "copter": {"model": "quad", "preset": "iris"},
-    "rover": {"model": "rover", "preset": "skid"},
-    "rover_ackermann": {"model": "car.kinematic", "preset": "buggy"},
-    "plane": {"model": "fixed_wing", "preset": "mapper"},
-}
-"""Kind of craft -> the vehicle that it is here."""
+from paddock.sitl.equipment.standard_vehicles import VEHICLES
 
 ARDUPILOT_FRAMES = {"copter": "copter", "copter-plus": "copter", "rover": "rover_ackermann", "rover-skid": "rover"}
 """ArduPilot's frames -> the kind of craft."""

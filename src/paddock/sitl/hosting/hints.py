@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paddock.scenario import Scenario
-from paddock.sitl.crew import ARDUPILOT_FRAME, Seat
+from paddock.sitl.hosting.crew import ARDUPILOT_FRAME, Seat
 from paddock.world.geodesy import Origin
 
 SHOWN = 3

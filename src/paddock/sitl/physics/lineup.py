@@ -10,7 +10,7 @@ import numpy as np
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.sitl.adapter import AdapterError
-from paddock.sitl.fleet_feed import FleetFeed
+from paddock.sitl.physics.fleet_feed import FleetFeed
 from paddock.world.fleet import Ints
 from paddock.world.geodesy import Origin
 

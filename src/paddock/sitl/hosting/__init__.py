@@ -1,0 +1,1 @@
+"""From a scenario's `sitl` section to autopilots beside a running simulation."""
