@@ -28,11 +28,12 @@ from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
 from paddock.sitl.autopilot.common_parameters import COMMON
 from paddock.sitl.autopilot.crafts import CRAFTS, find_craft
 from paddock.sitl.autopilot.mission.items import KINDS, Role
+from paddock.sitl.autopilot.mode_switch import switch_parameters
 from paddock.sitl.autopilot.parameters import Parameter as Setting
 from paddock.sitl.equipment.standard_vehicles import VEHICLES
 from paddock.sitl.hosting.quick import ARDUPILOT_FRAMES
 from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.messages import ENCODERS
+from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.rates import EVERY, GROUP_OF, UNGROUPED
 from paddock.sitl.registry import adapter_types, find_adapter
 from paddock.vehicles.model import VehicleModel
@@ -343,7 +344,8 @@ def setting_tables() -> str:
     common = {setting.name for setting in COMMON}
     parts = ["**All craft**\n\n" + setting_table(COMMON)]
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
-        own = [setting for setting in find_craft(craft).parameters if setting.name not in common]
+        settings = *switch_parameters(craft), *find_craft(craft).parameters
+        own = [setting for setting in settings if setting.name not in common]
         parts.append(f"**{title}**\n\n" + setting_table(own))
     return "\n".join(parts)
 
@@ -398,17 +400,16 @@ def message_rates() -> str:
         group = GROUP_OF.get(key)
         rate = UNGROUPED[key] if group is None else group.rate * group.shares[key]
         rows.append([f"`{mav.mavlink_map[key].msgname}`", number(rate), f"`{group.parameter}`" if group else ""])
-    others = sorted(mav.mavlink_map[key].msgname for key in ENCODERS if key not in EVERY)
+    others = sorted(mav.mavlink_map[key].msgname for key in KNOWN if key not in EVERY)
     return table(["message", "Hz", "follows"], rows) + "\nOn request: " + ", ".join(f"`{n}`" for n in others) + ".\n"
 
 
 def frame_table() -> str:
     """The frames of ArduPilot that can be flown or driven."""
-    flags = {craft: f"`--ardupilot {flag}`" for flag, craft in ARDUPILOT_FRAMES.items()}
     rows = []
     for name, frame in FRAMES.items():
         vehicle = ", ".join(f"`{VEHICLES[frame.craft][what]}`" for what in ("model", "preset"))
-        flag = flags.get(frame.craft, "") if name in ARDUPILOT_FRAMES else ""
+        flag = f"`--ardupilot {name}`" if name in ARDUPILOT_FRAMES else ""
         slowest = "" if frame.longest_dt is None else f"{number(1.0 / frame.longest_dt)} Hz"
         defaults = ", ".join(f"`{file}`" for file in (*frame.defaults, frame.own_parameters) if file)
         rows.append([f"`{name}`", frame.summary, flag, vehicle if flag else "", defaults, slowest])

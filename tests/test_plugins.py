@@ -115,6 +115,15 @@ def test_entry_points_add_names(monkeypatch: pytest.MonkeyPatch) -> None:
         find_model("snial")
 
 
+def test_an_entry_point_whose_module_is_missing_is_broken_not_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("broke", "broke_sim.main", "paddock.vehicles")
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == "paddock.vehicles" else [])
+    forget()
+    said = "model 'broke': importing 'broke_sim.main' failed: ModuleNotFoundError: No module named 'broke_sim'"
+    with pytest.raises(PaddockError, match=said):
+        find_model("broke")
+
+
 def test_a_shipped_model_cannot_be_replaced_by_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("quad", "my_fleet.snail", "paddock.vehicles")
     monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == "paddock.vehicles" else [])

@@ -40,7 +40,7 @@ def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         # a missing module of that very name is the user's typo; one that *it* imports is another matter
-        if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
+        if name not in known and error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise unknown_name(kind, name, known) from None
         raise _broken(kind, name, module_name, error) from error
     except (Exception, SystemExit) as error:  # whatever a user's module does while it is imported

@@ -37,6 +37,7 @@ def test_names_and_suggestions() -> None:
         "planning",
         "record",
         "single",
+        "sitl",
         "startup",
         "swarm",
         "web",

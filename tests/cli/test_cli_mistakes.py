@@ -26,8 +26,8 @@ CASES = {
     "seconds": (["demo", "--seconds", "0"], "--seconds must be a positive number, not 0"),
     "seconds nan": (["demo", "--seconds", "nan"], "--seconds must be a positive number, not nan"),
     "seed": (["demo", "--seed", "-1"], "--seed must lie in 0..2^64-1, not -1"),
-    "missing file": (["run", "none.yaml"], "none.yaml: no such scenario file or demo; valid: mixed, race, survey, "
-                     "swarm"),
+    "missing file": (["run", "none.yaml"], "none.yaml: no such scenario file or demo; valid: mixed, race, sitl, "
+                     "survey, swarm"),
     "nothing": (["run"], "give a scenario file or --model: e.g. paddock run race.yaml, or paddock run --model quad "
                 "--height 10"),
     "both": (["run", "a.yaml", "--model", "quad"], "give a scenario file or --model: not both"),

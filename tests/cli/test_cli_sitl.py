@@ -6,9 +6,11 @@ import json
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from paddock.cli import session
 from paddock.cli.main import exit_code
 
 
@@ -27,6 +29,21 @@ def test_so_many_vehicles(ports: list[str], capsys: pytest.CaptureFixture[str]) 
     for station in ("QGroundControl", "Mission Planner", "MAVProxy", "MAVSDK"):
         assert station in out
     assert "3 vehicles, 2.000 s simulated" in out
+
+
+def test_ports_are_told_when_whoever_calls_is_answered(
+    ports: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told_before: list[str] = []
+    warm_up = session._warm_up
+
+    def watched(*arguments: Any) -> None:
+        warm_up(*arguments)  # kernels are compiled here, which may take a minute
+        told_before.append(capsys.readouterr().out)
+
+    monkeypatch.setattr(session, "_warm_up", watched)
+    assert exit_code(["sitl", "--vehicles", "1", "--seconds", "0.5", "--pace", "0", "--headless", *ports]) == 0
+    assert told_before == [""] and f"udp {ports[1]}" in capsys.readouterr().out
 
 
 def test_a_demo_with_other_ports_and_a_log(
@@ -64,6 +81,10 @@ def test_the_physics_of_a_px4(capsys: pytest.CaptureFixture[str]) -> None:
         (["--vehicles", "2", "--base-port", "70000"], "--base-port"),
         (["--vehicles", "2", "--timeout", "-1"], "--timeout"),
         (["--ardupilot", "heli"], "--ardupilot"),
+        (
+            ["--vehicles", "3", "--base-port", "42001", "--station-port", "42000", "--headless"],
+            "UDP port 42001 is vehicle 1's own and that of vehicle 2's ground station",
+        ),
         (["survey"], "survey: it has no sitl section"),
         (["no_such.yaml"], "no such scenario file or demo"),
     ],
@@ -82,3 +103,4 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
         assert exit_code(["sitl", "--vehicles", "1", *flags]) == 2
     error = capsys.readouterr().err
     assert f"vehicle 1: UDP port {port} is taken" in error and "--base-port" in error
+    assert "mavlink: {port: ...} in the scenario" in error  # where there is no such flag

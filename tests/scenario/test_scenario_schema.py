@@ -14,7 +14,7 @@ def test_head() -> None:
     assert SCHEMA["title"] == "Paddock scenario"
     assert "$id" not in SCHEMA
     assert SCHEMA["anyOf"] == [{"required": ["vehicles"]}, {"required": ["mission"]}]
-    sections = ["clock", "world", "vehicles", "mission", "every", "record", "serve"]
+    sections = ["clock", "world", "vehicles", "mission", "sitl", "every", "record", "serve"]
     assert list(SCHEMA["properties"]) == ["name", "description", "seed", *sections]
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
 
@@ -22,10 +22,10 @@ def test_head() -> None:
 def test_no_unknown_keys_and_everything_described() -> None:
     choices = {"BehaviourChoice", "MethodChoice", "SensorChoice"}
     assert set(PARTS) == choices | {
-        "AreaTask", "Camera", "Circle", "CircleTask", "Clock", "Dial", "Every", "Generate", "Grid", "Line", "LineTask",
-        "Metrics", "Mission", "MissionEvent", "Mix", "NoFlyZone", "PointTask", "PolygonTask", "Random", "Record",
-        "Separation", "Serve", "Shm", "Spawn", "Stream", "Sync", "Task", "Vds1", "VehicleEntry", "Web", "World", "Zmq",
-        "ZoneCircle",
+        "AdapterEntry", "AreaTask", "Camera", "Circle", "CircleTask", "Clock", "Dial", "Every", "Generate", "Grid",
+        "Line", "LineTask", "Mavlink", "Metrics", "Mission", "MissionEvent", "Mix", "NoFlyZone", "Pilots", "PointTask",
+        "PolygonTask", "Random", "Record", "Separation", "Serve", "Shm", "Sitl", "Spawn", "Stream", "Sync", "Task",
+        "Vds1", "VehicleEntry", "Web", "World", "Zmq", "ZoneCircle",
     }  # fmt: skip
     for name, part in [("Scenario", SCHEMA), *PARTS.items()]:
         assert part["description"], name

@@ -12,6 +12,7 @@ import pytest
 
 import paddock
 from paddock.errors import PaddockError
+from paddock.sitl.hosting import crew
 from paddock.sitl.hosting.host import SitlHost
 from paddock.sitl.hosting.quick import quick_scenario
 
@@ -151,6 +152,20 @@ def test_the_table_of_ports_and_the_hints(own_links: Links) -> None:
         assert f"udpin:127.0.0.1:{ports['station']}" in text
 
 
+def test_a_shared_port_has_everybody_at_the_first_station(own_links: Links) -> None:
+    ports = own_links(3)
+    ports["shared"] = ports["port"] + 2
+    with paddock.load(quick_scenario("rover", 2, mavlink=ports)) as sim:
+        host = host_of(sim)
+        assert [row.speaks for row in host.ports()] == [
+            f"with all others: udp 127.0.0.1:{ports['station']}",
+            f"udp 127.0.0.1:{ports['station'] + 1}",
+        ]
+        text = "\n".join(host.hints())
+        assert "To talk to all systems:" in text and f"udpin:127.0.0.1:{ports['station']}" in text
+        assert f"udpout:127.0.0.1:{ports['shared']}" in text
+
+
 def test_the_physics_of_real_autopilots_say_how_to_start_them() -> None:
     with paddock.load(quick_scenario("copter", 2, "ardupilot", instance=70)) as sim:
         host = host_of(sim)
@@ -191,3 +206,90 @@ def test_a_vehicle_with_an_autopilot_takes_nobody_elses_commands(own_links: Link
         sim.command("rover", speed=1.0)
         sim.step(10)
         assert sim.snapshot()["rover"].speed > 0.0
+
+
+def test_hints_say_that_qgroundcontrol_comes_by_itself_only_where_it_does(own_links: Links) -> None:
+    ports = own_links(1)
+    with paddock.load(quick_scenario("rover", mavlink=ports)) as sim:
+        text = "\n".join(host_of(sim).hints())
+        assert f"QGroundControl   add a UDP link with port {ports['station']}" in text and "by itself" not in text
+    with paddock.load(quick_scenario("rover", mavlink=ports | {"station": 14550})) as sim:
+        assert "QGroundControl   start it: it connects by itself" in "\n".join(host_of(sim).hints())
+
+
+ADAPTER = {"name": "arena", "type": "lightweight"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"speed_max": "x"}, r"sitl.adapters\[0\].options.speed_max must be a number, not 'x'"),
+        ({"bogus": 1}, r"sitl.adapters\[0\].options: unknown option of adapter 'lightweight' 'bogus'; valid: "),
+    ],
+)
+def test_options_of_adapters_are_checked(options: dict[str, Any], message: str) -> None:
+    section = {"adapters": [ADAPTER | {"options": options}], "pilots": [{"adapter": "arena", "craft": "rover"}]}
+    with pytest.raises(PaddockError, match=message):
+        paddock.load({"vehicles": [], "sitl": section})
+
+
+def test_whatever_an_adapter_raises_when_it_is_made_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def mine(name: str, mesh: str = "") -> None:
+        raise FileNotFoundError(2, "no such mesh", mesh)
+
+    monkeypatch.setattr(crew, "find_adapter", lambda kind: mine)
+    section = {"adapters": [ADAPTER | {"options": {"mesh": "a"}}], "pilots": [{"adapter": "arena", "craft": "rover"}]}
+    with pytest.raises(PaddockError, match=r"adapters\[0\]: adapter 'lightweight': FileNotFoundError: .* no such mesh"):
+        paddock.load({"vehicles": [], "sitl": section})
+
+
+HEAD = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t35.68\t139.76\t40\t1\n"
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ("1\t0\t3\t16\t0\t0\t0\t0\tnan\t139.76\t10\t1", "item 1: its latitude cannot be nan"),
+        ("1\t0\t3\t16\t0\t0\t0\t0\t500\t139.76\t10\t1", "item 1: its latitude cannot be 500"),
+        ("1\t0\t3\t16\t0\t0\t0\t0\t35.6\t190\t10\t1", "item 1: its longitude cannot be 190"),
+        ("1\t0\t3\t16\t0\t0\t0\t0\t35.6\t139.7\t1e99\t1", r"item 1: its altitude cannot be 1e\+99"),
+        ("1\t0\t3\t99999\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: a rover has no use for command 99999"),
+        ("1\t0\t3\t22\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: a rover has no use for command 22"),
+        ("1\t0\t900\t16\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: its frame 900 cannot be used"),
+    ],
+)
+def test_a_bad_mission_file_is_one_line_with_the_item(
+    item: str, message: str, tmp_path: Path, own_links: Links
+) -> None:
+    file = tmp_path / "bad.waypoints"
+    file.write_text(HEAD + item + "\n")
+    scenario = quick_scenario("rover", mavlink=own_links(1))
+    scenario["sitl"]["pilots"][0]["mission"] = str(file)
+    with pytest.raises(PaddockError, match=f"bad.waypoints: {message}"):
+        paddock.load(scenario)
+
+
+def test_a_mission_file_with_an_action_is_flown(tmp_path: Path, own_links: Links) -> None:
+    """Items that go nowhere have no degrees: their numbers are not scaled on the wire."""
+    file = tmp_path / "good.waypoints"
+    places = "1\t0\t2\t178\t0\t1.5\t0\t0\t300\t0\t0\t1\n2\t0\t3\t16\t0\t0\t0\t0\t35.6813\t139.7671\t0\t1\n"
+    file.write_text(HEAD + places)
+    scenario = quick_scenario("rover", mavlink=own_links(1))
+    scenario["sitl"]["pilots"][0]["mission"] = str(file)
+    with paddock.load(scenario) as sim:
+        sim.step(250 * 8)
+        pilot = host_of(sim).seats[0].pilot
+        assert [(item.command, item.x) for item in next(iter(pilot.plans.values()))][1:] == [
+            (178, 300.0),
+            (16, 35.6813),
+        ]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_ports_that_overlap_are_refused(shared: bool, own_links: Links) -> None:
+    links = own_links(3)
+    wrong = links | ({"shared": links["station"] + 1} if shared else {"station": links["port"] + 2})
+    with pytest.raises(PaddockError, match="ground station; "):
+        paddock.load(quick_scenario("rover", 3, mavlink=wrong))
+    with paddock.load(quick_scenario("rover", 3, mavlink={**wrong, "host": "127.0.0.1", **links, "shared": None})):
+        pass

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from paddock.cli.panels import FAINT, STRONG, TITLE, fitted
+from paddock.cli.panels import FAINT, STRONG, TITLE, fitted, short
 
 if TYPE_CHECKING:
     from paddock.sitl.bridge.status import StatusRow
+    from paddock.sitl.hosting.doing import Doing
     from paddock.sitl.hosting.host import SitlHost
 
 GOOD, BAD, IDLE = "#7ce07a", "#ff6f91", "#8a94a0"
+LABELS = ("item", "m", "m/s", "bat")
+"""Of what an autopilot is doing, the most important first."""
+MOST_NAME, MOST_MODE = 10, 9
 
 
 def print_ports(host: SitlHost) -> None:
@@ -29,23 +34,52 @@ def print_ports(host: SitlHost) -> None:
 
 
 def status_lines(host: SitlHost, width: int, most: int) -> list[Text]:
-    """A line per autopilot: system id, vehicle, where to reach it, mode, what is going on."""
-    rows, ports = host.status(), {row.sysid: row.speaks.rpartition(":")[2] for row in host.ports()}
-    lines = [Text(f"{'sys':>3} {'vehicle':<10} {'port':>5} {'mode':<9} autopilot", style=TITLE)]
-    shown = rows if len(rows) < most else rows[: max(most - 2, 1)]
-    lines += [_line(row, ports.get(row.sysid, "")) for row in shown]
-    if len(shown) < len(rows):
-        lines.append(Text(f"and {len(rows) - len(shown)} more", style=FAINT))
+    """A line per autopilot: system id, vehicle, where to reach it, armed (●), mode, what it does or what hinders it.
+
+    What does not fit is left out from the right.
+    """
+    told, ports = host.progress(), {row.sysid: row.speaks.rpartition(":")[2] for row in host.ports()}
+    shown = told if len(told) < most else told[: max(most - 2, 1)]
+    name, mode = _widths([row for row, _ in shown])
+    title = f"{'sys':>3} {'vehicle':<{name}} {'port':>5}   {'mode':<{mode}}"
+    columns = _columns([doing for _, doing in shown], width - len(title))
+    lines = [Text(title + "".join(f" {label:>{size}}" for _, label, size in columns), style=TITLE)]
+    for row, doing in shown:
+        line = _line(row, ports.get(row.sysid, ""), name, mode)
+        cells = "".join(f" {doing[k]:>{size}}" for k, _, size in columns)
+        lines.append(line.append(f" {short(row.note, width - len(line) - 1)}" if row.note else cells, style=FAINT))
+    if len(shown) < len(told):
+        lines.append(Text(f"and {len(told) - len(shown)} more", style=FAINT))
     return [fitted(line, width) for line in lines]
 
 
-def _line(row: StatusRow, port: str) -> Text:
+def _widths(rows: Sequence[StatusRow]) -> tuple[int, int]:
+    """Of the columns of names and of modes."""
+    names, modes = [len(row.name) for row in rows], [len(row.mode) for row in rows]
+    return min(max([*names, len("vehicle")]), MOST_NAME), min(max([*modes, len("mode")]), MOST_MODE)
+
+
+def _columns(doings: Sequence[Doing], room: int) -> list[tuple[int, str, int]]:
+    """Index, label and width of those that say something, as long as there is room."""
+    columns: list[tuple[int, str, int]] = []
+    for k, label in enumerate(LABELS):
+        longest = max((len(doing[k]) for doing in doings), default=0)
+        size = max(longest, len(label), 4)
+        if longest and room < size + 1:
+            break
+        if longest:
+            columns.append((k, label, size))
+            room -= size + 1
+    return columns
+
+
+def _line(row: StatusRow, port: str, name: int, mode: int) -> Text:
+    """What is always there."""
     colour = (GOOD if row.armed else IDLE) if row.connected else BAD
-    line = Text(f"{row.sysid:>3} ", style=FAINT).append(f"{row.name[:10]:<10} ", style=colour)
+    line = Text(f"{row.sysid:>3} ", style=FAINT).append(f"{short(row.name, name):<{name}} ", style=colour)
     line.append(f"{port if port.isdecimal() else '-':>5} ", style=FAINT)
-    line.append(f"{row.mode[:9]:<9} ", style=STRONG if row.armed else FAINT)
-    state = "armed" if row.armed else "disarmed" if row.connected else "waiting"
-    return line.append(row.note or state, style=FAINT)
+    line.append("● " if row.armed else "○ ", style=colour)
+    return line.append(f"{short(row.mode, mode):<{mode}}", style=STRONG if row.armed else FAINT)
 
 
 def tell_autopilots(host: SitlHost | None) -> None:

@@ -80,7 +80,7 @@ def fleet_lines(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
     fleets = list(snapshot)
     shown = fleets if len(fleets) < rows else fleets[: max(rows - 2, 1)]
     for k, fleet in enumerate(shown):
-        line = Text(f"{_short(fleet.name, name_width):<{name_width}} ", style=colour(k))
+        line = Text(f"{short(fleet.name, name_width):<{name_width}} ", style=colour(k))
         lines.append(line.append(_fleet_numbers(fleet), style="default"))
     if len(shown) < len(fleets):
         lines.append(Text(f"and {len(fleets) - len(shown)} more", style=FAINT))
@@ -91,7 +91,7 @@ def _fleet_numbers(fleet: FleetSnapshot) -> str:
     velocity = fleet.velocity
     speed = float(np.sqrt(np.einsum("ij,ij->i", velocity, velocity)).mean()) if len(fleet) else 0.0
     height = float(fleet.position[:, 2].mean()) if len(fleet) else 0.0
-    return f"{_short(fleet.model, 11):<11} {_count(len(fleet)):>6} {speed:>5.1f} {height:>5.1f}"
+    return f"{short(fleet.model, 11):<11} {_count(len(fleet)):>6} {speed:>5.1f} {height:>5.1f}"
 
 
 def _count(number: int) -> str:
@@ -157,5 +157,6 @@ def fitted(line: Text, width: int) -> Text:
     return line
 
 
-def _short(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+def short(text: str, width: int) -> str:
+    """The text, with an ellipsis where it is too long."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"

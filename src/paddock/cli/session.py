@@ -81,9 +81,10 @@ class Runs:
         ):
             with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
                 sim.prepare()
-                autopilots = _autopilots(sim, self.options)
+                autopilots = _autopilots(sim)
                 _warm_up(sim, tally, self.options.seconds)
                 self.served = ready()
+            _tell_ports(autopilots, self.options)
             going.set()
             self._go(sim, tally, caught, autopilots)
             numbers = tally.summary()
@@ -165,17 +166,21 @@ def _equipped(scenario: Scenario) -> Scenario:
     return equipped_scenario(scenario)
 
 
-def _autopilots(sim: Simulation, options: RunOptions) -> SitlHost | None:
-    """The autopilots of the scenario, which end with the simulation; where they can be reached is told."""
+def _autopilots(sim: Simulation) -> SitlHost | None:
+    """The autopilots of the scenario, which end with the simulation."""
     if sim.scenario.sitl is None:
         return None
-    from paddock.cli.autopilots import print_ports
     from paddock.sitl.hosting.host import SitlHost
 
-    host = SitlHost(sim)
-    if not options.json:
-        print_ports(host)
-    return host
+    return SitlHost(sim)
+
+
+def _tell_ports(autopilots: SitlHost | None, options: RunOptions) -> None:
+    """Where autopilots can be reached, once whoever calls there is answered at once."""
+    if autopilots is not None and not options.json:
+        from paddock.cli.autopilots import print_ports
+
+        print_ports(autopilots)
 
 
 def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:

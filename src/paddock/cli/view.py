@@ -30,7 +30,11 @@ LOOK_EVERY = 0.5
 MANY = 1000
 NARROW = 64
 """Below this width there is no room for the map."""
+SIDE, PILOTS_SIDE = 42, 48
+"""The least width of what stands beside the map, and of that with autopilots."""
 HEAD, FOOT = 2, 1
+LEFT = 7
+"""Rows that autopilots leave for fleets and events."""
 NOTHING_MORE = Shown()
 
 
@@ -128,12 +132,13 @@ class View:
         self.meter.read()
         width, height = self.console.size
         rows = max(height - HEAD - FOOT, 1)
-        side = width if width < NARROW else min(max(42, width * 2 // 5), 54)
-        stages, events = stage_lines(self.meter, side), event_lines(self.sim, side)
-        pilots = self._pilots(side, rows - len(stages) - 8)
-        rows_fleets = max(rows - len(stages) - len(pilots) - min(len(events), 3) - 2, 3)
+        least = SIDE if self.shown.autopilots is None else PILOTS_SIDE
+        side = width if width < NARROW else min(max(least, width * 2 // 5), 54)
+        stages, events = self._stages(side, rows), event_lines(self.sim, side)
+        pilots = self._pilots(side, rows - len(stages) - LEFT)
+        rows_fleets = max(rows - len(stages) - len(pilots) - min(len(events), 3) - 1, 3)
         self._look(side, rows_fleets, width - side - 1, rows)
-        column = [*self._fleets, Text(""), *pilots, *stages, Text(""), *events]
+        column = [*self._fleets, Text(""), *pilots, *stages, *events]
         body = column if width < NARROW else beside(self._picture, column, width - side)
         lines = [header(self.sim, width), status(self.sim, self.tally, self.meter, width), *body[:rows]]
         lines += [Text("")] * (height - FOOT - len(lines))
@@ -141,6 +146,12 @@ class View:
         cost = time.perf_counter() - started
         self._next_draw = started + 2.0 * cost / SHARE if cost > 0.1 * SHARE else 0.0  # rich takes as long again
         return Text("\n", no_wrap=True, overflow="crop", end="").join(lines[:height])
+
+    def _stages(self, width: int, rows: int) -> list[Text]:
+        """What the stages cost, unless that would leave autopilots without a line."""
+        lines = [*stage_lines(self.meter, width), Text("")]
+        host = self.shown.autopilots
+        return lines if host is None or len(host.seats) + 1 <= rows - len(lines) - LEFT else []
 
     def _pilots(self, width: int, most: int) -> list[Text]:
         """A line per autopilot, as far as there is room."""

@@ -39,6 +39,15 @@ class Remove:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Put a vehicle somewhere else, as if it started there: x, y, z (m) and yaw (rad), speed (m/s)."""
+
+    target: str | int
+    pose: Sequence[float]
+    speed: float = 0.0
+
+
+@dataclass(frozen=True)
 class SetFrame:
     """Place a named frame in another one: position (m) and quaternion (x, y, z, w)."""
 
@@ -74,11 +83,12 @@ class Report:
     detail: str = ""
 
 
-Action = Control | Spawn | Remove | SetFrame | Order | MissionOrder | Report
+Action = Control | Spawn | Remove | Place | SetFrame | Order | MissionOrder | Report
 KINDS: dict[str, type[Any]] = {
     "control": Control,
     "spawn": Spawn,
     "remove": Remove,
+    "place": Place,
     "frame": SetFrame,
     "order": Order,
     "mission": MissionOrder,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from paddock.engine.actions import Control, MissionOrder, Order, Posted, Remove, Report, SetFrame, Spawn
+from paddock.engine.actions import Control, MissionOrder, Order, Place, Posted, Remove, Report, SetFrame, Spawn
 from paddock.engine.addressing import plain_target
 from paddock.engine.events import EventLog
 from paddock.engine.frames import place_frame
@@ -15,6 +15,7 @@ from paddock.engine.inspect import sensor_readings
 from paddock.engine.latch import apply_control, check_control, policy_inputs
 from paddock.engine.log import ActionLog
 from paddock.engine.ordering import Understood, give, understood
+from paddock.engine.placing import checked_place, put
 from paddock.engine.program import FleetProgram
 from paddock.engine.roster import Roster
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
@@ -65,6 +66,18 @@ class Applier:
             program, rows = self.found(control.target)
             self.refuse_flown(program.fleet.ids[rows])
             return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
+
+    def checked_place(self, place: Place) -> Place:
+        """The same in plain floats; refused when that vehicle cannot be put there. Any thread may ask."""
+        with self.rebuilding:
+            return checked_place(*self.found(place.target), place)
+
+    def _place(self, given: Place) -> None:
+        program, rows = self.found(given.target)
+        place = checked_place(program, rows, given)
+        put(program, rows, place, self.world.environment)
+        detail = "at {:g}, {:g}, {:g}".format(*place.pose)
+        self.events.report(self.world.clock.tick, "placed", program.fleet.names_of(rows), detail)
 
     def understood(self, order: Order) -> Understood:
         """What an order means now; refused when it cannot be given. Any thread may ask."""
@@ -130,6 +143,8 @@ class Applier:
             case Remove(target):
                 with self.rebuilding:
                     self.roster.remove(target)
+            case Place():
+                self._place(posted.action)
             case SetFrame():
                 place_frame(self.world, posted.action)
             case Order():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from paddock.engine.actions import Action, Control, MissionOrder, Order, Posted, Remove, SetFrame, Spawn, Target
+from paddock.engine.actions import Action, Control, MissionOrder, Order, Place, Posted, Remove, SetFrame, Spawn, Target
 from paddock.engine.applier import Applier
 from paddock.engine.background import in_background
 from paddock.engine.barrier import BarrierStage, ControlSource
@@ -48,6 +48,8 @@ if TYPE_CHECKING:  # planning is only imported where there is a mission
     from paddock.engine.mission.run import MissionRun
     from paddock.planning.mission.views import MissionView
 
+POSTABLE = (Control, Spawn, Remove, Place, Order, MissionOrder)
+"""Actions that anybody may leave in the mailbox."""
 LAST_TIME = 1e12
 """s: a time that no run reaches."""
 
@@ -189,10 +191,12 @@ class Simulation:
 
     def post(self, action: Action, at_tick: int | None = None, source: str = "") -> None:
         """Leave an action in the mailbox, for the next tick or for `at_tick`. Any thread may call this."""
-        if not isinstance(action, Control | Spawn | Remove | Order | MissionOrder):
-            raise PaddockError(f"only Control, Spawn, Remove, Order and MissionOrder can be posted, not {action!r}")
+        if not isinstance(action, POSTABLE):
+            raise PaddockError(f"only {', '.join(kind.__name__ for kind in POSTABLE)} can be posted, not {action!r}")
         if isinstance(action, Control):
             action = self.applier.checked(action)
+        elif isinstance(action, Place):
+            action = self.applier.checked_place(action)
         elif isinstance(action, Order):
             action = self.applier.checked_order(action)
         elif isinstance(action, MissionOrder):
@@ -213,6 +217,15 @@ class Simulation:
         """Take a vehicle or a fleet out of the world, at once."""
         with self.driver.driving("remove()"):
             self.applier.apply(Posted(self.tick, 0, Remove(target), ""))
+
+    def place(
+        self, target: str | int, pose: Sequence[float], speed: float = 0.0, *, at_tick: int | None = None
+    ) -> None:
+        """Put a vehicle at x, y, z (m) and yaw (rad), as if it started there, with the next tick or at `at_tick`.
+
+        Its commands stay as they are. Any thread may call this.
+        """
+        self.post(Place(target, pose, speed), at_tick)
 
     def order(self, target: Target, behaviour: Any, *, at_tick: int | None = None, source: str = "") -> None:
         """Tell vehicles to do something else than their entry says, at once or at `at_tick`. Any thread may call this.

@@ -14,6 +14,8 @@ from paddock.scenario.vehicle import VehicleEntry
 WORLD = "world"
 """The adapter that is always there: this scenario's own vehicles."""
 LAST_SYSID = 254
+FARTHEST = 100_000.0
+"""m from where a vehicle starts to a point of its mission, along each axis."""
 Port = Annotated[Whole, Field(ge=1, le=LAST_PORT)]
 CraftName = Literal["copter", "rover", "rover_ackermann", "plane"]
 MODEL_CRAFTS: dict[str, CraftName] = {
@@ -58,9 +60,25 @@ class AdapterEntry(Section):
 
 
 def _flyable(mission: Any) -> Any:
-    if isinstance(mission, list | tuple) and not mission:
+    """A file's name or points, told apart here: else a bad point would be told of as a bad name too."""
+    if mission is None or isinstance(mission, str):
+        return mission
+    if not isinstance(mission, list | tuple):
+        raise trouble(f"a mission is the name of a file or a list of points [x, y, z], not {mission!r}")
+    if not mission:
         raise trouble("a mission has at least one point")
+    for k, point in enumerate(mission):
+        _check_point(point, k)
     return mission
+
+
+def _check_point(point: Any, k: int) -> None:
+    if not isinstance(point, list | tuple) or len(point) != 3:
+        raise trouble(f"a point of a mission is [x, y, z], not {point!r}", (k,))
+    for axis, value in enumerate(point):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and abs(value) <= FARTHEST):  # NaN is in no range
+            raise trouble(f"a mission reaches {FARTHEST / 1000:g} km at most, not {value!r} m", (k, axis))
 
 
 class Pilots(Section):
@@ -105,11 +123,28 @@ class Pilots(Section):
             raise trouble("vehicles are those of this scenario; in another adapter say count and craft", ("vehicles",))
         if self.adapter != WORLD and self.craft is None:
             raise trouble("say what they fly in that adapter: craft")
+        return self
+
+    @model_validator(mode="after")
+    def _all_used(self) -> Self:
+        """What would do nothing is refused."""
         if self.frame is not None and self.autopilot != "ardupilot":
             raise trouble("a frame is for a real ArduPilot", ("frame",))
         if self.autopilot != "builtin" and (self.parameters or self.mission is not None):
             raise trouble("parameters and mission are for the built-in autopilot; a real one has its own")
+        if self.autopilot == "builtin" and self.instance is not None:
+            raise trouble("instance is for a real autopilot; the built-in one has a sysid", ("instance",))
+        if self.autopilot == "builtin" and not self.lockstep:
+            raise trouble("lockstep is for a real autopilot; the built-in one is always in step", ("lockstep",))
+        if self.start and self.mission is None:
+            raise trouble("start is when a mission begins: there is none", ("start",))
+        self._refuse_beside_vehicles()
         return self
+
+    def _refuse_beside_vehicles(self) -> None:
+        for name in ("count", "position", "spacing") if self.vehicles is not None else ():
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise trouble(f"{name} is for another adapter; here it is that of vehicles {self.vehicles!r}", (name,))
 
 
 def _adapters_differ(adapters: tuple[AdapterEntry, ...]) -> tuple[AdapterEntry, ...]:
@@ -174,6 +209,9 @@ def _check_entry(pilots: Pilots, name: str, entries: dict[str, VehicleEntry], at
         raise trouble(f"{name!r} has a behaviour: a vehicle is driven by it or by an autopilot", (*at, "vehicles"))
     if pilots.craft is None and entry.model not in MODEL_CRAFTS:
         raise trouble(f"say what flies model {entry.model!r}: craft", (*at, "vehicles"))
+    fitting = MODEL_CRAFTS.get(entry.model)
+    if pilots.craft is not None and fitting is not None and pilots.craft != fitting:
+        raise trouble(f"model {entry.model!r} is flown as a {fitting}, not as a {pilots.craft}", (*at, "craft"))
 
 
 def _check_sysids(sitl: Sitl, entries: dict[str, VehicleEntry]) -> None:

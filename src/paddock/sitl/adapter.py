@@ -127,6 +127,14 @@ class SimulatorAdapter(ABC):
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
         """What the actuators do from now on. Values outside their range are clipped, NaN is an AdapterError."""
 
+    def sensor_period_us(self, vehicle: int) -> int | None:
+        """Simulated us between two samples of a vehicle's IMU, rounded down; None: one for every exchange.
+
+        A sample is the mean since the one before: a pilot that exchanges less often misses motion. Tell it, as in
+        `autopilot.sensor_period_us = adapter.sensor_period_us(1)`, and it exchanges as often as there are samples.
+        """
+        return None
+
     def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
         """Write the newest sensor data of several vehicles into rows (n, WIDTH); a row without news stays."""
         for k, vehicle in enumerate(vehicles):

@@ -7,11 +7,15 @@ processes work at the same time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.sensor_data import SensorData
+
+DEBUGGING = "for one in a debugger, --on-timeout hold has the world wait"
+"""What to do about an autopilot that is silent on purpose."""
 
 
 @dataclass
@@ -35,6 +39,7 @@ class Pilot(ABC):
 
     def __init__(self) -> None:
         self.status = PilotStatus()
+        self.on_restart: Callable[[], None] = lambda: None  # called when its process has begun anew
 
     @property
     @abstractmethod

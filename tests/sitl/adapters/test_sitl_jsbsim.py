@@ -133,6 +133,20 @@ def test_noise_is_that_of_the_sensors_and_a_reset_repeats_it() -> None:
     np.testing.assert_array_equal([row.row for row in first], [row.row for row in readings()])
 
 
+def test_aircraft_keep_what_is_theirs_when_another_goes() -> None:
+    adapter = JsbsimAdapter(noise=False)
+    adapter.connect()
+    for number in (5, 2, 9):
+        adapter.add_vehicle(Placed(number, f"p{number}", "plane", (0.0, 0.0, -100.0 * number)))
+    adapter.remove_vehicle(5)
+    adapter.send_actuators(ActuatorCommands(armed=True, motors=[0.7], servos=[0.2]), 9)
+    adapter.step(600_000)
+    straight, rolling = (adapter.receive_sensors(number) for number in (2, 9))
+    assert straight is not None and rolling is not None
+    assert [round(data.altitude - 40.0, -1) for data in (straight, rolling)] == [200.0, 900.0]
+    assert rolling.gyro[0] > straight.gyro[0] + 0.1
+
+
 def test_steps_of_any_length_are_exact() -> None:
     adapter = JsbsimAdapter()
     adapter.connect()
@@ -152,11 +166,15 @@ def test_mistakes_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch, capfd: p
     slow.connect()
     with pytest.raises(AdapterError, match="c172x cannot fly level at 12 m/s and 1040 m"):
         slow.add_vehicle(HIGH)
-    assert "trimmable" in capfd.readouterr().out  # JSBSim's own words on it
-    with pytest.raises(AdapterError, match="flies craft 'plane' only, not 'rover'"):
+    assert "trimmable" in "".join(capfd.readouterr())  # JSBSim's own words on it
+    with pytest.raises(AdapterError, match="drives craft 'plane' only, not 'rover'"):
         slow.add_vehicle(Placed(1, "r", "rover"))
     with pytest.raises(InvalidValueError, match="speed must be a positive number"):
         JsbsimAdapter(speed=0.0)
+    with pytest.raises(InvalidValueError, match=r"adapter 'jsbsim': wind must be 3 numbers \[m/s .*\], not 5"):
+        JsbsimAdapter(wind=5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match="adapter 'jsbsim': aircraft must be a text, not 172"):
+        JsbsimAdapter(aircraft=172)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="barometer"):
         JsbsimAdapter(sensors={"barometr": {}})
     monkeypatch.setitem(sys.modules, "jsbsim", None)

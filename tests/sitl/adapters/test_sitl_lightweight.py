@@ -8,9 +8,11 @@ import pytest
 from scipy import stats
 
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.scenario.sitl import AdapterEntry
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed, blank_actuators, blank_sensors
 from paddock.sitl.adapters.lightweight import LightweightAdapter
+from paddock.sitl.hosting.crew import build_adapter
 from paddock.sitl.registry import adapter_types, find_adapter
 from paddock.sitl.sensor_data import Columns
 
@@ -207,10 +209,22 @@ def test_a_vehicle_that_comes_late_is_measured_from_then_on() -> None:
         ({"wheel_base": 0.0}, "wheel_base must be a positive number, not 0.0"),
         ({"speed_max": inf}, "speed_max must be a positive number"),
         ({"acceleration": float("nan")}, "acceleration must be a positive number"),
-        ({"noise": -1.0}, "noise is a factor from 0 on"),
-        ({"sensors": {"gns": {}}}, "lightweight: unknown sensor 'gns'; did you mean 'gnss'"),
+        ({"noise": -1.0}, "noise must be a factor from 0 on"),
+        ({"sensors": {"gns": {}}}, "adapter 'lightweight': unknown sensor 'gns'; did you mean 'gnss'"),
         ({"sensors": {"gnss": {"ratte": 1}}}, "unknown option of sensor 'gnss' 'ratte'; did you mean 'rate'"),
-        ({"origin": (99.0, 0.0, 0.0)}, "latitude"),
+        ({"origin": (99.0, 0.0, 0.0)}, "adapter 'lightweight': origin latitude"),
+        ({"origin": 5}, r"origin must be 3 numbers \[latitude deg, longitude deg, height m\], not 5"),
+        ({"origin": ["a", 2, 3]}, "origin must be 3 numbers"),
+        ({"speed_max": "x"}, "^adapter 'lightweight': speed_max must be a positive number, not 'x'$"),
+        ({"speed_max": True}, "speed_max must be a positive number, not True"),
+        ({"speed_max": 10**400}, "speed_max must be a positive number"),
+        ({"rate": None}, "rate must be a positive number, not None"),
+        ({"noise": "loud"}, "noise must be a factor from 0 on, true or false, not 'loud'"),
+        ({"seed": 1.5}, "seed must be a whole number, not 1.5"),
+        ({"truth": "yes"}, "truth must be true or false, not 'yes'"),
+        ({"sensors": {"gnss": 5}}, "sensors must be options of sensors, as in {gnss: {rate: 10}}, not"),
+        ({"sensors": []}, r"sensors must be options of sensors, .* not \[\]"),
+        ({"sensors": {"gnss": {"rate": "x"}}}, "'rate' must be a finite number, not 'x'"),
     ],
 )
 def test_bad_options_are_told_in_one_line(options: dict[str, object], words: str) -> None:
@@ -235,3 +249,19 @@ def test_what_it_cannot_do_is_refused() -> None:
         adapter.send_block((1, 4), blank_actuators(2))
     with pytest.raises(InvalidValueError):
         ActuatorCommands(motors=[0.0] * 9)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bogus": 1}, "unknown option of adapter 'lightweight' 'bogus'; valid: acceleration, noise"),
+        ({"speed_mx": 1}, "did you mean 'speed_max'"),
+        ({"speed_max": "x"}, "speed_max must be a .*number, not 'x'"),
+        ({"truth": 3}, ": adapter 'sim': truth must be true or false, not 3"),
+    ],
+)
+def test_options_in_a_scenario_are_told_in_one_line(options: dict[str, object], words: str) -> None:
+    entry = AdapterEntry(type="lightweight", name="sim", options=options)
+    with pytest.raises(PaddockError, match=f"^here.*{words}") as caught:
+        build_adapter(entry, "here")
+    assert "\n" not in str(caught.value)

@@ -136,6 +136,18 @@ def test_an_ackermann_rover_keeps_the_stock_speed_of_its_throttle_and_reverses()
     assert turned.gyro_z > 0.5  # clockwise: to the right
 
 
+def test_an_ackermann_rover_turns_no_tighter_than_its_tyres_hold() -> None:
+    adapter = driven("rover_ackermann")
+    after(adapter, 8.0, [0.3])
+    sideways = [after(adapter, 0.02, [0.3], [1.0]).accel_y for _ in range(100)]
+    # tyre_mu 1 holds 9.8 m/s2; while the wheels turn at 3 rad/s, the middle of the car swings out with them, by
+    # 0.3 m of 0.6 m at 5 m/s: 7.5 m/s2 more
+    assert np.median(sideways[50:]) == pytest.approx(9.8, abs=0.7) and max(sideways) < 19.0
+    assert abs(commanded(airframe("car.bicycle", preset="buggy", speed=8.0), [0.5], [1.0])["steer"]) == 0.61  # has tyres
+    standing = commanded(airframe("car.kinematic", preset="buggy"), [0.5], [-1.0])
+    assert standing["steer"] == pytest.approx(0.61)
+
+
 def test_a_fixed_wing_banks_to_the_right() -> None:
     adapter = driven("plane", position=(0.0, 0.0, -100.0), heading=pi / 2)
     data = after(adapter, 6.0, [0.5], [1.0, 0.0])

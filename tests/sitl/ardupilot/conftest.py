@@ -8,12 +8,17 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
 
+from paddock.sitl.ardupilot.pilot import ArduPilotPilot
 from paddock.sitl.sensor_data import SensorData
 
+Make = Callable[..., ArduPilotPilot]
+Sensors = Callable[..., SensorData]
+DT = 1.0 / 1000.0
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
 KEYS = (
     ("", "timestamp", 1, True),
@@ -151,3 +156,37 @@ def sensors_at(time_us: float, **values: object) -> SensorData:
 @pytest.fixture
 def sensors() -> Callable[..., SensorData]:
     return sensors_at
+
+
+@pytest.fixture
+def pilot() -> Iterator[Make]:
+    opened: list[ArduPilotPilot] = []
+
+    def make(frame: str = "copter", dt: float = DT, **options: Any) -> ArduPilotPilot:
+        opened.append(ArduPilotPilot(frame, dt, port=0, **options))
+        opened[-1].open()
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+class World:
+    """The bridge's part: time, and an exchange at every period."""
+
+    def __init__(self, pilot: ArduPilotPilot, sensors: Sensors) -> None:
+        self.pilot, self.sensors, self.time_us = pilot, sensors, 0
+
+    def turn(self, timeout: float = 1.0) -> list[float] | None:
+        commands = self.pilot.collect(timeout)
+        if commands is None:
+            return None
+        self.time_us = self.pilot.next_us(self.time_us)
+        self.pilot.offer(self.sensors(self.time_us))
+        return commands.row.tolist()
+
+
+@pytest.fixture
+def world_of(sensors: Sensors) -> Callable[[ArduPilotPilot], World]:
+    return lambda pilot: World(pilot, sensors)

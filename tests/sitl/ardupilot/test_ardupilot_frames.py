@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from paddock.sitl.actuators import MOTORS, WIDTH
 from paddock.sitl.ardupilot.frames import FRAMES, find_frame
 from paddock.sitl.ardupilot.launch import json_port, launch_hint
+from paddock.sitl.hosting.quick import ARDUPILOT_FRAMES
 from paddock.world.geodesy import Origin
 
 CANBERRA = Origin(-35.363262, 149.165237, 584.0)
@@ -99,8 +100,18 @@ def test_the_command_lines_hold_the_home_of_the_world() -> None:
     )
     assert third.mavlink == "tcp:127.0.0.1:5780" and json_port(2) == 9022
     assert len(third.lines()) == 3
+    plus = launch_hint("copter-plus", 0, CANBERRA)
+    assert "FRAME_TYPE 0" in hint.lines()[3] and "use copter-plus" in hint.lines()[3]
+    assert "FRAME_TYPE 1" in plus.lines()[3]
 
 
 def test_frames_are_found_by_name() -> None:
     assert sorted(FRAMES) == ["copter", "copter-plus", "plane", "rover", "rover-skid"]
     assert {frame.craft for frame in FRAMES.values()} == {"copter", "rover", "rover_ackermann", "plane"}
+
+
+def test_the_table_of_frames_gives_each_its_own_flag() -> None:
+    lines = (Path(__file__).parents[3] / "docs" / "sitl.md").read_text().splitlines()
+    rows = [[cell.strip(" `") for cell in line.split("|")] for line in lines if "`--ardupilot " in line and "|" in line]
+    flags = {row[1]: row[3] for row in rows}
+    assert flags == {frame: f"--ardupilot {frame}" for frame in ARDUPILOT_FRAMES}

@@ -140,7 +140,6 @@ def test_circles_are_counted_by_their_angle() -> None:
         turned += 0.05
     assert turned == pytest.approx(4.0 * pi, abs=0.15)
     assert circle.start == pytest.approx((10.0, 0.0, -20.0), abs=1.0)  # the next leg begins where it is
-    assert Puppet(item(18, 0.0, 0.0, p1=1.0, p3=-25.0)).executor.first_item() is not None
 
 
 def test_conditions_hold_back_what_follows() -> None:

@@ -45,7 +45,8 @@ def jump(target: float, times: float) -> MissionItem:
         (MissionItem(93, Frame.MISSION, -1.0), mavlink.MAV_MISSION_INVALID_PARAM1),
         (SPEED, mavlink.MAV_MISSION_ACCEPTED),
         (MissionItem(178, Frame.MISSION, 1.0, 0.0), mavlink.MAV_MISSION_INVALID_PARAM2),
-        (MissionItem(178, Frame.MISSION, 3.0, 1.0), mavlink.MAV_MISSION_INVALID_PARAM1),  # descent
+        (MissionItem(178, Frame.MISSION, 3.0, 1.0), mavlink.MAV_MISSION_ACCEPTED),  # descent
+        (MissionItem(178, Frame.MISSION, 4.0, 1.0), mavlink.MAV_MISSION_INVALID_PARAM1),
         (jump(1, -1), mavlink.MAV_MISSION_ACCEPTED),
         (jump(1.5, 1), mavlink.MAV_MISSION_INVALID_PARAM1),
         (jump(0, 1), mavlink.MAV_MISSION_INVALID_PARAM1),

@@ -1,30 +1,18 @@
-"""Lockstep, free and scaled time: who is waited for, when pilots are due, what a deadline does, how it ends."""
+"""Lockstep, free and scaled time: when pilots are due, what is repeated, how a run ends."""
 
-import threading
-from collections.abc import Callable
-from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
 import pytest
 
-from paddock.engine.pipeline import HaltedError
 from paddock.errors import InvalidValueError
 from paddock.sitl.adapter import Placed
-from paddock.sitl.bridge import Bridge, BridgeStoppedError, EnginePartner, timing
+from paddock.sitl.bridge import Bridge, timing
 from paddock.sitl.bridge.timing import Pace, TimeMode
 
 
 def rover(number: int, north: float = 0.0) -> Placed:
     return Placed(number, f"r{number}", "rover", (north, 0.0, 0.0))
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for another thread."""
-    end = monotonic() + 10.0
-    while not condition():
-        assert monotonic() < end, "it did not happen"
-        sleep(0.001)
 
 
 def kinds(bridge: Bridge) -> list[str]:
@@ -65,112 +53,6 @@ def test_offers_and_answers_go_by_id(bridge: Bridge, simulator: Any, pilot: Any)
     bridge.step(1)
     ids = [1, 3, 5, 9]  # everybody is offered first: other processes work at the same time
     assert log == [("offer", number) for number in ids] + [("collect", number) for number in ids]
-
-
-def test_in_lockstep_the_world_waits_for_the_answer(bridge: Bridge, simulator: Any, pilot: Any) -> None:
-    bridge.register(simulator())
-    late = pilot((1.0, 1.0))
-    late.silent_for = 1
-    bridge.spawn(rover(1), late, "sim", timeout=30.0)
-    bridge.step(2)
-    assert late.times == [0, 20] and bridge.events.counts.total() == 0
-    assert bridge.vehicle(1).sensors.true_north == pytest.approx(0.04)  # driven from the first step on
-
-
-def test_who_has_never_spoken_is_not_waited_for(bridge: Bridge, simulator: Any, pilot: Any) -> None:
-    bridge.register(simulator())
-    absent = pilot(live=False)
-    absent.silent = True
-    bridge.spawn(rover(1), absent, "sim", timeout=30.0)
-    bridge.spawn(rover(2), pilot(), "sim")
-    bridge.step(5)
-    assert set(absent.waits) == {0.0} and absent.times == [0, 20, 40, 60, 80]
-    absent.is_live, absent.silent = True, False
-    bridge.step(1)
-    assert [tuple(event) for event in bridge.events.last] == [("connected", "vehicle 1 'r1'", "stub answers")]
-    assert [row.exchanges for row in bridge.status()] == [1, 6]
-
-
-def test_free_run_goes_on_with_held_actuators_until_it_speaks_again(bridge: Bridge, simulator: Any, pilot: Any) -> None:
-    told: list[tuple[str, str, str]] = []
-    bridge.events.report = lambda *event: told.append(event)
-    bridge.register(simulator())
-    lost = pilot((0.5, 0.5))
-    bridge.spawn(rover(1), lost, "sim", fallback="free_run")
-    bridge.spawn(rover(2), pilot(), "sim")
-    bridge.step(5)
-    lost.silent = True
-    bridge.step(50)
-    detail = "no answer within 0.03 s: the stub was told to be silent; free_run"
-    assert told == [("timeout", "vehicle 1 'r1'", detail)]
-    assert "not waited for: the stub" in bridge.status()[0].note
-    assert lost.waits[-1] == 0.0
-    assert bridge.vehicle(1).sensors.true_north == pytest.approx(bridge.vehicle(2).sensors.true_north)
-    lost.silent = False
-    bridge.step(1)
-    assert told[1:] == [("recovered", "vehicle 1 'r1'", "its pilot answers again")]
-    lost.silent_for = 1
-    bridge.step(1)  # it is waited for again
-    assert bridge.events.counts == {"timeout": 1, "recovered": 1}
-
-
-def test_hold_stands_still_until_the_answer_comes(bridge: Bridge, simulator: Any, pilot: Any) -> None:
-    bridge.register(simulator())
-    held = pilot()
-    bridge.spawn(rover(1), held, "sim", fallback="hold")
-    bridge.step(3)
-    held.silent = True
-    ticking = threading.Thread(target=bridge.step, args=(2,))
-    ticking.start()
-    until(lambda: "timeout" in kinds(bridge))
-    assert bridge.time_us == 60_000 and bridge.status()[0].note.startswith("the world waits: ")
-    held.silent = False
-    ticking.join(10.0)
-    assert bridge.time_us == 100_000 and kinds(bridge) == ["timeout", "recovered"]
-    assert held.times == [0, 20, 40, 60, 80]  # offered once, however long it took
-
-
-def test_a_world_that_waits_can_be_stopped_and_goes_on_with_the_same_question(
-    bridge: Bridge, simulator: Any, pilot: Any
-) -> None:
-    bridge.register(simulator())
-    held, other = pilot(), pilot()
-    bridge.spawn(rover(1), held, "sim", fallback="hold")
-    bridge.spawn(rover(2), other, "sim")
-    held.silent = True
-    ticking = threading.Thread(target=bridge.run)
-    ticking.start()
-    until(lambda: "timeout" in kinds(bridge))
-    bridge.stop()
-    ticking.join(10.0)
-    assert not ticking.is_alive() and bridge.time_us == 0
-    held.silent = False
-    bridge.step(2)
-    assert held.times == other.times == [0, 20]
-
-
-def test_a_vehicle_that_the_world_waits_for_can_be_taken_away(bridge: Bridge, simulator: Any, pilot: Any) -> None:
-    bridge.register(simulator())
-    held = pilot()
-    held.silent = True
-    bridge.spawn(rover(1), held, "sim", fallback="hold")
-    bridge.spawn(rover(2), pilot(), "sim")
-    ticking = threading.Thread(target=bridge.step, args=(3,))
-    ticking.start()
-    until(lambda: "timeout" in kinds(bridge))
-    bridge.despawn(1)
-    ticking.join(10.0)
-    assert bridge.time_us == 60_000
-
-
-def test_stop_ends_the_run_with_one_line(bridge: Bridge, simulator: Any, pilot: Any) -> None:
-    bridge.register(simulator())
-    mute = pilot()
-    mute.silent = True
-    bridge.spawn(rover(1), mute, "sim", fallback="stop")
-    line = r"vehicle 1 'r1' \(stub\): no answer within 0.03 s: the stub was told to be silent; stopped as configured"
-    with pytest.raises(BridgeStoppedError, match=line):
-        bridge.run(1.0)
 
 
 def test_free_time_waits_for_nobody(simulator: Any, pilot: Any) -> None:
@@ -258,24 +140,6 @@ def test_a_reset_repeats_the_run_bit_for_bit(bridge: Bridge, simulator: Any, pil
     assert bridge.adapter("sim").is_connected and bridge.adapter("sim").connects == 1  # type: ignore[attr-defined]
 
 
-def test_a_run_that_waits_can_be_reset_and_goes_on_from_the_beginning(
-    bridge: Bridge, simulator: Any, pilot: Any
-) -> None:
-    bridge.register(simulator())
-    held = pilot()
-    bridge.spawn(rover(1), held, "sim", fallback="hold")
-    bridge.step(10)
-    held.silent = True
-    ticking = threading.Thread(target=bridge.run, kwargs={"until_us": 300_000})
-    ticking.start()
-    until(lambda: "timeout" in kinds(bridge))
-    bridge.reset()
-    held.silent = False
-    ticking.join(10.0)
-    assert bridge.time_us == 300_000 and bridge.adapter("sim").sim_time_us == 300_000
-    assert held.times == [*range(0, 220, 20), *range(0, 300, 20)]
-
-
 def test_runs_do_not_depend_on_the_order_in_which_all_came(simulator: Any, pilot: Any) -> None:
     seen = []
     for order in ((1, 2, 3, 4), (4, 2, 3, 1)):
@@ -288,63 +152,3 @@ def test_runs_do_not_depend_on_the_order_in_which_all_came(simulator: Any, pilot
             bridge.step(30)
             seen.append([list(map(repr, pilots[number].offers)) for number in (1, 2, 3, 4)])
     assert seen[0] == seen[1]
-
-
-# beside an engine
-
-
-def test_ticks_are_due_when_a_pilot_is(bridge: Bridge, simulator: Any, pilot: Any) -> None:
-    bridge.register(simulator(rate=1000.0))
-    bridge.spawn(rover(1), pilot(period_us=2_500), "sim")
-    partner = EnginePartner(bridge, 1000.0)
-    ticks, tick = [], 0
-    while tick < 12:
-        tick = partner.due(tick)
-        ticks.append(tick)
-        partner.exchange(tick)
-        tick += 1
-    assert ticks == [0, 3, 5, 8, 10, 13]  # 2.5 ms in ticks of 1 ms
-    assert bridge.adapter("sim").sim_time_us == 13_000  # what is not hosted follows the engine
-
-
-def test_tick_times_are_exact_where_a_tick_is_no_whole_number_of_us() -> None:
-    with Bridge() as bridge:
-        partner = EnginePartner(bridge, 1200.0)
-        bridge.step(1)
-        assert [partner.time_us(tick) for tick in (1, 2, 3, 1200)] == [833, 1667, 2500, 1_000_000]
-        assert partner.due(25) == 48  # the next idle period ends at 40 ms
-        with pytest.raises(InvalidValueError, match="tick rate"):
-            EnginePartner(bridge, 0.0)
-
-
-def test_a_hosted_world_is_not_stepped_and_may_go_back(bridge: Bridge, simulator: Any, pilot: Any) -> None:
-    class World(simulator):  # type: ignore[misc, valid-type]
-        hosted = True
-
-    world = World("world")
-    bridge.register(world)
-    bridge.spawn(rover(1), flown := pilot(), "world")
-    partner = EnginePartner(bridge, 50.0)
-    for tick in range(5):
-        partner.exchange(tick)
-        world.step(20_000)  # the engine moves it
-    assert world.steps == [20_000] * 5 and flown.times == [0, 20, 40, 60, 80]
-    world.reset()
-    assert partner.due(0) == 0
-    partner.exchange(0)
-    assert flown.times[-1] == 0.0 and partner.due(1) == 1
-
-
-def test_an_engine_that_is_to_stop_is_not_kept(bridge: Bridge, simulator: Any, pilot: Any) -> None:
-    bridge.register(simulator())
-    mute = pilot()
-    mute.silent = True
-    bridge.spawn(rover(1), mute, "sim", fallback="hold")
-    bridge.go_on = lambda: bridge.events.counts["timeout"] == 0
-    partner = EnginePartner(bridge, 1000.0)
-    with pytest.raises(HaltedError):
-        partner.exchange(0)
-    assert partner.due(0) == 0
-    bridge.go_on, mute.silent = (lambda: True), False
-    partner.exchange(0)
-    assert partner.due(1) == 20 and mute.times == [0]

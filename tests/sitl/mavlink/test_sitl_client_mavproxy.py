@@ -17,7 +17,10 @@ import pytest
 from paddock.sitl.adapters.world import WorldAdapter
 
 if importlib.util.find_spec("MAVProxy") is None:
-    pytest.skip("MAVProxy is not installed", allow_module_level=True)
+    missing = "MAVProxy is not installed: pip install '.[dev]'"
+    if os.environ.get("PADDOCK_REQUIRE_CLIENTS") == "1":
+        pytest.fail(f"clients are required here: {missing}", pytrace=False)
+    pytest.skip(f"{missing} (PADDOCK_REQUIRE_CLIENTS=1 makes this a failure)", allow_module_level=True)
 
 PATIENCE = 120.0  # s of wall time for anything that is waited for
 WORLD = {"seed": 6, "clock": {"rate": 1000}, "world": {"origin": [35.6812, 139.7671, 40.0]}, "vehicles": []}

@@ -45,7 +45,10 @@ def test_arming_is_answered_to_whom_asked(make_fleet: Any) -> None:
 def test_what_is_not_done_has_its_own_result(rover: Any) -> None:
     station = rover.station()
     assert rover.order(station, 30999) == 3  # unsupported
+    assert rover.order(station, 519, 1.0) == 3  # stations probe this and others
     assert rover.order(station, 22, 0, 0, 0, 0, 0, 0, 10.0) == 3  # a rover does not take off
+    rover.pass_time(0.1)
+    assert not any(m.get_type() == "STATUSTEXT" for m in station.heard)
     assert rover.order(station, 176, 1.0, 77.0) == 2  # no such mode: denied
     rover.expect(station, "STATUSTEXT", lambda m: "77" in m.text)
     assert rover.order(station, 400, float("inf")) == 2
@@ -199,6 +202,22 @@ def test_manual_control_is_for_its_target_only(rover: Any) -> None:
     rover.pass_time(0.1)
     sticks = rover.autopilots[0].sticks
     assert (sticks.roll, sticks.throttle) == (0.5, 0.25)
+
+
+def test_only_its_own_station_steers(rover: Any) -> None:
+    station, stranger = rover.station(), rover.station(system=245)
+    sticks = mavlink.MAVLink_manual_control_message(1, 500, 500, 250, 0, 0)
+    channels = mavlink.MAVLink_rc_channels_override_message(1, 1, 1600, 0, 1750, 0, 0, 0, 0, 0)
+    for message in (sticks, channels):
+        stranger.send(message)
+        rover.pass_time(0.1)
+    assert rover.autopilots[0].sticks.roll == rover.autopilots[0].sticks.throttle == 0.0
+    rover.expect(stranger, "STATUSTEXT", lambda m: "SYSID_MYGCS is 255" in m.text)
+    assert rover.ask(station, mavlink.MAVLink_param_set_message(1, 1, b"SYSID_MYGCS", 245, 4), "PARAM_VALUE")
+    stranger.send(channels)
+    station.send(mavlink.MAVLink_manual_control_message(1, 0, 0, 0, 0, 0))
+    rover.pass_time(0.1)
+    assert rover.autopilots[0].sticks.throttle == 0.5
 
 
 # anything ----------------------------------------------------------------------------------------------------------

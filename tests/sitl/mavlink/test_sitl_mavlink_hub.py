@@ -194,6 +194,28 @@ def test_the_same_seed_is_the_same_log_byte_for_byte(make_fleet: Any, logs: Path
     assert first != fly_logged(make_fleet, logs / "c", 4)
 
 
+def test_rates_that_a_station_asks_for_are_not_in_the_log(make_fleet: Any, logs: Path) -> None:
+    fleet = make_fleet(log_folder=logs)
+    station = fleet.listener()
+    assert fleet.order(station, 511, 30.0, 20_000.0) == 0
+    fleet.pass_time(5.0)
+    assert sum(m.get_type() == "ATTITUDE" for m in station.heard) > 200
+    fleet.close()
+    sent = [m for m in read_log(logs / "vehicle_1.tlog") if m.get_srcSystem() == 1]
+    assert sum(m.get_type() == "ATTITUDE" for m in sent) == pytest.approx(20, abs=1)
+    assert [m.get_seq() for m in sent] == [k % 256 for k in range(len(sent))]
+
+
+def test_a_new_vehicle_with_an_old_number_has_the_usual_rates(make_fleet: Any) -> None:
+    fleet = make_fleet(1, ports={"shared": True})
+    station = fleet.station()
+    station.to = ("127.0.0.1", fleet.ports.shared_port)
+    assert fleet.order(station, 511, 30.0, -1.0) == 0
+    fleet.hub.remove(1)
+    fleet.hub.add(fleet.autopilots[0])
+    fleet.expect(station, "ATTITUDE")
+
+
 def test_pymavlink_reads_the_log(make_fleet: Any, logs: Path) -> None:
     fly_logged(make_fleet, logs, 3)
     messages = read_log(logs / "vehicle_1.tlog")

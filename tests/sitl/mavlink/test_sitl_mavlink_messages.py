@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import pstdev
 from typing import Any
 
 import pytest
@@ -73,6 +74,7 @@ def test_it_is_an_ardupilot_without_files(settled: Any) -> None:
     wanted = mavlink.MAV_PROTOCOL_CAPABILITY_MISSION_INT | mavlink.MAV_PROTOCOL_CAPABILITY_MISSION_FENCE
     assert version.capabilities & wanted == wanted
     assert not version.capabilities & mavlink.MAV_PROTOCOL_CAPABILITY_FTP
+    assert list(version.flight_custom_version) == [0] * 8  # MAVSDK takes it for a vendor's version
 
 
 def test_messages_on_request(settled: Any) -> None:
@@ -120,6 +122,76 @@ def test_data_streams(settled: Any) -> None:
     station.forget()
     settled.pass_time(4.0)
     assert {m.get_type() for m in station.heard} == {"HEARTBEAT", "EXTENDED_SYS_STATE", "HOME_POSITION"}
+
+
+def counted(station: Any, kind: str) -> int:
+    return sum(m.get_type() == kind for m in station.heard)
+
+
+def test_rates_are_those_of_each_station(settled: Any) -> None:
+    """What one asks for changes nothing for the others; a station that has asked nothing has the usual rates."""
+    usual, fast, quiet = settled.stations[0], settled.station(system=254), settled.station(system=253)
+    assert settled.order(fast, 511, 30.0, 50_000.0) == 0
+    assert settled.order(fast, 511, 31.0, 100_000.0) == 0
+    quiet.send(mavlink.MAVLink_request_data_stream_message(1, 1, mavlink.MAV_DATA_STREAM_ALL, 0, 0))
+    settled.pass_time(0.1)
+    for station in settled.stations:
+        station.forget()
+    settled.pass_time(2.0)
+    told = [counted(station, "ATTITUDE") for station in (usual, fast, quiet)]
+    assert told == pytest.approx([8, 40, 0], abs=1)
+    assert [counted(station, "ATTITUDE_QUATERNION") for station in (usual, quiet)] == [0, 0]
+    assert counted(usual, "GPS_RAW_INT") == counted(fast, "GPS_RAW_INT") == 4
+    assert counted(quiet, "HEARTBEAT") == 2
+    for station, interval in ((usual, 250_000), (fast, 50_000), (quiet, -1)):
+        assert settled.order(station, 510, 30.0) == 0
+        assert latest(station)["MESSAGE_INTERVAL"].interval_us == interval
+    for station in settled.stations:
+        numbers = [m.get_seq() for m in station.heard]
+        assert numbers == [(numbers[0] + k) % 256 for k in range(len(numbers))]
+
+
+def test_a_rate_parameter_counts_for_those_who_asked_nothing_else(settled: Any) -> None:
+    usual, fast = settled.stations[0], settled.station(system=254)
+    assert settled.order(fast, 511, 30.0, 50_000.0) == 0
+    rate = mavlink.MAVLink_param_set_message
+    settled.ask(usual, rate(1, 1, b"SR0_EXTRA1", 10.0, 4), "PARAM_VALUE")
+    for station in (usual, fast):
+        station.forget()
+    settled.pass_time(2.0)
+    assert [counted(s, "ATTITUDE") for s in (usual, fast)] == pytest.approx([20, 40], abs=1)
+    settled.ask(fast, rate(1, 1, b"SR0_EXTRA1", 5.0, 4), "PARAM_VALUE")  # its own newest wish
+    for station in (usual, fast):
+        station.forget()
+    settled.pass_time(2.0)
+    assert [counted(s, "ATTITUDE") for s in (usual, fast)] == pytest.approx([10, 10], abs=1)
+
+
+def test_less_usual_messages(settled: Any) -> None:
+    station = settled.stations[0]
+    for number in (125, 141, 35):
+        assert settled.order(station, 512, float(number)) == 0
+    told = latest(station)
+    place = told["GLOBAL_POSITION_INT"]
+    assert told["POWER_STATUS"].Vcc == 5000
+    assert told["ALTITUDE"].altitude_amsl == pytest.approx(place.alt / 1e3, abs=0.5)
+    assert told["ALTITUDE"].altitude_relative == pytest.approx(place.relative_alt / 1e3, abs=0.5)
+    assert told["RC_CHANNELS_RAW"].chan1_raw == told["RC_CHANNELS"].chan1_raw
+    assert settled.order(station, 512, 116.0) == 3  # SCALED_IMU2: there is only one
+
+
+def test_vibration_is_measured_as_soon_as_somebody_asks(settled: Any) -> None:
+    """The accelerometer of a vehicle at rest shows its noise: the spread of 400 samples of RAW_IMU at 50 Hz."""
+    station = settled.stations[0]
+    assert settled.order(station, 512, 241.0) == 1  # temporarily rejected: not yet measured
+    assert settled.order(station, 511, 241.0, 100_000.0) == 0
+    assert settled.order(station, 511, 27.0, 20_000.0) == 0
+    settled.pass_time(8.0)
+    told, samples = latest(station)["VIBRATION"], [m for m in station.heard if m.get_type() == "RAW_IMU"][-400:]
+    for axis in "xyz":
+        spread = pstdev(getattr(m, f"{axis}acc") * 9.80665e-3 for m in samples)
+        assert getattr(told, f"vibration_{axis}") == pytest.approx(spread, rel=0.7)
+    assert told.clipping_0 == 0
 
 
 def test_clocks_and_pings(settled: Any) -> None:

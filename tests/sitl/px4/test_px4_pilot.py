@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from pymavlink.dialects.v20 import ardupilotmega as mav
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.px4.launch import launch_hint, simulator_port
 from paddock.sitl.px4.pilot import Px4Pilot
+from paddock.sitl.px4.true_motion import TrueMotion
 from paddock.sitl.sensor_data import SensorData
 from paddock.world.geodesy import Origin
 
@@ -156,6 +157,40 @@ def test_position_and_truth(pilot: Px4Pilot, px4: Any) -> None:
     assert truth.alt == pytest.approx(498_000, abs=2) and (truth.vx, truth.vy, truth.vz) == (300, -400, 50)
 
 
+def test_the_truth_has_no_noise_of_the_sensors(pilot: Px4Pilot, px4: Any) -> None:
+    peer = px4()
+    half = 0.5 * 0.02 * 0.5  # a turn to the right by 0.5 rad/s for 20 ms, about the down axis
+    east = {"true_qw": math.sqrt(0.5), "true_qz": math.sqrt(0.5)}
+    pilot.offer(sensors(20_000, true_vn=3.0, true_ve=-4.0, **east))
+    turned = {"true_qw": math.cos(math.pi / 4 + half), "true_qz": math.sin(math.pi / 4 + half)}
+    pilot.offer(sensors(40_000, true_vn=3.0, true_ve=-4.0 + 0.02 * 9.80665, true_vd=0.5 - 0.02 * 4.903325, **turned))
+    truth = peer.hear()["HIL_STATE_QUATERNION"]
+    assert [truth.rollspeed, truth.pitchspeed, truth.yawspeed] == pytest.approx([0.0, 0.0, 0.5], abs=1e-6)
+    assert [truth.xacc, truth.yacc, truth.zacc] == pytest.approx([1000, 0, -500], abs=11)  # mG; facing east by now
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_true_turn_about_each_axis_has_its_sign(sign: float) -> None:
+    motion, angle = TrueMotion(), 1e-3
+    start = (0.5, 0.5, -0.5, 0.5)  # w, x, y, z of any attitude
+    for axis in range(3):
+        turn = [math.cos(angle / 2), 0.0, 0.0, 0.0]
+        turn[1 + axis] = math.sin(angle / 2)
+        w, x, y, z = (sign * part for part in _product(start, turn))  # both signs are the same attitude
+        motion.forget()
+        for time_us, (qw, qx, qy, qz) in ((0, start), (10_000, (w, x, y, z))):
+            motion.update(sensors(time_us, true_qw=qw, true_qx=qx, true_qy=qy, true_qz=qz).values())
+        expected = [0.1 if k == axis else 0.0 for k in range(3)]
+        assert motion.turning is not None and motion.turning.rate == pytest.approx(expected, abs=1e-9)
+
+
+def _product(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """Of quaternions w, x, y, z, by their matrix."""
+    w, x, y, z = a
+    matrix = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
+    return list(map(float, matrix @ np.array(b)))
+
+
 def test_commands_are_answered(pilot: Px4Pilot, px4: Any) -> None:
     peer = px4()
     results = {}
@@ -188,10 +223,12 @@ def test_a_px4_that_goes_and_comes_back(pilot: Px4Pilot, px4: Any) -> None:
     assert pilot.live
     peer.socket.close()
     assert pilot.collect(1.0) is None and not pilot.live and "no PX4 at tcp" in pilot.diagnosis()
+    begun: list[int] = []
+    pilot.on_restart = lambda: begun.append(1)
     again = px4()
     pilot.offer(sensors(12_000))
     pilot.offer(sensors(16_000))
-    assert pilot.status.restarts == 1 and not pilot.live  # free until its first controls
+    assert pilot.status.restarts == len(begun) == 1 and not pilot.live  # free until its first controls
     assert again.hear()["HIL_SENSOR"].time_usec == 1_016_000
     again.controls(0.3, 0, 0, 0)
     assert (pilot.collect(1.0) or pilot.collect(1.0)) is not None and pilot.live
@@ -258,4 +295,7 @@ def test_ports_and_periods(pilot: Px4Pilot) -> None:
     assert simulator_port(2) == 4562
     hint = launch_hint(0)
     assert hint.make == "PX4_SIM_HOSTNAME=127.0.0.1 make px4_sitl none_iris"
-    assert launch_hint(3).binary.endswith("bin/px4 -i 3") and "14543" in launch_hint(3).mavlink
+    assert launch_hint(3).binary.endswith("bin/px4 -i 3") and launch_hint(3).mavlink.endswith(":14543")
+    # px4-rc.mavlink: "use the same ports for more than 10 instances to avoid port overlaps"
+    assert launch_hint(9).mavlink.endswith("MAVSDK udpin://0.0.0.0:14549")
+    assert "MAVSDK udpin://0.0.0.0:14549 (shared" in launch_hint(12).mavlink

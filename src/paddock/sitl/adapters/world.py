@@ -7,24 +7,19 @@ and only binds, reads and commands. Commands enter by the mailbox and the log, s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import pi
 from typing import Any, ClassVar
 
 import numpy as np
 
 from paddock.engine.simulation import Simulation
-from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario, load_scenario
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAdapter, blank_actuators
-from paddock.sitl.airframe import find_airframe
-from paddock.sitl.equipment.standard_sensors import CONTROL_RATE, equipped
-from paddock.sitl.equipment.standard_vehicles import VEHICLES
-from paddock.sitl.physics.lineup import Lineup, Part
+from paddock.sitl.physics import joining
+from paddock.sitl.physics.bindings import CAPACITY, Bindings
+from paddock.sitl.physics.lineup import Part
 from paddock.sitl.sensor_data import Floats, SensorData
-from paddock.world.frames import convert_position
 
-CAPACITY = 254
 CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})
 """Sensors that every craft has, if it has not been given others."""
 EMPTY: dict[str, Any] = {"clock": {"rate": 1000}, "vehicles": []}
@@ -43,9 +38,12 @@ class WorldAdapter(SimulatorAdapter):
         scenario: Mapping[str, Any] | Scenario | str | None = None,
         simulation: Simulation | None = None,
         truth: bool = False,
-        imu_rate: float = CONTROL_RATE,
+        imu_rate: float | None = None,
     ) -> None:
-        """`simulation`: hosted in one that somebody else runs; `imu_rate`: Hz, of vehicles that are spawned."""
+        """`simulation`: hosted in one that somebody else runs.
+
+        `imu_rate`: Hz, of vehicles that are spawned; None: as often as the built-in autopilot of the craft controls.
+        """
         super().__init__(name)
         if simulation is not None and scenario is not None:
             raise AdapterError(f"adapter {self.name!r}: give a scenario or a simulation, not both")
@@ -55,12 +53,8 @@ class WorldAdapter(SimulatorAdapter):
         self._scenario = scenario
         self._host = simulation
         self._sim: Simulation | None = None
-        self._bound: dict[int, Placed] = {}
-        self._spawned: set[int] = set()
-        self._told: set[int] = set()  # who gets the truth
-        self._jammed: set[int] = set()  # who has no GNSS
+        self._bound = Bindings(self.name, truth)
         self._asked_us = 0  # time that steps have asked for
-        self._forget()
 
     # life ------------------------------------------------------------------------------------------------------------
 
@@ -81,10 +75,8 @@ class WorldAdapter(SimulatorAdapter):
                 sim.restarted.remove(self._restarted)
             elif sim is not None:
                 sim.close()
-            for known in (self._bound, self._spawned, self._told, self._jammed):
-                known.clear()
+            self._bound.clear()
             self._asked_us = 0
-            self._forget()
 
     @property
     def is_connected(self) -> bool:
@@ -99,61 +91,58 @@ class WorldAdapter(SimulatorAdapter):
         return self._sim
 
     def add_vehicle(self, vehicle: Placed) -> None:
-        """Bind the vehicle of that name, or spawn it; disarmed and at rest."""
+        """Bind the vehicle of that name, or spawn it; disarmed and at rest.
+
+        One that brings sensors of its own may have an IMU that is faster than its pilot: see `sensor_period_us`.
+        """
         with self.lock:
             sim = self.simulation
-            if not 1 <= vehicle.id <= CAPACITY:
-                raise AdapterError(f"adapter {self.name!r}: a vehicle's id lies in 1 to {CAPACITY}, not {vehicle.id}")
-            if vehicle.id in self._bound:
-                raise AdapterError(f"adapter {self.name!r} has a vehicle {vehicle.id} already")
-            same = [other.id for other in self._bound.values() if other.name == vehicle.name]
-            if same:
-                raise AdapterError(f"adapter {self.name!r}: {vehicle.name!r} is vehicle {same[0]} already")
-            if not self.hosted and not sim.applier.exists(vehicle.name):
-                self._spawn(vehicle)
-                self._spawned.add(vehicle.id)
-            self._check_bindable(vehicle)
-            self._bound[vehicle.id] = vehicle
-            self._forget()
+            self._bound.check_free(vehicle)
+            try:
+                if not self.hosted and not sim.applier.exists(vehicle.name):
+                    joining.spawn(sim, vehicle, self.imu_rate)
+                    self._bound.spawned.add(vehicle.id)
+                joining.check(sim, vehicle)
+            except AdapterError as error:
+                raise AdapterError(f"adapter {self.name!r}: {error}") from None
+            self._bound.add(vehicle)
             self._rest((vehicle.id,))
 
     def remove_vehicle(self, vehicle: int) -> None:
         """Let go of it, at rest; one that was spawned leaves the world."""
         with self.lock:
-            name = self._placed(vehicle).name
-            if vehicle in self._spawned:
+            name = self._known.find(vehicle).name
+            if vehicle in self._bound.spawned:
                 self.simulation.remove(name)
             elif self.simulation.applier.exists(name):
                 self._rest((vehicle,))
-            del self._bound[vehicle]
-            for known in (self._spawned, self._told, self._jammed):
-                known.discard(vehicle)
-            self._forget()
+            self._bound.remove(vehicle)
 
     @property
     def vehicles(self) -> tuple[int, ...]:
         """Ascending."""
         with self.lock:
-            return tuple(sorted(self._bound))
+            return tuple(sorted(self._bound.placed))
 
     def reset(self) -> None:
         """The scenario from tick 0 with the vehicles that were added; hosted, the host's own reset is what counts."""
         with self.lock:
             if not self.hosted:
                 self.simulation.reset()
-                for vehicle in self._bound.values():
-                    if vehicle.id in self._spawned:
-                        self._spawn(vehicle)
+                for vehicle in self._bound.placed.values():
+                    if vehicle.id in self._bound.spawned:
+                        joining.spawn(self.simulation, vehicle, self.imu_rate)
             self._restarted("reset")
 
     def _restarted(self, how: str) -> None:
         """The simulation has begun anew (reset), or gone on from another state: what was shown is another past's."""
         with self.lock:
             self._asked_us = self.sim_time_us
-            self._forget()
+            self._bound.forget()
             if how == "reset":
-                self._jammed.clear()
-                self._rest(tuple(v for v, placed in self._bound.items() if self.simulation.applier.exists(placed.name)))
+                self._bound.jammed.clear()
+                there = self.simulation.applier.exists
+                self._rest(tuple(v for v, placed in self._bound.placed.items() if there(placed.name)))
 
     # time ------------------------------------------------------------------------------------------------------------
 
@@ -166,7 +155,7 @@ class WorldAdapter(SimulatorAdapter):
     def capabilities(self) -> Capabilities:
         """What all of its vehicles carry, at the rate of the clock."""
         with self.lock:
-            carried = [part.feed.carried for v in self._bound for part in self._parts((v,))]
+            carried = [part.feed.carried for v in self._bound.placed for part in self._parts((v,))]
             common = frozenset.intersection(*carried) if carried else CARRIED
             rate = self._sim.world.clock.rate if self._sim is not None else EMPTY["clock"]["rate"]
         return Capabilities(common | {"truth"} if self.truth else common, rate, CAPACITY, terrain=False, wind=True)
@@ -196,6 +185,11 @@ class WorldAdapter(SimulatorAdapter):
             (part,) = self._parts((vehicle,))
             block = part.feed.update(self.simulation.tick)
             return SensorData(block[part.rows][0].copy()) if part.feed.news(part.rows).all() else None
+
+    def sensor_period_us(self, vehicle: int) -> int:
+        """In whole ticks."""
+        with self.lock:
+            return joining.imu_period_us(self.simulation, self._known.find(vehicle).name)
 
     def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
         """Fleet by fleet, all rows at once."""
@@ -227,93 +221,27 @@ class WorldAdapter(SimulatorAdapter):
     def set_gnss(self, vehicle: int, on: bool = True) -> None:
         """Take satellite navigation from a vehicle, or give it back."""
         with self.lock:
-            self._placed(vehicle)
-            (self._jammed.discard if on else self._jammed.add)(vehicle)
-            self._remark(vehicle)
+            self._known.set_gnss(vehicle, on)
 
     def set_truth(self, vehicle: int, on: bool = True) -> None:
         """Whether a vehicle's sensor data has the ground truth."""
         with self.lock:
-            self._placed(vehicle)
-            (self._told.add if on else self._told.discard)(vehicle)
-            self._remark(vehicle)
+            self._known.set_truth(vehicle, on)
 
     # inside ----------------------------------------------------------------------------------------------------------
 
-    def _spawn(self, vehicle: Placed) -> None:
-        if vehicle.craft not in VEHICLES:
-            raise AdapterError(str(unknown_name("craft", vehicle.craft, VEHICLES)))
-        east, north, up = map(float, convert_position(vehicle.position, "ned", "enu"))
-        rate = min(self.imu_rate, self.simulation.world.clock.rate)
-        entry = {**VEHICLES[vehicle.craft], "name": vehicle.name, "pose": [east, north, up, 0.5 * pi - vehicle.heading]}
-        try:
-            self.simulation.spawn(**equipped(entry, vehicle.craft, rate))
-        except PaddockError as error:
-            raise AdapterError(f"adapter {self.name!r}: vehicle {vehicle.id}: {error}") from None
-        self._sense_first(vehicle.name)
-
-    def _sense_first(self, name: str) -> None:
-        """Who has just come is measured where it stands, as far as its sensors are due."""
-        sim = self.simulation
-        program, _ = sim.applier.found(name)
-        for sensor in program.sensors.values():
-            if sensor.due(sim.tick) == sim.tick:
-                poses, streams = program.pose_block(sim.tick), program.fleet.tables["streams"]
-                sensor.sample(sim.tick, poses, program.fleet.n, streams, sim.world.environment, sim.world.seed)
-
-    def _check_bindable(self, vehicle: Placed) -> None:
-        """One vehicle, with an airframe and an IMU, that no rule drives."""
-        try:
-            program, rows = self.simulation.applier.found(vehicle.name)
-        except PaddockError as error:
-            raise AdapterError(f"adapter {self.name!r}: vehicle {vehicle.id}: {error}") from None
-        if len(rows) != 1:
-            raise AdapterError(
-                f"adapter {self.name!r}: {vehicle.name!r} is a fleet of {len(rows)}: name one member, "
-                f"e.g. {vehicle.name}[0]"
-            )
-        if "imu" not in program.sensors:
-            raise AdapterError(
-                f"adapter {self.name!r}: {vehicle.name!r} has no imu: give its entry sensors: [imu, ...]"
-            )
-        driver = program.driver(int(rows[0]))
-        if driver is not None:
-            raise AdapterError(f"adapter {self.name!r}: {vehicle.name!r} is driven by its {driver[0]} {driver[1]!r}")
-        find_airframe(program.model)(program)
-
-    def _placed(self, vehicle: int) -> Placed:
+    @property
+    def _known(self) -> Bindings:
+        """The vehicles; AdapterError before `connect`."""
         _ = self.simulation
-        if vehicle not in self._bound:
-            known = ", ".join(map(str, sorted(self._bound))) or "none"
-            raise AdapterError(f"adapter {self.name!r} has no vehicle {vehicle}; it has: {known}")
-        return self._bound[vehicle]
-
-    def _remark(self, vehicle: int) -> None:
-        if self._lineup is not None and not self._lineup.stale:
-            self._lineup.mark(vehicle, self.truth or vehicle in self._told, vehicle in self._jammed)
+        return self._bound
 
     def _rest(self, vehicles: tuple[int, ...]) -> None:
         """Disarmed, everything at 0."""
         self.send_block(vehicles, blank_actuators(len(vehicles)))
 
-    def _forget(self) -> None:
-        """Work out anew who stands where, and show everything again."""
-        self._lineup: Lineup | None = None
-
     def _parts(self, vehicles: tuple[int, ...]) -> list[Part]:
-        """Who of these stands where."""
-        lineup = self._lineup
-        known = None if lineup is None or lineup.stale else lineup.known.get(vehicles)
-        return self._line_up(vehicles) if known is None else known
-
-    def _line_up(self, vehicles: tuple[int, ...]) -> list[Part]:
-        for vehicle in vehicles if self._lineup is None or vehicles not in self._lineup.known else ():
-            self._placed(vehicle)
-        if self._lineup is None or self._lineup.stale:
-            self._lineup = Lineup(self.simulation, {vehicle: placed.name for vehicle, placed in self._bound.items()})
-            for vehicle in self._bound:
-                self._lineup.mark(vehicle, self.truth or vehicle in self._told, vehicle in self._jammed)
-        return self._lineup.parts(vehicles)
+        return self._bound.parts(self.simulation, vehicles)
 
 
 ADAPTER = WorldAdapter

@@ -4,14 +4,19 @@ The throttle is the motor's voltage, so the push falls with the speed and a shar
 speed: F = F_stall (throttle - v / v_top). Such a motor is strongest at half its top speed, v_top = 4 P / F_stall, so
 that the model's own torque and power are never exceeded. What is against the motion goes to the brakes: a car that
 rolls forward and is told to reverse first stops.
+
+A model without tyres rolls wherever its wheels point. Here it turns no tighter than tyres of its tyre_mu would hold: at
+speed the front wheels slide over the rest of their angle.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from paddock.engine.program import FleetProgram
 from paddock.sitl.airframe import FIRST_SERVO, Airframe, Inputs, Rows
 from paddock.sitl.sensor_data import Floats
+from paddock.world.columns import column_index
 
 STANDING = 0.05
 """m/s: slower than this a car stands."""
@@ -19,6 +24,8 @@ NEUTRAL = 0.01
 """Throttles nearer to 0 than this are none."""
 HOLDING_BRAKE = 0.5
 """The pedal that keeps a car where it stands."""
+GRAVITY = 9.80665
+"""m/s2."""
 
 
 class CarAirframe(Airframe):
@@ -26,7 +33,14 @@ class CarAirframe(Airframe):
 
     inputs = ("steer", "throttle", "brake", "gear", "handbrake")
     states = ("vx",)
-    parameters = ("engine_torque", "final_drive", "wheel_radius", "power_max", "brake_torque", "steer_max")
+    parameters = (
+        *("engine_torque", "final_drive", "wheel_radius", "power_max", "brake_torque"),
+        *("steer_max", "tyre_mu", "cg_to_front", "cg_to_rear"),
+    )
+
+    def __init__(self, program: FleetProgram) -> None:
+        super().__init__(program)
+        self._slides = "vy" in column_index(program.model.state)  # by itself
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
         """Pedals, gear and wheel."""
@@ -41,12 +55,22 @@ class CarAirframe(Airframe):
         brake = np.where(against, np.abs(push) * stall / np.maximum(self._brake_force(rows), 1e-9), 0.0)
         brake = np.where(armed, brake, 1.0)
         return {
-            "steer": -block[:, FIRST_SERVO] * self.parameter("steer_max", rows),
+            "steer": self._steer(block[:, FIRST_SERVO], speed, rows),
             "throttle": np.clip(throttle, 0.0, 1.0),
             "brake": np.clip(np.where(halted, np.maximum(brake, HOLDING_BRAKE), brake), 0.0, 1.0),
             "gear": np.where(push < 0.0, -1.0, 1.0),
             "handbrake": 0.0,
         }
+
+    def _steer(self, servo: Floats, speed: Floats, rows: Rows) -> Floats:
+        """The angle at which the front wheels roll, rad, + left."""
+        wanted = -servo * self.parameter("steer_max", rows)
+        if self._slides:
+            return wanted
+        length = self.parameter("cg_to_front", rows) + self.parameter("cg_to_rear", rows)
+        grip = self.parameter("tyre_mu", rows) * GRAVITY
+        most = np.arctan(grip * length / np.maximum(speed * speed, 1e-9))
+        return np.minimum(np.maximum(wanted, -most), most)
 
     def _stall(self, rows: Rows) -> float | Floats:
         """The push of the motor at rest, N."""

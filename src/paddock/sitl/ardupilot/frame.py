@@ -31,6 +31,7 @@ class Frame:
     outputs: Callable[[Floats], tuple[int, ...]]  # the other way, as ArduPilot would send it
     longest_dt: float | None = None  # s, of a world in which it can fly
     own_parameters: str = ""  # a file of ours that goes on top of the defaults
+    caution: str = ""  # what else has to fit, in one line
 
     def check_dt(self, dt: float) -> None:
         """Refuse a world whose step is too long for this autopilot."""

@@ -24,6 +24,7 @@ class LaunchHint(NamedTuple):
     sim_vehicle: str  # in a checkout of ArduPilot
     binary: str  # the same without sim_vehicle.py
     mavlink: str  # where a ground station connects
+    caution: str = ""  # what else has to fit
 
     def lines(self) -> list[str]:
         """For people."""
@@ -31,6 +32,7 @@ class LaunchHint(NamedTuple):
             f"start:    {self.sim_vehicle}",
             f"or:       {self.binary}",
             f"connect:  {self.mavlink}",
+            *([f"mind:     {self.caution}"] if self.caution else []),
         ]
 
 
@@ -63,4 +65,5 @@ def launch_hint(
         f"--custom-location={home}{number}{extra}",
         binary=f"build/sitl/bin/{found.binary} --model JSON:{physics} --home {home}{number} --defaults {files}",
         mavlink=f"tcp:127.0.0.1:{MAVLINK_PORT + PORT_STEP * instance}",
+        caution=found.caution,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import monotonic
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from paddock.sitl.ardupilot.frames import find_frame
 from paddock.sitl.ardupilot.launch import json_port
 from paddock.sitl.ardupilot.link import Address, ServoLink
 from paddock.sitl.ardupilot.state import StateReader
-from paddock.sitl.pilot import Pilot
+from paddock.sitl.pilot import DEBUGGING, Pilot
 from paddock.sitl.sensor_data import SensorData
 from paddock.wire.ardupilot_json import ServoPacket, decode_servos, encode_state
 from paddock.wire.error import WireError
@@ -31,7 +30,7 @@ class ArduPilotPilot(Pilot):
     """Waits at udp `9002 + 10 * instance` for an ArduPilot that was started with `--model JSON`.
 
     `dt` s is the step of the world. With `lockstep=False` nobody waits for anybody: a packet is answered when it is
-    seen. `on_restart` is called when the autopilot begins anew; the vehicle stays where it is unless that moves it.
+    seen.
     """
 
     kind: ClassVar[str] = "ardupilot"
@@ -47,7 +46,6 @@ class ArduPilotPilot(Pilot):
         port: int | None = None,
         lockstep: bool = True,
         time_sync: bool = True,
-        on_restart: Callable[[], None] | None = None,
     ) -> None:
         super().__init__()
         self.frame = find_frame(frame) if isinstance(frame, str) else frame
@@ -56,7 +54,6 @@ class ArduPilotPilot(Pilot):
             raise InvalidValueError(f"ArduPilot: instance counts from 0, not {instance}")
         self.instance = instance
         self.lockstep = lockstep
-        self._on_restart = on_restart
         self._link = ServoLink(address, json_port(instance) if port is None else port)
         self._clock = FrameClock(dt)
         self._reader = StateReader(lockstep=lockstep, time_sync=time_sync)
@@ -173,8 +170,7 @@ class ArduPilotPilot(Pilot):
         self.status.restarts += 1
         self._clock.begin()
         self._owing = False
-        if self._on_restart is not None:
-            self._on_restart()
+        self.on_restart()
 
     def _take(self, packet: ServoPacket) -> bool:
         """Use a packet; whether it is a new frame."""
@@ -224,7 +220,7 @@ class ArduPilotPilot(Pilot):
         silent = monotonic() - self._heard_at
         return (
             f"ArduPilot {self.frame.name} {self.instance} at {self._peer[0]}:{self._peer[1]} silent for {silent:.1f} s "
-            f"after frame {self._count}: ended, stopped or in a debugger? Start it again to go on"
+            f"after frame {self._count}: ended or stopped? Start it again to go on; {DEBUGGING}"
         )
 
     def _where(self) -> str:

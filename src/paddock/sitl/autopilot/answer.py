@@ -7,15 +7,13 @@ from typing import NamedTuple
 
 
 class Result(IntEnum):
-    """MAV_RESULT."""
+    """The MAV_RESULTs in use."""
 
     ACCEPTED = 0
     TEMPORARILY_REJECTED = 1
     DENIED = 2
     UNSUPPORTED = 3
     FAILED = 4
-    IN_PROGRESS = 5
-    CANCELLED = 6
 
 
 class Answer(NamedTuple):
@@ -27,7 +25,7 @@ class Answer(NamedTuple):
     @property
     def accepted(self) -> bool:
         """Whether it is being done."""
-        return self.result in (Result.ACCEPTED, Result.IN_PROGRESS)
+        return self.result == Result.ACCEPTED
 
 
 ACCEPTED = Answer()

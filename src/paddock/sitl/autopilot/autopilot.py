@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +21,14 @@ from paddock.sitl.autopilot.answer import ACCEPTED, Answer, Result
 from paddock.sitl.autopilot.arming import Arming
 from paddock.sitl.autopilot.battery import Battery
 from paddock.sitl.autopilot.commands import carry_out
-from paddock.sitl.autopilot.common_parameters import COMMON
+from paddock.sitl.autopilot.common_parameters import parameters_of
 from paddock.sitl.autopilot.craft import Craft
 from paddock.sitl.autopilot.crafts import find_craft
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate
 from paddock.sitl.autopilot.estimator import Estimator
 from paddock.sitl.autopilot.failsafe import Failsafes
 from paddock.sitl.autopilot.fence import Fence
+from paddock.sitl.autopilot.gnss_switch import GnssSwitch
 from paddock.sitl.autopilot.health import Health
 from paddock.sitl.autopilot.home import Home
 from paddock.sitl.autopilot.local_frame import LocalFrame
@@ -34,7 +36,6 @@ from paddock.sitl.autopilot.mission import MissionExecutor
 from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
 from paddock.sitl.autopilot.mode import Mode
 from paddock.sitl.autopilot.notices import Notice, Severity, StatusText
-from paddock.sitl.autopilot.parameters import Parameters
 from paddock.sitl.autopilot.rc import RcInput
 from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
 from paddock.sitl.autopilot.telemetry import Landed, Telemetry
@@ -64,23 +65,21 @@ class BuiltInAutopilot(Pilot):
         """`parameters` beat those that a file in `folder` keeps; `use_truth`: ground truth instead of the estimator."""
         super().__init__()
         self.on_text: Callable[[Severity, str], None] | None = None  # also told every line for people
+        self.sensor_period_us: int | None = None  # of the IMU, as the adapter says; None: a sample at every exchange
         if not 1 <= sysid <= 254:
             raise InvalidValueError(f"system id {sysid}: valid are 1 to 254")
         kind = find_craft(craft) if isinstance(craft, str) else craft
         self.sysid = sysid
-        path = folder / f"{kind.kind}_{sysid}.json" if folder is not None else None
-        self.parameters = Parameters((*COMMON, *kind.parameters), path, self._not_kept)
+        self.parameters = parameters_of(kind, sysid, folder, lambda text: self.say(Severity.ERROR, text))
         unknown = self.parameters.load()
-        self.parameters.override({"SYSID_THISMAV": sysid, **(parameters or {})})
+        self.parameters.override(parameters or {})
+        self._gnss = GnssSwitch(self.parameters)
         self.estimator = Estimator(use_truth=use_truth)
         self._kind = kind
         self.plans: dict[PlanKind, tuple[MissionItem, ...]] = dict.fromkeys(PlanKind, ())
         self._begin()
         for name in unknown:
             self.say(Severity.WARNING, f"Parameter {name}: kept value ignored")
-
-    def _not_kept(self, text: str) -> None:
-        self.say(Severity.ERROR, text)
 
     def _begin(self) -> None:
         """Everything that a reboot forgets; parameters and plans stay."""
@@ -116,8 +115,10 @@ class BuiltInAutopilot(Pilot):
 
     @property
     def period_us(self) -> int:
-        """The craft's control period."""
-        return self.craft.control_period_us
+        """The craft's control period, or such a part of it that no sample of a faster IMU is missed."""
+        control = self.craft.control_period_us
+        parts = ceil(control / (self.sensor_period_us or control))
+        return ceil(control / parts)
 
     def open(self) -> None:
         """Nothing to open."""
@@ -134,7 +135,7 @@ class BuiltInAutopilot(Pilot):
 
     def offer(self, sensors: SensorData) -> None:
         """Estimate, control, and every 20 ms decide."""
-        row = sensors.row
+        row = self._gnss.seen(sensors.row)
         now = int(row[0])
         if now < self.now_us or self.reboot_wanted:
             self.reset()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+from paddock.sitl.autopilot.craft import Craft
 from paddock.sitl.autopilot.mission.parameters import MISSION_PARAMETERS
-from paddock.sitl.autopilot.parameters import Parameter, ParamKind
+from paddock.sitl.autopilot.parameters import Parameter, Parameters, ParamKind
+from paddock.sitl.autopilot.station_parameters import station_parameters
 
 INT8, INT16, INT32 = ParamKind.INT8, ParamKind.INT16, ParamKind.INT32
 
@@ -59,6 +64,8 @@ RALLY = (
     Parameter("MIS_TOTAL", 0, 0, 32766, INT16, "items of the mission", fixed=True),
 )
 
+SIMULATION = (Parameter("SIM_GPS_DISABLE", 0, 0, 1, INT8, "1: GNSS has no fix, to try its loss"),)
+
 STREAMS = tuple(
     Parameter(f"SR0_{name}", rate, 0, 50, INT16, f"Hz of {what}")
     for name, rate, what in (
@@ -73,4 +80,13 @@ STREAMS = tuple(
     )
 )
 
-COMMON = (*IDENTITY, *ARMING, *FENCE, *FAILSAFE, *BATTERY, *RALLY, *MISSION_PARAMETERS, *STREAMS)
+COMMON = (*IDENTITY, *ARMING, *FENCE, *FAILSAFE, *BATTERY, *RALLY, *MISSION_PARAMETERS, *SIMULATION, *STREAMS)
+
+
+def parameters_of(kind: type[Craft], sysid: int, folder: Path | None, complain: Callable[[str], None]) -> Parameters:
+    """Those of one vehicle, kept in `folder`; one that cannot be written is an error in one line."""
+    path = folder / f"{kind.kind}_{sysid}.json" if folder is not None else None
+    parameters = Parameters((*COMMON, *station_parameters(kind), *kind.parameters), path, complain)
+    parameters.make_folder()
+    parameters.show("SYSID_THISMAV", sysid)
+    return parameters

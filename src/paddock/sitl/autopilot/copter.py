@@ -17,6 +17,7 @@ from paddock.sitl.autopilot.mission.parameters import MISSION_PARAMETERS
 from paddock.sitl.autopilot.mode import Mode
 from paddock.sitl.autopilot.modes.copter.alt_hold import AltHold
 from paddock.sitl.autopilot.modes.copter.auto import Auto
+from paddock.sitl.autopilot.modes.copter.brake import Brake
 from paddock.sitl.autopilot.modes.copter.circle import Circle
 from paddock.sitl.autopilot.modes.copter.flying import CopterMode
 from paddock.sitl.autopilot.modes.copter.guided import Guided
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
     from paddock.sitl.autopilot.parameters import Parameter
 
-MODES: tuple[type[CopterMode], ...] = (Stabilize, AltHold, Auto, Guided, Loiter, Rtl, Circle, Land)
+MODES: tuple[type[CopterMode], ...] = (Stabilize, AltHold, Auto, Guided, Loiter, Rtl, Circle, Land, Brake)
 
 GROUND_TIME = 1.0  # s without motion and with little thrust: it has landed
 STOP_TIME = 0.1  # s from a landing to motors that stop, in modes that land: the mission notes the landing in between
@@ -66,6 +67,7 @@ class Copter(Craft):
         self._still = 0.0  # s that it has looked landed
         self._grounded = 0.0  # s on the ground with idle motors
         self._flown = False  # since it was armed
+        autopilot.estimator.on_jump = self.shift
 
     # control ---------------------------------------------------------------------------------------------------------
 
@@ -130,6 +132,13 @@ class Copter(Craft):
         """Lean as told (rad) with a share of full thrust."""
         self.lean(roll, pitch)
         self.setpoint[at.VERTICAL], self.setpoint[at.SHARE] = at.THRUST, share
+
+    def shift(self, north: float, east: float, down: float) -> None:
+        """The estimate has jumped by so much (m), the copter has not: what it holds jumps too."""
+        self.track.shift(north, east, down)
+        self.setpoint[at.NORTH : at.DOWN + 1] += (north, east, down)
+        if isinstance(self.autopilot.mode, CopterMode):
+            self.autopilot.mode.shift(north, east, down)
 
     def _turn(self) -> None:
         self.setpoint[at.SPOOL] = at.FLY

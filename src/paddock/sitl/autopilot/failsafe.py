@@ -38,6 +38,7 @@ class Watch:
     after: float = 0.0  # s that the condition must last
     active: bool = False
     acted: bool = False
+    chosen: int | None = None  # the mode that it went to
     lasted: float = 0.0  # s that the condition has held, or has been gone
 
     def turns(self, condition: bool, dt: float) -> bool:
@@ -73,8 +74,9 @@ class Failsafes:
         return any(watch.acted for watch in self.watches)
 
     def outranks(self, rank: int) -> bool:
-        """Whether a failsafe of a higher rank decides what the vehicle does."""
-        return any(watch.acted and watch.rank > rank for watch in self.watches)
+        """Whether a failsafe of a higher rank decides what the vehicle does; not if somebody has taken it over."""
+        mode = self.autopilot.mode.number
+        return any(watch.acted and watch.rank > rank and watch.chosen == mode for watch in self.watches)
 
     def heard_gcs(self, now_us: int) -> None:
         """A ground station's heartbeat."""
@@ -135,17 +137,17 @@ class Failsafes:
         watch.acted = False
 
     def _act(self, watch: Watch) -> None:
-        """Once for each time that it begins, and only if nothing of a higher rank has decided."""
+        """Once for each time that it begins, and only if nothing of a higher rank decides."""
         wanted = steps(self.autopilot, watch.parameter)
         if not wanted or (watch is self.position and not self._needs_position()):
             return
-        watch.acted = True
+        watch.acted, watch.chosen = True, None
         if self._goes_on(watch):
             self.autopilot.say(Severity.WARNING, f"{watch.name}: {self.autopilot.mode.name} goes on")
-        elif self.outranks(watch.rank):
+        elif watch is not self.position and self.outranks(watch.rank):  # without a position no way leads home
             self.autopilot.say(Severity.WARNING, f"{watch.name}: {self.autopilot.mode.name} has precedence")
-        else:
-            respond(self.autopilot, wanted, watch.name)
+        elif respond(self.autopilot, wanted, watch.name):
+            watch.chosen = self.autopilot.mode.number
 
     def _needs_position(self) -> bool:
         """The last resort may go on without a position: a copter that lands, a rover that holds."""

@@ -7,16 +7,14 @@ from enum import IntEnum
 
 
 class Severity(IntEnum):
-    """MAV_SEVERITY."""
+    """The MAV_SEVERITYs in use."""
 
     EMERGENCY = 0
-    ALERT = 1
     CRITICAL = 2
     ERROR = 3
     WARNING = 4
     NOTICE = 5
     INFO = 6
-    DEBUG = 7
 
 
 @dataclass(frozen=True)

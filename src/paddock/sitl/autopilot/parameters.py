@@ -9,6 +9,7 @@ from enum import IntEnum
 from math import isfinite
 from pathlib import Path
 from struct import Struct
+from tempfile import TemporaryFile
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 
@@ -122,14 +123,20 @@ class Parameters:
         return True
 
     def override(self, values: Mapping[str, float]) -> None:
-        """Other values for this run, also of fixed ones; one that cannot be is an error in one line."""
+        """Other values for this run; one that cannot be is an error in one line."""
         for name, value in values.items():
-            parameter = self.known(name)
-            fitting = parameter.fit(value)
-            if fitting is None:
-                raise InvalidValueError(f"parameter {name}: {value} is not in {parameter.low} to {parameter.high}")
-            self._values[name] = fitting
-            self.changes += 1
+            if self.known(name).fixed:
+                raise InvalidValueError(f"parameter {name} is read only: the autopilot itself says what it is")
+            self.show(name, value)
+
+    def show(self, name: str, value: float) -> None:
+        """Another value for this run, also of a fixed one: the autopilot's own word."""
+        parameter = self.known(name)
+        fitting = parameter.fit(value)
+        if fitting is None:
+            raise InvalidValueError(f"parameter {name}: {value} is not in {parameter.low} to {parameter.high}")
+        self._values[name] = fitting
+        self.changes += 1
 
     def reset(self) -> None:
         """Everything back to its default."""
@@ -139,6 +146,16 @@ class Parameters:
         self._kept.clear()
         self.changes += 1
         self.save()
+
+    def make_folder(self) -> None:
+        """Before anything is set: a folder in which nothing can be kept is a PaddockError in one line."""
+        if self.path is None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            TemporaryFile(dir=self.path.parent).close()
+        except OSError as error:
+            raise PaddockError(f"{self.path.parent}: parameters cannot be kept there: {error.strerror}") from error
 
     def save(self) -> None:
         """Write what was set to the file; nothing if there is no file."""

@@ -9,7 +9,8 @@ from paddock.sitl.autopilot.mission import check_mission, check_mission_item
 from paddock.sitl.autopilot.mission.checks import MissionResult
 from paddock.sitl.autopilot.mission.items import plain_frame
 from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
-from paddock.sitl.autopilot.zones import CIRCLES, VERTICES, FenceItem
+from paddock.sitl.autopilot.notices import Severity
+from paddock.sitl.autopilot.zones import CIRCLES, VERTICES, FenceItem, width_of
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 RALLY_POINT = 5100
 MOST_ITEMS = {PlanKind.MISSION: 32766, PlanKind.FENCE: 2000, PlanKind.RALLY: 255}
 LEAST_VERTICES = 3
+LEAST_WIDTH = 0.1  # m of a polygon
 MOST_RADIUS = 100_000.0  # m
 MOST_HEIGHT = 100_000.0  # m
 TOTALS = {PlanKind.MISSION: "MIS_TOTAL", PlanKind.FENCE: "FENCE_TOTAL", PlanKind.RALLY: "RALLY_TOTAL"}
@@ -35,10 +37,16 @@ def accept(autopilot: BuiltInAutopilot, kind: PlanKind, items: tuple[MissionItem
     if result:
         return result, index
     autopilot.plans[kind] = items
-    autopilot.parameters.override({TOTALS[kind]: len(items)})
+    autopilot.parameters.show(TOTALS[kind], len(items))
     if kind == PlanKind.FENCE:
-        autopilot.fence.use(items)
+        _use_fence(autopilot, items)
     return MissionResult.ACCEPTED, 0
+
+
+def _use_fence(autopilot: BuiltInAutopilot, items: tuple[MissionItem, ...]) -> None:
+    autopilot.fence.use(items)
+    if any(item.command == FenceItem.RETURN_POINT for item in items):
+        autopilot.say(Severity.NOTICE, "Fence: no use for its return point, RTL goes home or to a rally point")
 
 
 def _check_all(autopilot: BuiltInAutopilot, kind: PlanKind, items: tuple[MissionItem, ...]) -> tuple[int, int]:
@@ -80,7 +88,7 @@ def _check_rally(item: MissionItem) -> int:
 
 
 def _check_polygons(items: tuple[MissionItem, ...]) -> tuple[int, int]:
-    """All vertices of a polygon follow each other and tell the same count."""
+    """All vertices of a polygon follow each other, tell the same count, and enclose something."""
     k = 0
     while k < len(items):
         first = items[k]
@@ -90,5 +98,7 @@ def _check_polygons(items: tuple[MissionItem, ...]) -> tuple[int, int]:
                 return MissionResult.INVALID_PARAM1, k
             if items[index].command != first.command or items[index].p1 != first.p1:
                 return MissionResult.INVALID_PARAM1, index
+        if first.command in VERTICES and width_of(items[k : k + count]) < LEAST_WIDTH:
+            return MissionResult.INVALID, k
         k += count
     return MissionResult.ACCEPTED, 0

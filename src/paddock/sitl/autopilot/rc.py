@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.crafts import drives
+from paddock.sitl.autopilot.mode_switch import ModeSwitch
 from paddock.sitl.autopilot.targets import Sticks
+from paddock.sitl.autopilot.telemetry import Landed
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
 CHANNELS = 18
+THROTTLE = 2  # its channel, from 0
 RELEASED, UNCHANGED = 0, 65535
 LEAST, CENTRE, MOST = 1000, 1500, 2000  # us
 NOT_GIVEN = 32767  # of an axis of MANUAL_CONTROL
@@ -28,6 +31,7 @@ class RcInput:
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
         self.sticks = Sticks()
+        self.switch = ModeSwitch(autopilot)
 
     @property
     def seen(self) -> bool:
@@ -48,10 +52,10 @@ class RcInput:
     def update(self) -> None:
         """Rest the sticks of a pilot who is gone: a rover must not go on driving on its last throttle."""
         if self.lost and any(self.sticks.pwm):
-            time = self.sticks.time_us
-            self.sticks = Sticks(time_us=time)
-            if self._hovers:
-                self.sticks.throttle = 0.5  # where the height is held
+            self.sticks = Sticks(time_us=self.sticks.time_us)
+        if self.seen and not self.sticks.pwm[THROTTLE]:
+            self.sticks.throttle = self._resting
+        self.switch.update(self.sticks.pwm)
 
     @property
     def _reverses(self) -> bool:
@@ -63,8 +67,10 @@ class RcInput:
         return self.autopilot.parameters.value("RC_OVERRIDE_TIME") != 0.0
 
     @property
-    def _hovers(self) -> bool:
-        return self.autopilot.craft.kind == "copter"
+    def _resting(self) -> float:
+        """The throttle that nobody moves: in the air a copter holds its height in the middle of the stick's way."""
+        hovers = self.autopilot.craft.kind == "copter" and self.autopilot.telemetry.landed != Landed.ON_GROUND
+        return 0.5 if hovers else 0.0
 
     def override(self, pwm: Sequence[int]) -> None:
         """Channels in us: 0 releases one, 65535 leaves it. When all are released there is no pilot any more."""
@@ -87,7 +93,11 @@ class RcInput:
             _about_centre(channels[1]),
             _about_centre(channels[3]),
         )
-        sticks.throttle = _about_centre(channels[2]) if self._reverses else _from_least(channels[2])
+        throttle = channels[THROTTLE]
+        if not throttle:
+            sticks.throttle = self._resting
+        else:
+            sticks.throttle = _about_centre(throttle) if self._reverses else _from_least(throttle)
 
     def manual(self, sticks: Sticks) -> None:
         """A joystick's word; the channels show it as RC."""
@@ -101,7 +111,7 @@ class RcInput:
     def manual_control(self, x: int, y: int, z: int, r: int) -> None:
         """MANUAL_CONTROL: x forward, y right, z throttle (0 to 1000, rovers from -1000), r clockwise."""
         roll, pitch, yaw = _axis(y), -_axis(x), _axis(r)
-        throttle = _axis(z) if self._reverses else max(_axis(z), 0.0)
+        throttle = self._resting if z == NOT_GIVEN else _axis(z) if self._reverses else max(_axis(z), 0.0)
         self.manual(Sticks(roll=roll, pitch=pitch, throttle=throttle, yaw=yaw))
 
 
@@ -114,7 +124,7 @@ def _about_centre(pwm: int) -> float:
 
 
 def _from_least(pwm: int) -> float:
-    return clip((pwm - LEAST) / 1000.0, 0.0, 1.0) if pwm else 0.0
+    return clip((pwm - LEAST) / 1000.0, 0.0, 1.0)
 
 
 def _pwm(share: float) -> int:

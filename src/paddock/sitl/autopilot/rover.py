@@ -11,6 +11,7 @@ from paddock.sitl.autopilot.control.rover_rates import Memory, Setpoint, rover_c
 from paddock.sitl.autopilot.control.rover_trail import Trail
 from paddock.sitl.autopilot.craft import Craft
 from paddock.sitl.autopilot.modes.rover import ROVER_MODES
+from paddock.sitl.autopilot.modes.rover.driving import DrivingMode
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.sensor_data import Floats
 
@@ -42,6 +43,7 @@ class Rover(Craft):
         self.trail = Trail(0, 1.0)
         self._was_armed = False
         self._read_parameters()
+        autopilot.estimator.on_jump = self.shift
 
     def _read_parameters(self) -> None:
         parameters = self.autopilot.parameters
@@ -60,6 +62,11 @@ class Rover(Craft):
             self._read_parameters()
         setpoint = self.setpoint if self.autopilot.armed else Setpoint()
         self.memory = rover_control(setpoint, self._gains, self.memory, estimate, dt, commands)
+
+    def shift(self, north: float, east: float, down: float) -> None:
+        """The estimate has jumped by so much (m), the rover has not: what it holds jumps too."""
+        if isinstance(self.autopilot.mode, DrivingMode):
+            self.autopilot.mode.shift(north, east)
 
     def relax(self) -> None:
         """Rest; what was learnt about the motors stays."""

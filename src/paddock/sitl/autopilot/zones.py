@@ -60,6 +60,15 @@ class Zone:
         return -least if inside else least
 
 
+def width_of(vertices: Sequence[MissionItem]) -> float:
+    """How far the vertices are from lying on one line, m: the distance of one from the line through two others."""
+    frame = LocalFrame(vertices[0].x, vertices[0].y, 0.0)
+    points = [frame.to_ned(vertex.x, vertex.y, 0.0)[:2] for vertex in vertices]
+    n, e = max(points, key=lambda point: hypot(*point))
+    length = hypot(n, e)
+    return max(abs(north * e - east * n) / length for north, east in points) if length > 0.0 else 0.0
+
+
 def zones_of(items: Sequence[MissionItem], frame: LocalFrame) -> tuple[Zone, ...]:
     """The zones of a plan that has been checked."""
     zones: list[Zone] = []

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from math import isfinite
 from time import perf_counter_ns
 from types import TracebackType
 from typing import Self
 
-from paddock.errors import InvalidValueError
+from paddock.sitl.bridge.checks import from_zero, whole_count
 from paddock.sitl.bridge.patience import patience
 from paddock.sitl.bridge.roster import NEVER_US, Roster
 from paddock.sitl.bridge.rounds import Round
@@ -65,14 +64,15 @@ class Bridge(Roster):
         False when `stop` or `go_on` ended it before everybody had answered: the same time again goes on with it.
         """
         with self.lock:
-            self._stop.clear()
+            self._begin()
             return self._exchange(time_us)
 
     def step(self, count: int = 1) -> bool:
         """So many exchanges, each with the simulated time until the next; False when stopped before."""
+        exchanges = whole_count(count)
         with self.lock:
-            self._stop.clear()
-            for _ in range(count):
+            self._begin()
+            for _ in range(exchanges):
                 if not (self._exchange(self.time_us) and self._pass(self.due_us)):
                     return False
                 self.lock.give_way()
@@ -82,7 +82,7 @@ class Bridge(Roster):
         """Let time pass, paced by the mode: for `duration` s of simulated time, or up to a time, or until `stop`."""
         end = self._end(duration, until_us)
         with self.lock:
-            self._stop.clear()
+            self._begin()
             self._pace = Pace(self.mode, self.scale, self.time_us)
             while self.time_us < end and not self._stop.is_set() and self.go_on():
                 if not self._go(end) and self._begun == self._beginnings:
@@ -103,7 +103,7 @@ class Bridge(Roster):
                 self._due.update(dict.fromkeys(station.ids, 0))
             for vehicle in self.vehicles:
                 vehicle.forget()
-                vehicle.pilot.reset()
+                self._reset_pilot(vehicle)
                 self.latency.forget(vehicle.sysid)
             self._fresh.clear()
             self._pace = Pace(self.mode, self.scale, 0)
@@ -112,6 +112,7 @@ class Bridge(Roster):
         """Take everything off the bridge: pilots are closed, simulators disconnected."""
         self.stop()
         with self.lock:
+            self._closed = True
             for vehicle in self.vehicles:
                 self.despawn(vehicle.sysid)
             for name in self.adapters:
@@ -130,6 +131,10 @@ class Bridge(Roster):
     @property
     def _waiting(self) -> bool:
         return self.mode is not TimeMode.FREE
+
+    def _begin(self) -> None:
+        self._refuse_closed()
+        self._stop.clear()
 
     def _go(self, end_us: int) -> bool:
         """An exchange, and the time until the next, on the wall and in the simulators."""
@@ -197,7 +202,11 @@ class Bridge(Roster):
         return not self._stop.is_set() and self._begun == self._beginnings and self.go_on()
 
     def _end(self, duration: float | None, until_us: int | None) -> int:
-        if duration is not None and not (isfinite(duration) and duration >= 0.0):
-            raise InvalidValueError(f"duration must be a number of seconds from 0 on, not {duration!r}")
-        ends = [self.time_us + round(duration * 1e6)] if duration is not None else []
-        return min([*ends, *([until_us] if until_us is not None else []), NEVER_US])
+        ends = [NEVER_US]
+        if duration is not None:
+            ends.append(
+                self.time_us + round(from_zero(duration, "duration must be a number of seconds from 0 on") * 1e6)
+            )
+        if until_us is not None:
+            ends.append(round(from_zero(until_us, "until_us must be a number of us from 0 on")))
+        return min(ends)

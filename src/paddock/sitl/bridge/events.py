@@ -6,10 +6,20 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+from paddock.errors import PaddockError
+
 KEPT = 200
 """How many of the last events are kept."""
 
-KINDS = ("unreachable", "lost", "connected", "restarted", "timeout", "recovered", "rejected", "slipped")
+KINDS = ("unreachable", "lost", "connected", "restarted", "timeout", "recovered", "rejected", "slipped", "too_fast")
+
+
+def problem(error: Exception) -> str:
+    """One line about what somebody else's code raised: our own errors say it themselves, others need their name."""
+    said = " ".join(str(error).split())
+    if isinstance(error, PaddockError):
+        return said
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 class Event(NamedTuple):

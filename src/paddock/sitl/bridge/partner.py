@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 from paddock.engine.pipeline import HaltedError
-from paddock.errors import InvalidValueError
 from paddock.sitl.bridge.bridge import Bridge
+from paddock.sitl.bridge.checks import positive
 
 
 class EnginePartner:
@@ -14,10 +12,8 @@ class EnginePartner:
 
     def __init__(self, bridge: Bridge, tick_rate: float) -> None:
         """`tick_rate`: ticks per simulated second."""
-        if not (isfinite(tick_rate) and tick_rate > 0.0):
-            raise InvalidValueError(f"tick rate must be a positive number of Hz, not {tick_rate!r}")
         self.bridge = bridge
-        self.tick_rate = tick_rate
+        self.tick_rate = positive(tick_rate, "tick rate must be a positive number of Hz")
 
     def time_us(self, tick: int) -> int:
         """The simulated time of a tick, to the nearest us."""

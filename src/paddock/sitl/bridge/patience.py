@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
 
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import PaddockError, unknown_name
+from paddock.sitl.bridge.checks import positive
 
 
 class BridgeStoppedError(PaddockError):
@@ -29,8 +29,7 @@ class Patience:
     fallback: Fallback = Fallback.FREE_RUN
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.timeout) and self.timeout > 0):
-            raise InvalidValueError(f"timeout must be a positive number of seconds, not {self.timeout!r}")
+        positive(self.timeout, "timeout must be a positive number of seconds")
 
     def other(self, timeout: float | None, fallback: str | None) -> Patience:
         """The same but for what is given."""

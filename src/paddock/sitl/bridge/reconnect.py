@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from time import monotonic
 
-from paddock.errors import PaddockError
 from paddock.sitl.adapter import SimulatorAdapter
+from paddock.sitl.bridge.events import problem
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
 """s of wall time between attempts; each pause is twice the one before."""
@@ -47,5 +47,5 @@ class Reconnect:
     def _attempt(self) -> None:
         try:
             self.adapter.connect()
-        except (PaddockError, OSError) as error:
-            self.problem = str(error)
+        except Exception as error:  # whatever it is, it is tried again
+            self.problem = problem(error)

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from paddock.errors import PaddockError, unknown_name
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed, SimulatorAdapter
-from paddock.sitl.bridge.events import Events
+from paddock.sitl.bridge.checks import fits, made_of
+from paddock.sitl.bridge.events import Events, problem
 from paddock.sitl.bridge.latency import LatencyBook
-from paddock.sitl.bridge.patience import Patience
+from paddock.sitl.bridge.patience import BridgeStoppedError, Fallback, Patience
 from paddock.sitl.bridge.station import Station
 from paddock.sitl.bridge.status import StatusRow, status_row
 from paddock.sitl.bridge.turns import Turns
@@ -30,6 +31,7 @@ class Roster:
         self.events = Events(report)
         self.latency = LatencyBook()
         self.time_us = 0
+        self._closed = False
         self._stations: dict[str, Station] = {}
         self._vehicles: dict[int, Vehicle] = {}
         self._due: dict[int, int] = {}  # us of the next exchange, by system id, of those in a simulator
@@ -42,8 +44,10 @@ class Roster:
 
         `timeout` (s of wall time) and `fallback` say how long it is waited for, and what then.
         """
+        made_of(SimulatorAdapter, adapter)
         patience = self.patience.other(timeout, fallback)
         with self.lock:
+            self._refuse_closed()
             if adapter.name in self._stations:
                 raise PaddockError(f"there is an adapter {adapter.name!r} already: unregister it, or name this one")
             station = self._stations[adapter.name] = Station(adapter, patience, self.events)
@@ -82,10 +86,16 @@ class Roster:
         fallback: str | None = None,
     ) -> Vehicle:
         """A new vehicle with its pilot, which is opened; without an adapter it waits until it is assigned to one."""
+        made_of(Placed, placed)
+        made_of(Pilot, pilot)
+        fits(placed, pilot)
         vehicle = Vehicle(placed, pilot, self.patience.other(timeout, fallback), was_live=pilot.live)
         with self.lock:
+            self._refuse_closed()
             if (taken := self._vehicles.get(vehicle.sysid)) is not None:
                 raise PaddockError(f"id {vehicle.sysid} of {placed.name!r} is taken by {taken}: ids are unique")
+            if (busy := next((v for v in self.vehicles if v.pilot is pilot), None)) is not None:
+                raise PaddockError(f"{vehicle}: its pilot flies {busy} already; each vehicle needs one of its own")
             station = self._station(adapter) if adapter else None
             pilot.open()
             try:
@@ -108,7 +118,7 @@ class Roster:
             try:
                 self._leave(vehicle)
             finally:
-                vehicle.pilot.close()
+                self._close_pilot(vehicle)
 
     def assign(self, sysid: int, adapter: str) -> None:
         """Move a vehicle to another adapter (or to its first): it begins anew there, its pilot too."""
@@ -122,7 +132,7 @@ class Roster:
             self._seat(vehicle, station)
             vehicle.forget()
             if before is not None:
-                vehicle.pilot.reset()
+                self._reset_pilot(vehicle)
 
     def vehicle(self, sysid: int) -> Vehicle:
         """The vehicle of that id."""
@@ -144,6 +154,32 @@ class Roster:
     def plan(self, sysid: int, due_us: int) -> None:
         """A vehicle's next exchange, us of simulated time."""
         self._due[sysid] = due_us
+
+    def lose_pilot(self, vehicle: Vehicle, error: Exception) -> None:
+        """Its pilot has raised something: it is not asked again before it begins anew; nobody else suffers."""
+        vehicle.awaited = vehicle.free_running = vehicle.holding = False
+        vehicle.failed = problem(error)
+        self.plan(vehicle.sysid, NEVER_US)
+        detail = f"{vehicle.pilot.kind} pilot failed with {vehicle.failed}"
+        self.events.add("lost", str(vehicle), f"{detail}; its actuators hold, a reset begins it anew")
+        if vehicle.patience.fallback is Fallback.STOP:
+            raise BridgeStoppedError(f"{vehicle}: {detail}; stopped as configured") from error
+
+    def _reset_pilot(self, vehicle: Vehicle) -> None:
+        try:
+            vehicle.pilot.reset()
+        except Exception as error:
+            self.lose_pilot(vehicle, error)
+
+    def _close_pilot(self, vehicle: Vehicle) -> None:
+        try:
+            vehicle.pilot.close()
+        except Exception as error:
+            self.events.add("rejected", str(vehicle), f"its pilot cannot be closed: {problem(error)}")
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise PaddockError("this bridge is closed: make another one")
 
     def _station(self, name: str) -> Station:
         if name not in self._stations:

@@ -20,7 +20,7 @@ class Round:
 
     def __init__(self, roster: Roster, vehicles: Sequence[Vehicle], time_us: int, waiting: bool) -> None:
         self.roster = roster
-        self.vehicles = vehicles
+        self.vehicles = [vehicle for vehicle in vehicles if not vehicle.failed]
         self.time_us = time_us
         self.waiting = waiting
         self.answered: list[int] = []  # system ids
@@ -35,22 +35,36 @@ class Round:
             sysid = vehicle.sysid
             if sysid in fresh:
                 offered[sysid] = perf_counter_ns()
-                vehicle.pilot.offer(vehicle.sensors)
-                vehicle.awaited = True
                 fresh.remove(sysid)
+                try:
+                    vehicle.pilot.offer(vehicle.sensors)
+                except Exception as error:
+                    self.roster.lose_pilot(vehicle, error)
+                vehicle.awaited = not vehicle.failed
 
     def collect(self, breathe: Breathe) -> bool:
         """Take the answers; False when the run is to stop before all those waited for have come."""
         started = monotonic()
-        pending = [vehicle for vehicle in self.vehicles if not self._ask(vehicle)]
+        pending = [vehicle for vehicle in self.vehicles if not self._done(vehicle, None)]
         while pending:
-            pending = [vehicle for vehicle in pending if not self._ask_again(vehicle, started)]
+            pending = [vehicle for vehicle in pending if not self._done(vehicle, started)]
             if pending and not breathe(0.0):
                 return False
         return True
 
+    def _done(self, vehicle: Vehicle, started: float | None) -> bool:
+        """Ask a pilot, for the first time or since `started`; whether it is done with. One that fails is."""
+        if vehicle.failed:
+            return True
+        try:
+            return self._ask(vehicle) if started is None else self._ask_again(vehicle, started)
+        except BridgeStoppedError:
+            raise
+        except Exception as error:
+            self.roster.lose_pilot(vehicle, error)
+            return True
+
     def _ask(self, vehicle: Vehicle) -> bool:
-        """Whether this vehicle is done with."""
         pilot = vehicle.pilot
         if pilot.live != vehicle.was_live:
             self._notice(vehicle)
@@ -75,10 +89,10 @@ class Round:
         if monotonic() - started < vehicle.patience.timeout and vehicle.pilot.live:
             return False
         fallback = vehicle.patience.fallback
-        detail = f"no answer within {vehicle.patience.timeout:g} s: {vehicle.pilot.diagnosis()}"
+        detail = f"no answer within {vehicle.patience.timeout:g} s: {vehicle.diagnosis()}"
+        self.roster.events.add("timeout", str(vehicle), f"{detail}; {fallback}")
         if fallback is Fallback.STOP:
             raise BridgeStoppedError(f"{vehicle} ({vehicle.pilot.kind}): {detail}; stopped as configured")
-        self.roster.events.add("timeout", str(vehicle), f"{detail}; {fallback}")
         vehicle.holding = fallback is Fallback.HOLD
         vehicle.free_running = not vehicle.holding
         return vehicle.free_running
@@ -98,7 +112,7 @@ class Round:
     def _notice(self, vehicle: Vehicle) -> None:
         """A pilot has come or gone."""
         vehicle.was_live = live = vehicle.pilot.live
-        detail = f"{vehicle.pilot.kind} answers" if live else vehicle.pilot.diagnosis()
+        detail = f"{vehicle.pilot.kind} answers" if live else vehicle.diagnosis()
         self.roster.events.add("connected" if live else "lost", str(vehicle), detail)
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Callable, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable
 
 from paddock.errors import PaddockError
-from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import SimulatorAdapter, blank_actuators, blank_sensors
-from paddock.sitl.bridge.events import Events
+from paddock.sitl.adapter import AdapterError, SimulatorAdapter
+from paddock.sitl.bridge.events import Events, problem
 from paddock.sitl.bridge.patience import BridgeStoppedError, Fallback, Patience
 from paddock.sitl.bridge.reconnect import Reconnect
+from paddock.sitl.bridge.rows import Rows, shifted
 from paddock.sitl.bridge.vehicle import Vehicle
-from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
+from paddock.sitl.sensor_data import SensorData
 
-TIMES = np.array([k for name, k in COLUMN.items() if name.endswith("time_us")])
-NEVER = -1.0
-"""The time of what was not measured yet."""
 RETRY = 0.1
 """s of wall time that one attempt lasts while the world waits for a simulator."""
 
@@ -27,22 +20,19 @@ Breathe = Callable[[float], bool]
 """Let others work for so many seconds while waiting; False when the run is to stop."""
 
 
-class Station:
-    """An adapter and its vehicles, ordered by id. Rows: sensors in bridge time, actuators as last answered."""
+class Station(Rows):
+    """An adapter and its vehicles. Whatever the adapter raises, it alone is lost."""
 
     def __init__(self, adapter: SimulatorAdapter, patience: Patience, events: Events) -> None:
+        super().__init__(events)
         self.adapter = adapter
         self.patience = patience
-        self.events = events
-        self.vehicles: list[Vehicle] = []
         self.here = False  # connected, with its vehicles in place
         self.known = False  # it has been connected before: only then is it waited for
         self.free_running = False
         self.holding = False
         self._reconnect: Reconnect | None = None
-        self._offset_us = 0  # bridge time less the simulator's own
         self._seen_us = 0  # the simulator's own time when it was last looked at
-        self.arrange()
 
     def __str__(self) -> str:
         return f"adapter {self.adapter.name!r}"
@@ -66,40 +56,58 @@ class Station:
 
     def invite(self, vehicle: Vehicle) -> None:
         """Have it in the simulator, now or once that is connected; refused by the adapter if it cannot be."""
-        if self.here:
+        if not self.here:
+            return
+        try:
             self.adapter.add_vehicle(vehicle.placed)
+        except PaddockError:
+            raise
+        except Exception as error:
+            raise AdapterError(f"{self} cannot take {vehicle}: {problem(error)}") from error
 
     def seat(self, vehicle: Vehicle) -> None:
         """Rows for one that was invited."""
         vehicle.note = ""
         vehicle.adapter = self.adapter.name
-        insort(self.vehicles, vehicle, key=lambda other: other.sysid)
-        self.arrange()
+        self.put(vehicle)
+        if self.here:
+            self._compare_rates(vehicle)
 
     def unseat(self, vehicle: Vehicle) -> None:
         """One less; it keeps rows of its own."""
-        self.vehicles.remove(vehicle)
-        vehicle.adapter, vehicle.sensors, vehicle.actuators = "", SensorData(), ActuatorCommands()
-        self.arrange()
-        if self.here and vehicle.sysid in self.adapter.vehicles:
-            self.adapter.remove_vehicle(vehicle.sysid)
+        self.take_out(vehicle)
+        try:
+            if self.here and vehicle.sysid in self.adapter.vehicles:
+                self.adapter.remove_vehicle(vehicle.sysid)
+        except PaddockError:
+            raise
+        except Exception as error:
+            self.lose(problem(error))
 
-    def arrange(self) -> None:
-        """Blocks for the vehicles that there are now; each keeps what its rows held."""
-        self.ids = tuple(vehicle.sysid for vehicle in self.vehicles)
-        self.sensors, self.actuators = blank_sensors(len(self.ids)), blank_actuators(len(self.ids))
-        for k, vehicle in enumerate(self.vehicles):
-            self.sensors[k], self.actuators[k] = vehicle.sensors.row, vehicle.actuators.row
-            vehicle.sensors, vehicle.actuators = SensorData(self.sensors[k]), ActuatorCommands(self.actuators[k])
-        self._raw = _shifted(self.sensors, -self._offset_us)
-        self._good = self.actuators.copy()
-        self._newest = self.sensors[:, 0].copy()
-        self._rejected: frozenset[int] = frozenset()  # rows that were not finite when last sent
+    def _compare_rates(self, vehicle: Vehicle) -> None:
+        """Tell of a pilot that wants sensors more often than the simulator has new ones."""
+        try:
+            wanted, offered = 1e6 / vehicle.pilot.period_us, self.adapter.capabilities.max_rate
+        except Exception as error:  # told when it does harm
+            self.events.add("rejected", str(vehicle), f"rates cannot be compared: {problem(error)}")
+            return
+        if wanted > offered * (1.0 + 1e-6):
+            detail = f"its pilot wants sensors at {wanted:g} Hz, but {self} has new ones at {offered:g} Hz at most"
+            self.events.add("too_fast", str(vehicle), detail)
 
     # connection ------------------------------------------------------------------------------------------------------
 
     def settle(self, time_us: int, breathe: Breathe) -> bool:
         """See that it is connected, or what its fallback says; False when the run is to stop."""
+        try:
+            return self._settle(time_us, breathe)
+        except BridgeStoppedError:
+            raise
+        except Exception as error:
+            self._stumble(problem(error))
+            return True
+
+    def _settle(self, time_us: int, breathe: Breathe) -> bool:
         if self.here and self.adapter.is_connected:
             return True
         if self.here:
@@ -113,6 +121,11 @@ class Station:
                 return False
         self._admit(time_us)
         return True
+
+    def _stumble(self, detail: str) -> None:
+        """Lose it; one that cannot even be asked is told of once."""
+        if self.here or self._reconnect is None or self._reconnect.problem != detail:
+            self.lose(detail)
 
     def lose(self, detail: str) -> None:
         """It has failed: let go of it, and try to reach it again from now on."""
@@ -135,9 +148,9 @@ class Station:
         self._reconnect = Reconnect(self.adapter)
         try:
             self.adapter.connect()
-        except (PaddockError, OSError) as error:
-            self._reconnect.problem = str(error)
-            self.events.add("unreachable", str(self), f"{error}; tried again from now on")
+        except Exception as error:
+            self._reconnect.problem = problem(error)
+            self.events.add("unreachable", str(self), f"{problem(error)}; tried again from now on")
 
     def _try(self) -> bool:
         return self._reconnect is not None and self._reconnect.poll()
@@ -145,8 +158,8 @@ class Station:
     def _let_go(self) -> None:
         try:
             self.adapter.disconnect()
-        except (PaddockError, OSError) as error:
-            self.events.add("rejected", str(self), f"cannot be disconnected: {error}")
+        except Exception as error:
+            self.events.add("rejected", str(self), f"cannot be disconnected: {problem(error)}")
 
     def _admit(self, time_us: int) -> None:
         """It is connected: its vehicles come in, its time goes on from the bridge's."""
@@ -157,6 +170,8 @@ class Station:
         there = set(self.adapter.vehicles)
         for vehicle in [vehicle for vehicle in self.vehicles if vehicle.sysid not in there]:
             self._admit_one(vehicle)
+        for vehicle in self.vehicles:
+            self._compare_rates(vehicle)
         self._anchor(time_us)
 
     def _admit_one(self, vehicle: Vehicle) -> None:
@@ -179,8 +194,8 @@ class Station:
             return lag <= 0 or self._step(time_us, lag, waiting, breathe)
         except BridgeStoppedError:
             raise
-        except PaddockError as error:
-            self.lose(str(error))
+        except Exception as error:
+            self.lose(problem(error))
             return True
 
     def _step(self, time_us: int, lag: int, waiting: bool, breathe: Breathe) -> bool:
@@ -196,9 +211,9 @@ class Station:
     def _late(self, time_us: int, breathe: Breathe) -> bool:
         """It has missed its deadline."""
         detail = f"did not step within {self.patience.timeout:g} s: is the simulator running, and not paused?"
+        self.events.add("timeout", str(self), f"{detail} {self.patience.fallback}")
         if self.patience.fallback is Fallback.STOP:
             raise BridgeStoppedError(f"{self} {detail} stopped as configured")
-        self.events.add("timeout", str(self), f"{detail} {self.patience.fallback}")
         if self.patience.fallback is Fallback.FREE_RUN:
             self.free_running = True
             self._anchor(time_us)
@@ -229,21 +244,20 @@ class Station:
 
     def _anchor(self, time_us: int) -> None:
         self._seen_us = self.adapter.sim_time_us
-        self._offset_us = 0 if self.hosted else time_us - self._seen_us
-        self._raw = _shifted(self.sensors, -self._offset_us)
+        self.shift(0 if self.hosted else time_us - self._seen_us)
 
     def reset(self) -> None:
         """Its world begins anew at time 0; a hosted one is begun anew by its host."""
-        if self.here and not self.hosted:
-            try:
+        try:
+            if self.here and not self.hosted:
                 self.adapter.reset()
-            except PaddockError as error:
-                self.lose(str(error))
+            if self.here:
+                self._anchor(0)
+        except Exception as error:
+            self.lose(problem(error))
         self.free_running = self.holding = False
         for vehicle in self.vehicles:
             vehicle.sensors = SensorData()
-        if self.here:
-            self._anchor(0)
         self.arrange()
 
     # exchange --------------------------------------------------------------------------------------------------------
@@ -252,43 +266,15 @@ class Station:
         """The newest sensors into the rows."""
         try:
             self.adapter.receive_block(self.ids, self._raw if self._offset_us else self.sensors)
-        except PaddockError as error:
-            self.lose(str(error))
+        except Exception as error:
+            self.lose(problem(error))
         if self._offset_us:
-            self.sensors[:] = _shifted(self._raw, self._offset_us)
-
-    def fresh(self) -> Sequence[int]:
-        """The system ids of those whose sensors are newer than at the last call."""
-        times = self.sensors[:, 0]
-        news = times > self._newest
-        self._newest[:] = times
-        return self.ids if news.all() else [self.ids[k] for k in np.flatnonzero(news).tolist()]
-
-    def rewind(self) -> None:
-        """Time has gone back: what comes next is new."""
-        self._newest[:] = -1.0
+            self.sensors[:] = shifted(self._raw, self._offset_us)
 
     def send(self) -> None:
-        """The actuators out of the rows; a row that is not finite is refused, and the one before holds."""
-        finite = np.isfinite(self.actuators)
-        self._rejected = frozenset() if finite.all() else self._refuse(np.flatnonzero(~finite.all(axis=1)))
-        self._good[:] = self.actuators
+        """The actuators out of the rows."""
+        self.check_actuators()
         try:
             self.adapter.send_block(self.ids, self.actuators)
-        except PaddockError as error:
-            self.lose(str(error))
-
-    def _refuse(self, bad: NDArray[np.int64]) -> frozenset[int]:
-        """Have these rows hold what they last had; an event for those that were good until now."""
-        for k in [k for k in bad.tolist() if k not in self._rejected]:
-            self.events.add("rejected", str(self.vehicles[k]), "actuators are not finite; the last good ones hold")
-        self.actuators[bad] = self._good[bad]
-        return frozenset(bad.tolist())
-
-
-def _shifted(block: Floats, offset_us: int) -> Floats:
-    """A copy whose times are later by so much, but for those of what was never measured."""
-    shifted = block.copy()
-    times = shifted[:, TIMES]
-    shifted[:, TIMES] = np.where(times == NEVER, times, times + offset_us)
-    return shifted
+        except Exception as error:
+            self.lose(problem(error))

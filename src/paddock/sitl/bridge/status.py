@@ -35,7 +35,7 @@ def status_row(vehicle: Vehicle, station_note: str, book: LatencyBook) -> Status
         craft=vehicle.placed.craft,
         adapter=vehicle.adapter,
         pilot=vehicle.pilot.kind,
-        connected=status.connected,
+        connected=status.connected and not vehicle.failed,
         mode=status.mode,
         armed=status.armed,
         note=vehicle.note or station_note or _note(vehicle) or status.note,
@@ -46,6 +46,8 @@ def status_row(vehicle: Vehicle, station_note: str, book: LatencyBook) -> Status
 
 
 def _note(vehicle: Vehicle) -> str:
+    if vehicle.failed:
+        return f"its pilot is lost: {vehicle.failed}"
     if vehicle.holding:
-        return f"the world waits: {vehicle.pilot.diagnosis()}"
-    return f"not waited for: {vehicle.pilot.diagnosis()}" if vehicle.free_running else ""
+        return f"the world waits: {vehicle.diagnosis()}"
+    return f"not waited for: {vehicle.diagnosis()}" if vehicle.free_running else ""

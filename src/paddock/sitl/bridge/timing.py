@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from math import isfinite
 from time import monotonic
 
-from paddock.errors import InvalidValueError, unknown_name
+from paddock.errors import unknown_name
+from paddock.sitl.bridge.checks import positive
 
 LATE = 0.25
 """s of wall time by which a paced run may lag before it gives up catching up."""
@@ -29,9 +29,7 @@ def time_mode(mode: str) -> TimeMode:
 
 def checked_scale(scale: float) -> float:
     """Simulated seconds per second."""
-    if not (isfinite(scale) and scale > 0.0):
-        raise InvalidValueError(f"scale must be a positive factor of real time, not {scale!r}")
-    return float(scale)
+    return positive(scale, "scale must be a positive factor of real time")
 
 
 class Pace:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from paddock.errors import InvalidValueError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed
+from paddock.sitl.bridge.events import problem
 from paddock.sitl.bridge.patience import Patience
 from paddock.sitl.pilot import Pilot
 from paddock.sitl.sensor_data import SensorData
@@ -32,6 +33,7 @@ class Vehicle:
     was_live: bool = False
     present: bool = True
     note: str = ""  # why it is in no simulator
+    failed: str = ""  # what its pilot raised: it is not asked again before it begins anew
 
     def __post_init__(self) -> None:
         self.sysid = self.placed.id
@@ -41,7 +43,15 @@ class Vehicle:
     def __str__(self) -> str:
         return f"vehicle {self.sysid} {self.placed.name!r}"
 
+    def diagnosis(self) -> str:
+        """What its pilot says about not answering."""
+        try:
+            return self.pilot.diagnosis()
+        except Exception as error:
+            return problem(error)
+
     def forget(self) -> None:
         """Nothing offered, nothing awaited, motors at rest."""
         self.awaited = self.free_running = self.holding = False
+        self.failed = ""
         self.actuators.row[:] = 0.0

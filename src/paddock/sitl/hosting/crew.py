@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from math import pi
 from pathlib import Path
 
 from paddock.engine.simulation import Simulation
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.scenario.sitl import WORLD, AdapterEntry, Pilots, Sitl, system_ids
 from paddock.sitl.adapter import Placed, SimulatorAdapter
+from paddock.sitl.bridge.events import problem
 from paddock.sitl.hosting.equipping import craft_of
 from paddock.sitl.pilot import Pilot
 from paddock.sitl.registry import find_adapter
@@ -41,10 +43,27 @@ def listening(sitl: Sitl) -> str:
 def build_adapter(entry: AdapterEntry, where: str) -> SimulatorAdapter:
     """A simulator beside the world; options that it does not have are refused by name."""
     kind = find_adapter(entry.type)
+    _check_options(kind, entry, where)
     try:
         return kind(entry.name, **entry.options)
-    except TypeError as error:
-        raise InvalidValueError(f"{where}: adapter {entry.type!r}: {error}") from None
+    except PaddockError as error:  # names the adapter itself
+        raise type(error)(f"{where}: {error}") from None
+    except Exception as error:  # whatever somebody's own adapter makes of its options
+        raise InvalidValueError(f"{where}: adapter {entry.type!r}: {problem(error)}") from error
+
+
+def _check_options(kind: type[SimulatorAdapter], entry: AdapterEntry, where: str) -> None:
+    """Options that the adapter does not have, or no numbers where it has numbers."""
+    known = {key: option for key, option in signature(kind).parameters.items() if key != "name"}
+    if any(option.kind is Parameter.VAR_KEYWORD for option in known.values()):
+        return
+    for key, value in entry.options.items():
+        if key not in known:
+            raise unknown_name(f"option of adapter {entry.type!r}", key, known, f"{where}.options")
+        default = known[key].default
+        number = isinstance(default, int | float) and not isinstance(default, bool)
+        if number and not isinstance(value, int | float):
+            raise InvalidValueError(f"{where}.options.{key} must be a number, not {value!r}")
 
 
 def build_seats(sim: Simulation, sitl: Sitl) -> Iterator[Seat]:

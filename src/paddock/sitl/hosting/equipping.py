@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from paddock.scenario import Scenario, SensorChoice, VehicleEntry
 from paddock.scenario.sitl import MODEL_CRAFTS, WORLD, Pilots
-from paddock.sitl.equipment.standard_sensors import CONTROL_RATE, standard_sensors
-
-REAL_RATE = 1e6
-"""Hz: a real autopilot wants its IMU as often as the world ticks."""
-BUILT_IN_RATES = {"rover": 50.0, "rover_ackermann": 50.0}
-"""Hz of the IMU where it is not the usual one: who does not see every sample misses what happens between."""
+from paddock.sitl.equipment.standard_sensors import standard_sensors
 
 
 def craft_of(pilots: Pilots, entry: VehicleEntry | None) -> str:
@@ -31,8 +26,7 @@ def equipped_scenario(scenario: Scenario) -> Scenario:
 
 
 def _equipped(entry: VehicleEntry, pilots: Pilots, scenario: Scenario) -> VehicleEntry:
-    craft = craft_of(pilots, entry)
-    rate = BUILT_IN_RATES.get(craft, CONTROL_RATE) if pilots.autopilot == "builtin" else REAL_RATE
-    chosen = standard_sensors(craft, min(scenario.clock.rate, rate))
+    ticks = scenario.clock.rate  # a real autopilot wants its IMU as often as the world ticks
+    chosen = standard_sensors(craft_of(pilots, entry), None if pilots.autopilot == "builtin" else ticks, ticks)
     sensors = tuple(SensorChoice(name=name, options=options) for choice in chosen for name, options in choice.items())
     return entry.model_copy(update={"sensors": sensors})

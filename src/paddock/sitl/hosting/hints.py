@@ -8,6 +8,8 @@ from paddock.scenario import Scenario
 from paddock.sitl.hosting.crew import ARDUPILOT_FRAME, Seat
 from paddock.world.geodesy import Origin
 
+QGROUNDCONTROL = 14550
+"""The UDP port at which it listens without being told."""
 SHOWN = 3
 """Instances whose command lines are shown; the others are like them."""
 
@@ -30,18 +32,23 @@ def _stations(scenario: Scenario, seats: Sequence[Seat]) -> list[str]:
     assert scenario.sitl is not None
     links = scenario.sitl.mavlink
     first, last = seats[0].placed.id, seats[-1].placed.id
-    port = links.station + first - 1
-    several = f" (systems up to {last}: up to {links.station + last - 1})" if last > first else ""
+    shared = links.shared is not None  # then whoever listens at the first port hears everybody
+    port, whom = (links.station, "all systems") if shared else (links.station + first - 1, f"system {first}")
+    how = "start it: it connects by itself" if port == QGROUNDCONTROL else f"add a UDP link with port {port}"
     lines = [
         "",
-        f"QGroundControl   finds UDP 14550 by itself; for others add a UDP link that listens at {port}{several}",
-        f"Mission Planner  UDP, port {port}",
-        f"MAVProxy         mavproxy.py --master=udpin:{links.host}:{port}",
-        f"MAVSDK           udpin://{links.host}:{port}",
-        f"pymavlink        mavutil.mavlink_connection('udpin:{links.host}:{port}')",
+        f"To talk to {whom}:",
+        f"  QGroundControl   {how}",
+        f"  Mission Planner  choose UDP, Connect, port {port}",
+        f"  MAVProxy         mavproxy.py --master=udpin:{links.host}:{port}",
+        f"  MAVSDK           udpin://{links.host}:{port}",
+        f"  pymavlink        mavutil.mavlink_connection('udpin:{links.host}:{port}')",
     ]
-    if links.shared is not None:
-        lines.append(f"all systems      at one link: speak to udp {links.shared} (udpout:{links.host}:{links.shared})")
+    if shared:
+        lines.append(f"A program may also speak to all of them itself: udpout:{links.host}:{links.shared}")
+    if last > first:
+        others = "Systems from 2 on also have ports of their own" if shared else "Each other system has a port of its own"
+        lines.append(f"{others}, see the table: up to {links.station + last - 1}.")
     return lines
 
 

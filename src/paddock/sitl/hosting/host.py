@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import hypot, isfinite
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -12,13 +12,15 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.sitl import WORLD, Sitl
 from paddock.sitl.adapters.world import WorldAdapter
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.notices import Severity
-from paddock.sitl.autopilot.telemetry import Telemetry
 from paddock.sitl.bridge.bridge import Bridge
 from paddock.sitl.bridge.partner import EnginePartner
 from paddock.sitl.bridge.status import StatusRow
 from paddock.sitl.hosting.crew import Seat, build_adapter, build_seats, listening
+from paddock.sitl.hosting.doing import Doing, doing
 from paddock.sitl.hosting.hints import connection_hints
+from paddock.sitl.physics.starting_places import StartingPlaces
 
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
     from paddock.sitl.mavlink.hub import MavlinkHub
@@ -49,6 +51,7 @@ class SitlHost:
         self.bridge = _bridge(sim, self.section)
         self.world = WorldAdapter(WORLD, simulation=sim, truth=self.section.truth)
         self._partner = EnginePartner(self.bridge, sim.world.clock.rate)
+        self._places = StartingPlaces(sim)
         try:
             self._open()
         except BaseException:
@@ -62,10 +65,7 @@ class SitlHost:
             adapter = build_adapter(entry, sim.scenario.at("sitl", "adapters", k))
             self.bridge.register(adapter, entry.timeout, entry.on_timeout)
         for seat in build_seats(sim, self.section):
-            self.bridge.spawn(seat.placed, seat.pilot, seat.adapter)
-            self.seats.append(seat)
-            if seat.adapter == WORLD and getattr(seat.pilot, "needs_truth", False):
-                self.world.set_truth(seat.placed.id)
+            self._take_seat(seat)
         self._open_mavlink([seat for seat in self.seats if seat.pilots.autopilot == "builtin"])
         self.bridge.go_on = sim.barrier.go_on
         self.bridge.meanwhile.append(sim.barrier.meanwhile)
@@ -74,16 +74,28 @@ class SitlHost:
         sim.restarted.append(self._partner.restarted)
         sim.closing.append(self.close)
 
+    def _take_seat(self, seat: Seat) -> None:
+        self.bridge.spawn(seat.placed, seat.pilot, seat.adapter)
+        self.seats.append(seat)
+        if seat.adapter == WORLD and getattr(seat.pilot, "needs_truth", False):
+            self.world.set_truth(seat.placed.id)
+        if seat.adapter == WORLD:
+            self._places.note(seat.placed.name)
+            seat.pilot.on_restart = partial(self._places.put_back, seat.placed.name, WORLD)
+        adapter = self.bridge.adapter(seat.adapter)
+        if isinstance(seat.pilot, BuiltInAutopilot) and seat.placed.id in adapter.vehicles:  # not if it comes later
+            seat.pilot.sensor_period_us = adapter.sensor_period_us(seat.placed.id)
+
     def _open_mavlink(self, seats: list[Seat]) -> None:
         if not seats:
             return
-        from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
         from paddock.sitl.mavlink.hub import MavlinkHub
         from paddock.sitl.mavlink.ports import Ports
         from paddock.sitl.station.station import Station
 
         links = self.section.mavlink
         ports = Ports(listening(self.section), links.port, links.host, links.station, links.shared)
+        ports.refuse_overlap([seat.placed.id for seat in seats])
         self.hub = MavlinkHub(ports, None if links.log is None else Path(links.log))
         for seat in seats:
             assert isinstance(seat.pilot, BuiltInAutopilot)
@@ -108,6 +120,7 @@ class SitlHost:
         self.sim.barrier.leave(self._partner)
         if self._partner.restarted in self.sim.restarted:
             self.sim.restarted.remove(self._partner.restarted)
+        self._places.close()
         hub, self.hub = self.hub, None
         if hub is not None:
             self.sim.idling[:] = [call for call in self.sim.idling if call != hub.idle]
@@ -126,13 +139,19 @@ class SitlHost:
 
     # for people ------------------------------------------------------------------------------------------------------
 
+    def progress(self) -> list[tuple[StatusRow, Doing]]:
+        """One row per vehicle, by ascending system id, and what it is doing; a note says what hinders it."""
+        waiting = {} if self.station is None else self.station.notes()
+        rows = [row if row.note else row._replace(note=waiting.get(row.sysid, "")) for row in self.bridge.status()]
+        return [(row, self._doing(row)) for row in rows]
+
     def status(self) -> list[StatusRow]:
         """One row per vehicle, by ascending system id; what goes wrong stands before what is being done."""
-        rows = self.bridge.status()
-        waiting = {} if self.station is None else self.station.notes()
-        own = {} if self.hub is None else self.hub.vehicles
-        doing = {sysid: summary(vehicle.autopilot.telemetry) for sysid, vehicle in own.items()} | waiting
-        return [row if row.note else row._replace(note=doing.get(row.sysid, "")) for row in rows]
+        return [row if row.note else row._replace(note=now.line()) for row, now in self.progress()]
+
+    def _doing(self, row: StatusRow) -> Doing:
+        vehicle = None if self.hub is None else self.hub.vehicles.get(row.sysid)
+        return Doing() if vehicle is None else doing(vehicle.autopilot.telemetry, row.craft)
 
     def ports(self) -> list[PortRow]:
         """The table of ports."""
@@ -147,23 +166,12 @@ class SitlHost:
         if self.hub is not None and sysid in self.hub.vehicles:
             host, port = self.hub.ports.station(sysid)
             listens, speaks = f"udp {self.hub.ports.own(sysid)}", f"udp {host}:{port}"
+            if self.hub.ports.shared_port is not None and (host, port) == self.hub.ports.shared_station():
+                speaks = f"with all others: {speaks}"  # from the shared port, not from its own
         else:
             scheme = "tcp" if seat.pilots.autopilot == "px4" else "udp"
             listens, speaks = f"{scheme} {getattr(seat.pilot, 'port', '-')}", "whoever connects"
         return PortRow(sysid, seat.placed.name, f"{seat.pilots.autopilot} {seat.placed.craft}", listens, speaks)
-
-
-def summary(told: Telemetry) -> str:
-    """Where the mission is, height above home, speed over ground, battery."""
-    if told.estimate is None:
-        return "no sensor data yet"
-    parts = [f"item {told.mission_current}/{told.mission_count - 1}"] if told.mission_count > 1 else []
-    if isfinite(told.relative_altitude):
-        speed = hypot(told.estimate.vn, told.estimate.ve)
-        parts.append(f"{told.relative_altitude:.1f} m {speed:.1f} m/s")
-    if told.sensors is not None and isfinite(told.sensors.battery_remaining):
-        parts.append(f"{told.sensors.battery_remaining:.0%}")
-    return "  ".join(parts)
 
 
 def _bridge(sim: Simulation, section: Sitl) -> Bridge:

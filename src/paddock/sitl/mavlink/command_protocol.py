@@ -36,7 +36,7 @@ LOCATED = frozenset(
 )
 """Commands whose fifth and sixth parameters are a place: in COMMAND_INT, degrees x 1e7."""
 
-ABOVE_SEA_LEVEL = frozenset({mav.MAV_CMD_DO_SET_HOME, mav.MAV_CMD_DO_REPOSITION})
+ABOVE_SEA_LEVEL = frozenset({mav.MAV_CMD_DO_SET_HOME, mav.MAV_CMD_DO_REPOSITION, mav.MAV_CMD_DO_ORBIT})
 """Commands whose altitude is above sea level where no frame says otherwise (COMMAND_LONG)."""
 
 MOST_REMEMBERED = 256
@@ -114,7 +114,8 @@ class CommandProtocol:
         self._acknowledge(mav.MAVLINK_MSG_ID_SET_MODE, answer, origin)
 
     def _tell(self, answer: Answer) -> None:
-        if answer.text and not answer.accepted:
+        """Why not, for people; what there is not at all is no news: stations probe what a vehicle can do."""
+        if answer.text and answer.result not in (Result.ACCEPTED, Result.UNSUPPORTED):
             self.vehicle.autopilot.say(Severity.WARNING, answer.text)
 
     def _acknowledge(self, command: int, answer: Answer, origin: Origin) -> None:

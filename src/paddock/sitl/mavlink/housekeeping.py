@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Origin
     from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
-MY_STATION = "SYSID_MYGCS"
-ANY_STATION = 255.0
-
 
 class Housekeeping:
     """Of one vehicle."""
@@ -36,7 +33,7 @@ class Housekeeping:
 
     def _heartbeat(self, message: Any, origin: Origin) -> None:
         """Only the station that SYSID_MYGCS names is missed when it falls silent."""
-        if message.type == mav.MAV_TYPE_GCS and origin.system == int(self.vehicle.rate(MY_STATION, ANY_STATION)):
+        if message.type == mav.MAV_TYPE_GCS and origin.system == self.vehicle.my_station:
             self.autopilot.heard_gcs(self.vehicle.now_us)
 
     def _timesync(self, message: Any, origin: Origin) -> None:
@@ -51,7 +48,7 @@ class Housekeeping:
 
     def _data_stream(self, message: Any, origin: Origin) -> None:
         rate = message.req_message_rate if message.start_stop else 0
-        self.vehicle.streams.set_group(message.req_stream_id, rate, self.vehicle.now_us)
+        self.vehicle.streaming.own(origin.peer).set_group(message.req_stream_id, rate, self.vehicle.now_us)
 
     def _version(self, message: Any, origin: Origin) -> None:
         self.vehicle.commands.requests.send_once(mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, origin)

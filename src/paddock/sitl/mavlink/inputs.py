@@ -48,14 +48,24 @@ class Inputs:
             "SET_ATTITUDE_TARGET": self._attitude_target,
         }
 
+    def _may_steer(self, origin: Origin) -> bool:
+        """Sticks are those of one station, SYSID_MYGCS; others are told so."""
+        mine = self.vehicle.my_station
+        if origin.system != mine:
+            self.autopilot.complain(f"Sticks of system {origin.system} ignored: SYSID_MYGCS is {mine}")
+        return origin.system == mine
+
     def _rc_override(self, message: Any, origin: Origin) -> None:
+        if not self._may_steer(origin):
+            return
         first = [getattr(message, f"chan{k}_raw") for k in range(1, 9)]
         rest = [getattr(message, f"chan{k}_raw") for k in range(9, 19)]
         extended = {0: LEAVE, EXTENDED_RELEASE: RELEASE}
         self.autopilot.rc_override([*first, *(extended.get(width, width) for width in rest)])
 
     def _manual_control(self, message: Any, origin: Origin) -> None:
-        self.autopilot.manual_control(message.x, message.y, message.z, message.r)
+        if self._may_steer(origin):
+            self.autopilot.manual_control(message.x, message.y, message.z, message.r)
 
     # targets ---------------------------------------------------------------------------------------------------------
 

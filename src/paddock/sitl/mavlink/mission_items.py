@@ -5,8 +5,10 @@ from __future__ import annotations
 from math import isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any
 
+from paddock.sitl.autopilot.mission.items import KINDS
 from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
 from paddock.sitl.mavlink.dialect import mav
+from paddock.sitl.mavlink.messages.scaling import int32
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Origin
@@ -41,7 +43,9 @@ def decode(message: Any) -> tuple[MissionItem | None, int]:
     if frame is None:
         return None, mav.MAV_MISSION_UNSUPPORTED_FRAME
     scale = DEGREE if message.get_type() == "MISSION_ITEM_INT" and frame is not Frame.MISSION else 1.0
-    x, y, z = message.x / scale, message.y / scale, message.z
+    place, height = _counts(message)
+    x, y = (_value(value / scale, place) for value in (message.x, message.y))
+    z = _value(message.z, height)
     wrong = _wrong_place(frame, x, y, z)
     parameters = (message.param1, message.param2, message.param3)
     for number, value in enumerate((*parameters, message.param4)):
@@ -60,6 +64,19 @@ def _nan_is_default(message: Any) -> bool:
     return bool(message.command >= FIRST_ACTION or message.command == mav.MAV_CMD_NAV_RETURN_TO_LAUNCH)
 
 
+def _counts(message: Any) -> tuple[bool, bool]:
+    """Whether x and y are a place, and z a height; of a command that there is not, neither: it is refused as such."""
+    if message.mission_type != PlanKind.MISSION:
+        return True, message.mission_type == PlanKind.RALLY
+    kind = KINDS.get(message.command)
+    return (kind.place, kind.height) if kind is not None else (False, False)
+
+
+def _value(value: float, counts: bool) -> float:
+    """What does not count may be left as NaN."""
+    return 0.0 if isnan(value) and not counts else value
+
+
 def _wrong_place(frame: Frame, x: float, y: float, z: float) -> int:
     if not isfinite(x) or (frame is not Frame.MISSION and abs(x) > 90.0):
         return int(PARAM5)
@@ -71,7 +88,6 @@ def _wrong_place(frame: Frame, x: float, y: float, z: float) -> int:
 def encode(item: MissionItem, seq: int, kind: PlanKind, current: bool, origin: Origin, integers: bool) -> Any:
     """MISSION_ITEM_INT for whom it concerns, or MISSION_ITEM where `integers` is False."""
     scale = DEGREE if integers and item.frame != Frame.MISSION else 1.0
-    x, y = item.x * scale, item.y * scale
     make = mav.MAVLink_mission_item_int_message if integers else mav.MAVLink_mission_item_message
     return make(
         origin.system,
@@ -82,7 +98,7 @@ def encode(item: MissionItem, seq: int, kind: PlanKind, current: bool, origin: O
         int(current),
         int(item.autocontinue),
         *(item.p1, item.p2, item.p3, item.p4),
-        *((round(x), round(y)) if integers else (x, y)),
+        *((int32(item.x, scale), int32(item.y, scale)) if integers else (item.x, item.y)),
         item.z,
         int(kind),
     )

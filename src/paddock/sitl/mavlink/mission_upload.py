@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST_ITEMS = 2000
 PATIENCE = 1.0  # s, of simulated and of wall time, before an item is asked for again
 MOST_REQUESTS = 8  # for the same item
+REPEATED = 0.25  # s of wall time after an answer in which an item that comes again had been on its way already
 GO_THERE = 2  # the `current` of an item that is an order for now
 
 
@@ -29,10 +30,32 @@ class Upload:
     origin: Origin
     kind: PlanKind
     count: int
+    first: int = 0  # the sequence number of the first item
+    before: tuple[MissionItem, ...] = ()  # the plan of which this is a part
     items: list[MissionItem] = field(default_factory=list)
     asked: int = 0  # times, for the item that comes next
     asked_us: int = 0
     asked_wall: float = 0.0
+
+    @property
+    def next(self) -> int:
+        """The sequence number of the item that comes next."""
+        return self.first + len(self.items)
+
+    @property
+    def plan(self) -> tuple[MissionItem, ...]:
+        """The whole plan with what has come."""
+        return (*self.before[: self.first], *self.items, *self.before[self.first + self.count :])
+
+
+@dataclass
+class Ended:
+    """An upload that has been answered."""
+
+    upload: Upload
+    result: int
+    wall: float  # when it was last answered
+    settled: bool = False  # the station knows
 
 
 class MissionUpload:
@@ -42,12 +65,12 @@ class MissionUpload:
         self.vehicle = vehicle
         self.autopilot = vehicle.autopilot
         self._running: dict[PlanKind, Upload] = {}
-        self._done: dict[PlanKind, tuple[Upload, int]] = {}  # the last ones, with what was answered
+        self._done: dict[PlanKind, Ended] = {}  # the last ones
         self.handlers = {
             "MISSION_COUNT": self._begin,
             "MISSION_ITEM_INT": self._item,
             "MISSION_ITEM": self._item,
-            "MISSION_WRITE_PARTIAL_LIST": self._refuse_partial,
+            "MISSION_WRITE_PARTIAL_LIST": self._begin_part,
         }
 
     def restart(self) -> None:
@@ -59,14 +82,30 @@ class MissionUpload:
         kind = plan_kind(message)
         if kind is None:
             self.acknowledge(origin, mav.MAV_MISSION_UNSUPPORTED, message.mission_type)
-            return
-        busy = self._running.get(kind)
-        if busy is not None and busy.origin.key != origin.key:
-            self.acknowledge(origin, mav.MAV_MISSION_DENIED, kind)
-        elif message.count > MOST_ITEMS:
-            self.acknowledge(origin, mav.MAV_MISSION_NO_SPACE, kind)
         else:
-            self._start(Upload(origin, kind, message.count))
+            self._admit(Upload(origin, kind, message.count))
+
+    def _begin_part(self, message: Any, origin: Origin) -> None:
+        """Some items of the plan anew, and more at its end if it is to grow; both ends belong to the part."""
+        kind = plan_kind(message)
+        if kind is None:
+            self.acknowledge(origin, mav.MAV_MISSION_UNSUPPORTED, message.mission_type)
+            return
+        plan, first = self.autopilot.plans[kind], message.start_index
+        if not 0 <= first <= min(message.end_index, len(plan)):
+            self.acknowledge(origin, mav.MAV_MISSION_INVALID_SEQUENCE, kind)
+            return
+        self._admit(Upload(origin, kind, message.end_index - first + 1, first, plan))
+
+    def _admit(self, upload: Upload) -> None:
+        """One station at a time, and no more than fits."""
+        busy = self._running.get(upload.kind)
+        if busy is not None and busy.origin.key != upload.origin.key:
+            self.acknowledge(upload.origin, mav.MAV_MISSION_DENIED, upload.kind)
+        elif upload.first + upload.count > MOST_ITEMS:
+            self.acknowledge(upload.origin, mav.MAV_MISSION_NO_SPACE, upload.kind)
+        else:
+            self._start(upload)
 
     def _start(self, upload: Upload) -> None:
         self._done.pop(upload.kind, None)
@@ -81,9 +120,7 @@ class MissionUpload:
         upload.asked_us, upload.asked_wall = self.vehicle.now_us, monotonic()
         origin = upload.origin
         self.vehicle.reply(
-            mav.MAVLink_mission_request_int_message(
-                origin.system, origin.component, len(upload.items), int(upload.kind)
-            ),
+            mav.MAVLink_mission_request_int_message(origin.system, origin.component, upload.next, int(upload.kind)),
             origin,
         )
 
@@ -94,9 +131,9 @@ class MissionUpload:
             self._go(message, origin)
         elif kind is None or upload is None or upload.origin.key != origin.key:
             self._unexpected(message, origin, kind)
-        elif message.seq > len(upload.items):
+        elif message.seq > upload.next:
             self._ask(upload)
-        elif message.seq == len(upload.items):
+        elif message.seq == upload.next:
             self._take(upload, message)
         # an item that is there already came twice: nothing to do
 
@@ -115,7 +152,7 @@ class MissionUpload:
         item, wrong = decode(message)
         wrong = wrong or (self.autopilot.check_item(upload.kind, item) if item is not None else 0)
         if item is None or wrong:
-            self._refuse(upload, wrong, len(upload.items))
+            self._refuse(upload, wrong, upload.next)
             return
         upload.items.append(item)
         upload.asked = 0
@@ -125,7 +162,7 @@ class MissionUpload:
             self._ask(upload)
 
     def _complete(self, upload: Upload) -> None:
-        wrong, at = self.autopilot.accept_plan(upload.kind, tuple(upload.items))
+        wrong, at = self.autopilot.accept_plan(upload.kind, upload.plan)
         if wrong:
             self._refuse(upload, wrong, at)
         else:
@@ -137,20 +174,29 @@ class MissionUpload:
 
     def _end(self, upload: Upload, result: int) -> None:
         del self._running[upload.kind]
-        self._done[upload.kind] = (upload, result)
+        self._done[upload.kind] = Ended(upload, result, monotonic())
         self.acknowledge(upload.origin, result, upload.kind)
 
     def _unexpected(self, message: Any, origin: Origin, kind: PlanKind | None) -> None:
         """The last item again, because the station missed our answer; or an item out of the blue."""
         done = self._done.get(kind) if kind is not None else None
-        if done is not None and done[0].origin.key == origin.key:
-            if message.seq == len(done[0].items) - 1 or done[1]:
-                self.acknowledge(origin, done[1], done[0].kind)
-            return
-        self.acknowledge(origin, mav.MAV_MISSION_ERROR, message.mission_type)
+        if done is None or done.upload.origin.key != origin.key:
+            self.acknowledge(origin, mav.MAV_MISSION_ERROR, message.mission_type)
+        elif message.seq == done.upload.next - 1 or done.result:
+            self._repeat(done)
 
-    def _refuse_partial(self, message: Any, origin: Origin) -> None:
-        self.acknowledge(origin, mav.MAV_MISSION_UNSUPPORTED, message.mission_type)
+    def _repeat(self, done: Ended) -> None:
+        """Answer again, but not to an item sent twice: the second answer would be taken for that of what comes next."""
+        now = monotonic()
+        if not done.settled and now - done.wall >= REPEATED:
+            done.wall = now
+            self.acknowledge(done.upload.origin, done.result, done.upload.kind)
+
+    def settle(self, origin: Origin, kind: PlanKind) -> None:
+        """The station does something else with that plan: it has heard our answer."""
+        done = self._done.get(kind)
+        if done is not None and done.upload.origin.key == origin.key:
+            done.settled = True
 
     def cancel(self, origin: Origin, kind: PlanKind) -> None:
         """The station does not go on with it."""

@@ -92,7 +92,7 @@ class ParameterProtocol:
         if not (isfinite(value) and self.parameters.set(name, value)):
             self._unknown(message, origin, OUT_OF_RANGE)
             self.vehicle.autopilot.say(Severity.WARNING, f"Parameter {name}: {value:g} refused")
-        self.vehicle.streams.use_parameter(name, self.vehicle.now_us)
+        self.vehicle.streaming.use_parameter(name, self.vehicle.now_us, origin.peer)
         self.vehicle.send(self._value(name, NOT_INDEXED, len(self.parameters.names())))
 
     def _value(self, name: str, index: int, count: int) -> Any:

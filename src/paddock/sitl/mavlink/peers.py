@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from paddock.sitl.mavlink.streams import Streams
 
 Address = tuple[str, int]
 
@@ -22,6 +26,7 @@ class Peer:
     heard: float  # wall time, s, of its last valid packet
     permanent: bool = False
     sequences: dict[int, int] = field(default_factory=dict)  # the next number of each vehicle's packets to it
+    streams: dict[int, Streams] = field(default_factory=dict)  # by vehicle, if it has asked for other rates than usual
 
     def next_sequence(self, sysid: int) -> int:
         """The number of the next packet: each listener sees an unbroken count."""

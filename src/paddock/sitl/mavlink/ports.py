@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import errno
 import socket
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from paddock.errors import InvalidValueError, PaddockError
 
 RECEIVE_BUFFER = 1 << 18  # bytes: a burst of a ground station's packets while the world is busy
+
+
+SETTINGS = {"--base-port": "port", "--station-port": "station", "--shared-port": "shared"}
+"""Flag of `paddock sitl` -> key of a scenario's `mavlink`."""
+
+
+def where_set(option: str) -> str:
+    """How to choose another port, whether there is a scenario or only flags."""
+    key = SETTINGS.get(option)
+    return f"{option}, or mavlink: {{{key}: ...}} in the scenario's sitl section" if key else option
 
 
 class PortError(PaddockError):
@@ -48,10 +59,31 @@ class Ports:
         """Where the ground station of all vehicles listens."""
         return self.station_host, self.station_port
 
+    def refuse_overlap(self, sysids: Collection[int]) -> None:
+        """On one machine a vehicle's port cannot be a station's too: one vehicle would speak to another."""
+        if not self._same_machine():
+            return
+        own = {self.own(sysid): sysid for sysid in sysids}
+        stations = {self.station(sysid)[1]: sysid for sysid in sysids}
+        if self.shared_port is not None and self.shared_port in stations:
+            raise PortError(
+                f"UDP port {self.shared_port} is the shared one and that of vehicle {stations[self.shared_port]}'s "
+                f"ground station; choose another with {where_set('--shared-port')}"
+            )
+        if both := sorted(own.keys() & stations.keys()):
+            raise PortError(
+                f"UDP port {both[0]} is vehicle {own[both[0]]}'s own and that of vehicle {stations[both[0]]}'s ground "
+                f"station; keep {max(sysids)} between --base-port and --station-port (mavlink: {{port, station}})"
+            )
+
+    def _same_machine(self) -> bool:
+        here = self.station_host == "localhost" or self.station_host.startswith("127.")
+        return here or self.station_host == self.host
+
     def _checked(self, base: int, sysid: int, option: str) -> int:
         port = base + sysid - 1
         if port > 65535:
-            raise PortError(f"vehicle {sysid}: port {port} is beyond 65535; choose a lower {option}")
+            raise PortError(f"vehicle {sysid}: port {port} is beyond 65535; choose a lower {where_set(option)}")
         return port
 
 
@@ -69,8 +101,9 @@ def bind(host: str, port: int, whom: str, option: str) -> socket.socket:
 
 
 def _refusal(error: OSError, host: str, port: int, whom: str, option: str) -> str:
+    how = where_set(option)
     if error.errno == errno.EADDRINUSE:
-        return f"{whom}: UDP port {port} is taken by another program; close it or choose other ports with {option}"
+        return f"{whom}: UDP port {port} is taken by another program; close it or choose others with {how}"
     if error.errno == errno.EACCES:
-        return f"{whom}: UDP port {port} needs privileges; choose a port above 1023 with {option}"
-    return f"{whom}: UDP port {host}:{port} cannot be opened: {error.strerror or error}; see {option}"
+        return f"{whom}: UDP port {port} needs privileges; choose one above 1023 with {how}"
+    return f"{whom}: UDP port {host}:{port} cannot be opened: {error.strerror or error}; see {how}"

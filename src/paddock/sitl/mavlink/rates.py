@@ -14,6 +14,12 @@ class Group(NamedTuple):
     parameter: str  # Hz
     rate: float  # where the parameter does not exist
     shares: Mapping[int, float]
+    also: tuple[int, ...] = ()  # only for a station that asks for the group
+
+    @property
+    def messages(self) -> tuple[int, ...]:
+        """All that REQUEST_DATA_STREAM brings."""
+        return (*self.shares, *self.also)
 
 
 GROUPS: dict[int, Group] = {
@@ -30,6 +36,7 @@ GROUPS: dict[int, Group] = {
             mav.MAVLINK_MSG_ID_NAV_CONTROLLER_OUTPUT: 0.5,
             mav.MAVLINK_MSG_ID_FENCE_STATUS: 0.25,
         },
+        also=(mav.MAVLINK_MSG_ID_POWER_STATUS,),
     ),
     mav.MAV_DATA_STREAM_RC_CHANNELS: Group(
         "SR0_RC_CHAN", 2.0, {mav.MAVLINK_MSG_ID_SERVO_OUTPUT_RAW: 0.5, mav.MAVLINK_MSG_ID_RC_CHANNELS: 0.5}
@@ -48,6 +55,7 @@ GROUPS: dict[int, Group] = {
             mav.MAVLINK_MSG_ID_EKF_STATUS_REPORT: 0.25,
             mav.MAVLINK_MSG_ID_WIND: 0.25,
         },
+        also=(mav.MAVLINK_MSG_ID_VIBRATION,),
     ),
 }
 """About 25 messages a second together."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from paddock.sitl.autopilot.answer import ACCEPTED, Answer, Result
 from paddock.sitl.autopilot.notices import Severity
 from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.messages import ENCODERS
+from paddock.sitl.mavlink.messages import KNOWN
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Origin
@@ -36,13 +36,13 @@ class Requests:
         id = _whole(p[0])
         if not isfinite(p[1]):
             return Answer(Result.DENIED, "Message interval is not a number")
-        if not self.vehicle.streams.set_interval(id, p[1], self.vehicle.now_us):
+        if not self.vehicle.streaming.own(origin.peer).set_interval(id, p[1], self.vehicle.now_us):
             return Answer(Result.DENIED, f"Message {id}: cannot be streamed so")
         return ACCEPTED
 
     def _get_interval(self, p: Sequence[float], origin: Origin) -> Answer:
         id = _whole(p[0])
-        interval = self.vehicle.streams.interval(id)
+        interval = self.vehicle.streaming.of(origin.peer).interval(id)
         self.vehicle.reply(mav.MAVLink_message_interval_message(max(id, 0), interval), origin)
         return ACCEPTED
 
@@ -61,10 +61,9 @@ class Requests:
 
     def send_once(self, id: int, origin: Origin) -> Answer:
         """A message that somebody asked for, to whom asked."""
-        encode = ENCODERS.get(id)
-        if encode is None:
+        if id not in KNOWN:
             return Answer(Result.UNSUPPORTED)
-        message = encode(self.vehicle.autopilot)
+        message = self.vehicle.encode(id)
         if message is None:
             return Answer(Result.TEMPORARILY_REJECTED)
         self.vehicle.reply(message, origin)

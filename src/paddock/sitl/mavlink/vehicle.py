@@ -17,12 +17,14 @@ from paddock.sitl.mavlink.messages.status import heartbeat
 from paddock.sitl.mavlink.mission_protocol import MissionProtocol
 from paddock.sitl.mavlink.packets import Writer
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
-from paddock.sitl.mavlink.streams import Streams
+from paddock.sitl.mavlink.streaming import Streaming
 from paddock.sitl.mavlink.text import status_texts
+from paddock.sitl.mavlink.vibration import VibrationMeter
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
+MY_STATION, USUAL_STATION = "SYSID_MYGCS", 255.0
 HEARTBEAT_EVERY = 1.0  # s of wall time: a station must see that the vehicle is there even while the world stands still
 Handler = Callable[[Any, Origin], None]
 
@@ -40,7 +42,8 @@ class MavlinkVehicle:
         self._writer = Writer(self.sysid, AUTOPILOT)
         self._beat = -HEARTBEAT_EVERY  # wall time of the last heartbeat
         self._texts = 0
-        self.streams = Streams(self.rate, offset=self.sysid)
+        self.vibration = VibrationMeter()
+        self.streaming = Streaming(self)
         self.parameters = ParameterProtocol(self)
         self.missions = MissionProtocol(self)
         self.commands = CommandProtocol(self)
@@ -53,6 +56,11 @@ class MavlinkVehicle:
         """A parameter that the link goes by."""
         parameters = self.autopilot.parameters
         return parameters.value(name) if name in parameters else otherwise
+
+    @property
+    def my_station(self) -> int:
+        """The system id of the station that may steer, and that is missed when it falls silent."""
+        return int(self.rate(MY_STATION, USUAL_STATION))
 
     # in --------------------------------------------------------------------------------------------------------------
 
@@ -77,33 +85,47 @@ class MavlinkVehicle:
 
     def send(self, message: Any) -> None:
         """To everybody."""
-        packet = self._pack(message)
+        packet = self.pack(message)
         for link in self.links:
             link.send(packet, message.crc_extra, self.sysid)
 
     def reply(self, message: Any, origin: Origin) -> None:
         """To whom it concerns."""
-        origin.link.send(self._pack(message), message.crc_extra, self.sysid, origin.peer)
+        origin.link.send(self.pack(message), message.crc_extra, self.sysid, origin.peer)
 
-    def _pack(self, message: Any) -> bytes:
+    def pack(self, message: Any) -> bytes:
+        """With the next sequence number, and into the log."""
         packet = self._writer.pack(message)
         if self._log is not None:
             self._log.write(self.now_us, packet)
         return packet
+
+    def pack_aside(self, message: Any) -> bytes:
+        """Not for the log."""
+        return self._writer.pack_aside(message)
+
+    @property
+    def logs(self) -> bool:
+        """Whether somebody reads what is packed, even if no station listens."""
+        return self._log is not None
+
+    def encode(self, id: int) -> Any:
+        """One of the KNOWN messages; None while there is nothing to tell."""
+        if id == mav.MAVLINK_MSG_ID_VIBRATION:
+            return self.vibration.message()
+        return ENCODERS[id](self.autopilot)
 
     def service(self, now_us: int, wall: float, standing: bool) -> None:
         """Send what is due at this simulated time; `standing`: it has not advanced."""
         outbox = self.autopilot.outbox
         while outbox:
             self._notify(outbox.popleft())
-        for id in () if standing else self.streams.due(now_us):
-            message = ENCODERS[id](self.autopilot)
-            if message is not None:
-                self.send(message)
-                if id == mav.MAVLINK_MSG_ID_HEARTBEAT:
-                    self._beat = wall
+        if not standing:
+            self.vibration.sample(self.autopilot.telemetry)
+            if self.streaming.service(now_us):
+                self._beat = wall
         self.parameters.service(now_us, wall, standing)
-        self.missions.upload.service(now_us, wall)
+        self.missions.service(now_us, wall)
 
     def beat(self, wall: float) -> None:
         """A heartbeat by the clock on the wall, if there has been none for a while; not part of the log."""
@@ -111,14 +133,15 @@ class MavlinkVehicle:
             return
         self._beat = wall
         message = heartbeat(self.autopilot)
-        packet = self._writer.pack_aside(message)
+        packet = self.pack_aside(message)
         for link in self.links:
             link.send(packet, message.crc_extra, self.sysid)
 
     def restart(self, now_us: int) -> None:
         """Time begins anew."""
         self.now_us = now_us
-        self.streams.restart(now_us)
+        self.vibration.restart()
+        self.streaming.restart(now_us)
         self.parameters.restart()
         self.missions.upload.restart()
 
@@ -137,11 +160,12 @@ class MavlinkVehicle:
             self._send_if_known(mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN)
 
     def _send_if_known(self, id: int) -> None:
-        message = ENCODERS[id](self.autopilot)
+        message = self.encode(id)
         if message is not None:
             self.send(message)
 
     def close(self) -> None:
-        """The log is complete."""
+        """The vehicle is gone; its log is complete."""
+        self.streaming.forget()
         if self._log is not None:
             self._log.close()

@@ -7,6 +7,7 @@ from typing import Any
 
 from paddock.sensing.atmosphere import altitude_of
 from paddock.sitl.mavlink.dialect import mav
+from paddock.sitl.px4.true_motion import TrueMotion
 from paddock.sitl.sensor_data import Columns, Floats
 from paddock.world.geodesy import Origin
 
@@ -20,6 +21,7 @@ LOCKSTEP = 1
 GAUSS = 1e4  # per T
 ICE = 273.15  # K
 AIR = 1.225  # kg/m3
+MILLI_G = 1e3 / 9.80665  # per m/s2
 
 
 class HilMessages:
@@ -28,10 +30,12 @@ class HilMessages:
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self._shown: dict[str, float] = {}
+        self.motion = TrueMotion()  # to be kept up to date by whoever has the rows
 
     def forget(self) -> None:
         """Everything is new again: the peer is, or the world."""
         self._shown.clear()
+        self.motion.forget()
 
     def _new(self, sensor: str, time_us: float) -> bool:
         news = time_us >= 0.0 and time_us != self._shown.get(sensor)
@@ -76,19 +80,20 @@ class HilMessages:
         )  # fmt: skip
 
     def truth(self, v: Columns, clock_us: int) -> Any | None:
-        """HIL_STATE_QUATERNION; None where the truth is not known."""
-        if not isfinite(v.true_north + v.true_east + v.true_down + v.true_qw + v.true_vn):
+        """HIL_STATE_QUATERNION; None where the truth is not known, or has only just become known."""
+        turning = self.motion.turning
+        if turning is None or not isfinite(v.true_north + v.true_east + v.true_down):
             return None
         latitude, longitude, height = self._origin.to_geodetic((v.true_east, v.true_north, -v.true_down))
         speed = _whole((v.airspeed if isfinite(v.airspeed) else 0.0) * 100.0, 15)
         return mav.MAVLink_hil_state_quaternion_message(
             clock_us,
             [v.true_qw, v.true_qx, v.true_qy, v.true_qz],
-            v.gyro_x, v.gyro_y, v.gyro_z,
+            *turning.rate,
             _whole(float(latitude) * 1e7, 31), _whole(float(longitude) * 1e7, 31), _whole(float(height) * 1e3, 31),
             _whole(v.true_vn * 100.0, 15), _whole(v.true_ve * 100.0, 15), _whole(v.true_vd * 100.0, 15),
             speed, speed,
-            _whole(v.accel_x * 1e3, 15), _whole(v.accel_y * 1e3, 15), _whole(v.accel_z * 1e3, 15),
+            *(_whole(part * MILLI_G, 15) for part in turning.acceleration),
         )  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from paddock.errors import InvalidValueError
 SIMULATOR_PORT = 4560
 GROUND_STATION_PORT = 18570
 OFFBOARD_PORT = 14540
+LAST_OFFBOARD = 9
+"""PX4's start script gives all instances from this one on the same port."""
 AIRFRAME = 10016
 """SYS_AUTOSTART of the iris quadrotor without a simulator of PX4's own."""
 
@@ -36,9 +38,10 @@ def launch_hint(instance: int, simulator: str = "127.0.0.1") -> LaunchHint:
     """The command lines for one instance; `simulator` is the address of the machine that Paddock runs on."""
     host = f"PX4_SIM_HOSTNAME={simulator} "
     binary = f"{host}PX4_SYS_AUTOSTART={AIRFRAME} build/px4_sitl_default/bin/px4 -i {instance}"
+    shared = f" (shared by all instances from {LAST_OFFBOARD} on)" if instance > LAST_OFFBOARD else ""
     return LaunchHint(
         make=f"{host}make px4_sitl none_iris" if instance == 0 else binary,  # make starts instance 0 only
         binary=binary,
         mavlink=f"udp:127.0.0.1:14550 (it sends from {GROUND_STATION_PORT + instance}), "
-        f"MAVSDK udpin://0.0.0.0:{OFFBOARD_PORT + instance}",
+        f"MAVSDK udpin://0.0.0.0:{OFFBOARD_PORT + min(instance, LAST_OFFBOARD)}{shared}",
     )

@@ -9,7 +9,7 @@ from paddock.errors import InvalidValueError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.packets import Writer
-from paddock.sitl.pilot import Pilot
+from paddock.sitl.pilot import DEBUGGING, Pilot
 from paddock.sitl.px4.hil import LOCKSTEP, HilMessages, apply_controls
 from paddock.sitl.px4.launch import simulator_port
 from paddock.sitl.px4.server import SimulatorServer
@@ -116,6 +116,7 @@ class Px4Pilot(Pilot):
         self._service()
         self._fresh = False
         values = sensors.values()
+        self._messages.motion.update(values)
         clock_us = self._offset_us + round(values.time_us)
         self._last_us = values.time_us
         if not self._server.connected or clock_us <= self._clock_us:
@@ -169,8 +170,10 @@ class Px4Pilot(Pilot):
 
     def _welcome(self) -> None:
         self._begin()
-        self.status.restarts += self._generation > 0
-        self._generation = self._server.generation
+        restarted, self._generation = self._generation > 0, self._server.generation
+        self.status.restarts += restarted
+        if restarted:
+            self.on_restart()
         self.status.connected = True
         self.status.note = "PX4 is there and starts; sensors run freely until its first controls"
 
@@ -223,7 +226,7 @@ class Px4Pilot(Pilot):
         if not self._server.connected:
             return f"no PX4 at tcp {self._server.address}:{self._server.port}: start it, or check PX4_SIM_HOSTNAME"
         silent = monotonic() - self._heard_at
-        return f"PX4 {self.instance} has sent no controls for {silent:.1f} s: stopped, or in a debugger?"
+        return f"PX4 {self.instance} has sent no controls for {silent:.1f} s: has it stopped? {DEBUGGING}"
 
 
 def _heartbeat() -> Any:

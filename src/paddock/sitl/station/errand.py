@@ -13,6 +13,7 @@ from typing import Any
 from paddock.sitl.autopilot.mission_item import MissionItem
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.packets import Reader, Writer
+from paddock.sitl.station.item_message import item_message
 from paddock.sitl.station.memory_link import MemoryLink
 
 SYSTEM, COMPONENT = 255, 190
@@ -122,10 +123,7 @@ class Errand:
     def _send_item(self, sequence: int) -> None:
         if not 0 <= sequence < len(self._items):
             return
-        item = self._items[sequence]
-        head = (self.plan.sysid, 1, sequence, item.frame, item.command, 0, int(item.autocontinue))
-        numbers = (item.p1, item.p2, item.p3, item.p4, round(item.x * 1e7), round(item.y * 1e7), item.z)
-        self._say(mav.MAVLink_mission_item_int_message(*head, *numbers, 0))
+        self._say(item_message(self._items[sequence], self.plan.sysid, sequence))
 
     def _say(self, message: Any) -> None:
         self.link.say(self._writer.pack(message))

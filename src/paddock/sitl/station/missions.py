@@ -10,6 +10,7 @@ from typing import Any
 from paddock.errors import PaddockError
 from paddock.sitl.autopilot.local_frame import LocalFrame
 from paddock.sitl.autopilot.mission_item import Frame, MissionItem
+from paddock.sitl.station.mission_check import anywhere, objection
 
 WAYPOINT, RETURN, TAKEOFF = 16, 20, 22
 """MAV_CMDs."""
@@ -37,8 +38,8 @@ def _at(command: int, start: LocalFrame, point: Point, frame: Frame, altitude: f
     return MissionItem(command, frame, x=latitude, y=longitude, z=altitude)
 
 
-def mission_file(path: str | Path) -> list[MissionItem]:
-    """The items of a `.plan` (QGroundControl) or `.waypoints` (QGC WPL 110) file, home first."""
+def mission_file(path: str | Path, craft: str) -> list[MissionItem]:
+    """The items of a `.plan` (QGroundControl) or `.waypoints` (QGC WPL 110) file, home first, if it can be done."""
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8")
@@ -50,6 +51,9 @@ def mission_file(path: str | Path) -> list[MissionItem]:
         raise PaddockError(f"mission {file}: neither a .plan nor a QGC WPL 110 file: {error!r}") from None
     if len(items) < 2:
         raise PaddockError(f"mission {file}: it has no items")
+    items = [anywhere(item) for item in items]
+    if (found := objection(items, craft)) is not None:
+        raise PaddockError(f"mission {file}: item {found[0]}: {found[1]}")
     return items
 
 

@@ -66,7 +66,7 @@ def _plan(seat: Seat) -> Plan:
 def _items(seat: Seat, autopilot: BuiltInAutopilot) -> Callable[[], list[MissionItem] | None]:
     mission = seat.pilots.mission
     if isinstance(mission, str):
-        items = mission_file(mission)
+        items = mission_file(mission, seat.placed.craft)
         return lambda: items
     points = mission or ()
 

@@ -8,8 +8,9 @@ from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import SimulatorAdapter
 from paddock.sitl.registry import find_adapter
-from paddock.testing.adapters import actuators, blocks, concurrency, life, sensors, time
+from paddock.testing.adapters import actuators, blocks, concurrency, life, position, sensors, time
 from paddock.testing.adapters.rig import AdapterRig
+from paddock.testing.adapters.watch import watched
 from paddock.testing.report import ConformanceError, Report
 
 CHECKS: dict[str, Callable[[AdapterRig], str]] = {
@@ -25,6 +26,7 @@ CHECKS: dict[str, Callable[[AdapterRig], str]] = {
     "commands refused": actuators.check_refused,
     "clipping": actuators.check_clipping,
     "effect": actuators.check_effect,
+    "position": position.check_position,
     "blocks": blocks.check_blocks,
     "reset": time.check_reset,
     "determinism": time.check_determinism,
@@ -51,19 +53,29 @@ def check_adapter(
     Raises ConformanceError at the first thing that breaks the contract.
     """
     made = find_adapter(make) if isinstance(make, str) else make
+    _check_maker(made)
     rig = AdapterRig(made, craft, step_us, motion, rests, deterministic)
     report = Report(rig.subject)
     for check, run in CHECKS.items():
         rig.check = check
         try:
-            report.details[check] = run(rig)
+            report.details[check] = watched(run, rig)
         except ConformanceError:
             raise
         except Exception as error:  # the adapter's own code failed
             raise ConformanceError(check, rig.subject, _first_line(error)) from error
-        finally:
-            rig.let_go()
     return report
+
+
+def _check_maker(make: object) -> None:
+    """Every check needs new adapters: one that is made already will not do."""
+    kind = type(make)
+    if isinstance(make, SimulatorAdapter):
+        problem = f"give the class or a function that makes one, check_adapter({kind.__name__}), not an instance"
+        raise ConformanceError("declarations", f"adapter {make.adapter_type!r}", problem)
+    if not callable(make):
+        problem = f"give a class, a function that makes one, or a type's name, not {make!r}"
+        raise ConformanceError("declarations", f"adapter {kind.__name__!r}", problem)
 
 
 def _first_line(error: Exception) -> str:

@@ -40,6 +40,9 @@ class AdapterRig:
         self.motion = motion or MOTIONS.get(craft)
         self.rests = rests
         self.check = "declarations"
+        self.calls = 0  # of the adapter, so far: who watches sees whether anything happens
+        self.doing = "making it"
+        self.subject = f"adapter {getattr(make, '__name__', type(make).__name__)!r}"
         self._make = make
         self._made: list[SimulatorAdapter] = []
         first = self.made()
@@ -48,7 +51,11 @@ class AdapterRig:
 
     def made(self) -> SimulatorAdapter:
         """A new one, not connected."""
-        adapter = self._make()
+        self.now("making it")
+        try:
+            adapter = self._make()
+        except Exception as error:
+            self.fail(f"cannot be made without arguments: {type(error).__name__}: {error}")
         if not isinstance(adapter, SimulatorAdapter):
             raise ConformanceError(self.check, f"adapter {type(adapter).__name__!r}", "is not a SimulatorAdapter")
         self._made.append(adapter)
@@ -57,10 +64,17 @@ class AdapterRig:
     def connected(self, vehicles: int = 1) -> SimulatorAdapter:
         """A new one, connected, with vehicles 1, 2, ..."""
         adapter = self.made()
+        self.now("connect()")
         adapter.connect()
         for k in range(vehicles):
+            self.now("add_vehicle()")
             adapter.add_vehicle(self.placed(k + 1))
+        self.now("a call")
         return adapter
+
+    def now(self, doing: str) -> None:
+        """Say which call of the adapter comes next, to whoever watches."""
+        self.calls, self.doing = self.calls + 1, doing
 
     def placed(self, number: int) -> Placed:
         """A vehicle of the craft under test."""
@@ -73,6 +87,7 @@ class AdapterRig:
     def let_go(self) -> None:
         """Disconnect everything that was made."""
         while self._made:
+            self.now("disconnect()")
             self._made.pop().disconnect()
 
     def fail(self, problem: str) -> NoReturn:
@@ -81,6 +96,7 @@ class AdapterRig:
 
     def refuses(self, what: str, call: Callable[[], object]) -> None:
         """The call must raise an AdapterError of one line."""
+        self.now(what)
         try:
             call()
         except AdapterError as error:
@@ -94,6 +110,7 @@ class AdapterRig:
     def step(self, adapter: SimulatorAdapter, count: int = 1) -> None:
         """So many steps, each of which must be answered."""
         for _ in range(count):
+            self.now(f"step({self.step_us}, 5.0)")
             if not adapter.step(self.step_us, 5.0):
                 self.fail(f"step({self.step_us}) was not answered within 5 s")
 
@@ -103,6 +120,7 @@ class AdapterRig:
 
     def sensors(self, adapter: SimulatorAdapter, vehicle: int = 1) -> SensorData:
         """The newest sensor data, which must be there."""
+        self.now(f"receive_sensors({vehicle})")
         received = adapter.receive_sensors(vehicle)
         if received is None:
             self.fail(f"receive_sensors({vehicle}) gives nothing after a step")

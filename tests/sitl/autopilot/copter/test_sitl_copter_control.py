@@ -246,4 +246,5 @@ def test_the_outputs_are_pwm_of_four_motors(rig: Any) -> None:
         "RTL": 6,
         "CIRCLE": 7,
         "LAND": 9,
+        "BRAKE": 17,
     }

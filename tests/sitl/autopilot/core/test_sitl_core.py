@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
-from paddock.errors import InvalidValueError, UnknownNameError
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+from paddock.sitl.adapter import Placed
 from paddock.sitl.autopilot.answer import Result
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
 from paddock.sitl.autopilot.notices import HomeChanged
 from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
+from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.bridge import Bridge
 
 Make = Callable[..., Any]
 METRE = 1e-3 / 111.175  # deg of latitude at 47 north: a degree is 111.175 km
@@ -75,6 +78,36 @@ def test_bad_vehicles_are_refused_in_one_line() -> None:
         BuiltInAutopilot(1, "coptre")
     with pytest.raises(UnknownNameError, match="FENCE_RADIUS"):
         BuiltInAutopilot(1, "copter", {"FENCE_RADUIS": 40})
+    with pytest.raises(InvalidValueError, match="SYSID_THISMAV is read only"):
+        BuiltInAutopilot(1, "copter", {"SYSID_THISMAV": 7})
+
+
+def test_parameters_that_cannot_be_kept_are_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PaddockError, match="file: parameters cannot be kept there") as caught:
+        BuiltInAutopilot(1, "copter", folder=tmp_path / "file")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("placed", "wrong"),
+    [
+        (Placed(3, "rex", "rover"), "vehicle 3 'rex': .*system 1"),
+        (Placed(1, "bee", "copter"), "vehicle 1 'bee' is a copter: .* a rover"),
+    ],
+)
+def test_an_autopilot_made_for_another_vehicle_is_refused(placed: Placed, wrong: str) -> None:
+    with Bridge() as bridge:
+        with pytest.raises(PaddockError, match=wrong):
+            bridge.spawn(placed, BuiltInAutopilot(1, "rover"))
+        assert bridge.vehicles == ()
+        bridge.spawn(Placed(1, "rex", "rover"), BuiltInAutopilot(1, "rover"))
+
+
+def test_ground_stations_may_ask_for_the_frame() -> None:
+    copter, rover = BuiltInAutopilot(1, "copter").parameters, BuiltInAutopilot(2, "rover_ackermann").parameters
+    assert (copter.value("FRAME_CLASS"), copter.value("FRAME_TYPE"), rover.value("FRAME_CLASS")) == (1.0, 1.0, 1.0)
+    assert not copter.set("FRAME_TYPE", 0) and not rover.set("FRAME_CLASS", 2)
 
 
 # modes ----------------------------------------------------------------------------------------------------------------
@@ -135,6 +168,24 @@ def test_rc_overrides_become_sticks(copter: Any) -> None:
     assert (sticks.roll, sticks.throttle, sticks.yaw, sticks.pwm[:4]) == (0.5, 0.0, 0.0, [1750, 1250, 0, 1500])
     copter.pilot.rc_override([0] * 18)
     assert not copter.pilot.rc.seen
+
+
+def test_a_throttle_that_nobody_holds_rests_where_a_copter_in_the_air_keeps_its_height(copter: Any, rover: Any) -> None:
+    only_yaw = [0, 0, 0, 1600]
+    for vehicle in (copter, rover):
+        vehicle.pilot.rc_override(only_yaw)
+        vehicle.run(0.1)
+        assert (vehicle.pilot.sticks.throttle, vehicle.pilot.sticks.yaw) == (0.0, 0.2)
+    copter.pilot.craft.landed = Landed.IN_AIR  # while the same override holds
+    copter.run(0.1)
+    assert copter.pilot.sticks.throttle == 0.5
+    copter.pilot.rc_override([65535, 65535, 1700, 65535])
+    copter.run(0.1)
+    assert copter.pilot.sticks.throttle == 0.7
+    copter.pilot.rc_override(only_yaw)
+    assert copter.pilot.sticks.throttle == 0.5
+    copter.pilot.manual_control(0, 0, 32767, 0)  # an axis that the joystick does not have
+    assert copter.pilot.sticks.throttle == 0.5
 
 
 def test_manual_control_as_mavlink_has_it(copter: Any, rover: Any) -> None:

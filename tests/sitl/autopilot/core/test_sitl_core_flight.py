@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import hypot, nan
+from math import hypot, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,27 @@ def test_a_copter_that_loses_its_satellites_lands_where_it_is(trip: Make) -> Non
     copter.run(30.0, lambda: not copter.pilot.armed)
     assert not copter.pilot.armed
     assert adapter.simulation.snapshot()["copter"].position[2] < 0.3
+
+
+@pytest.mark.parametrize("adapter", ["world", "lightweight"])
+def test_gnss_can_be_switched_off_in_every_simulator(trip: Make, adapter: str) -> None:
+    where = WorldAdapter(scenario=WORLD) if adapter == "world" else LightweightAdapter()
+    rover = trip("rover", where)
+    rover.wait()
+    rover.order(176, 1, 15)
+    rover.order(400, 1)
+    assert rover.pilot.parameters.set("SIM_GPS_DISABLE", 1)
+    rover.run(0.5)
+    assert (rover.pilot.sensors.gnss_fix, rover.pilot.sensors.gnss_satellites) == (0.0, 0.0)
+    assert isnan(rover.pilot.sensors.latitude) and not rover.pilot.estimator.health.gps
+    given = where.receive_sensors(1)
+    assert given is not None and given.gnss_fix >= 3.0  # the simulator itself goes on
+    where.step(rover.pilot.period_us)
+    rover.run(15.0, lambda: rover.pilot.mode.name == "HOLD")
+    assert rover.pilot.mode.name == "HOLD" and "EKF failsafe: HOLD" in rover.lines
+    rover.pilot.parameters.set("SIM_GPS_DISABLE", 0)
+    rover.run(5.0)
+    assert "EKF: position recovered" in rover.lines and rover.pilot.sensors.gnss_fix >= 3.0
 
 
 def test_targets_outside_of_the_fence_are_refused(trip: Make) -> None:

@@ -169,6 +169,45 @@ def test_a_later_failsafe_of_lower_rank_only_tells(bench: Make) -> None:
     assert "GCS failsafe: LAND has precedence" in copter.texts()
 
 
+@pytest.mark.parametrize("act", [1, 2])  # LAND, RTL
+def test_a_failsafe_that_somebody_has_overridden_decides_nothing_any_more(bench: Make, act: int) -> None:
+    copter = bench(BATT_CAPACITY=1000, BATT_CRT_MAH=500, BATT_FS_CRT_ACT=act, FENCE_ENABLE=1, FS_GCS_ENABLE=5)
+    copter.fly()
+    heartbeats(copter, 1)
+    copter.sense(battery_remaining=0.4)
+    copter.run(0.2)
+    assert copter.pilot.mode.name == ("LAND" if act == 1 else "RTL")
+    assert copter.pilot.set_mode(4).accepted
+    copter.believe(north=310.0)
+    copter.run(0.2)
+    assert copter.pilot.mode.name == "RTL" and copter.texts()[-1] == "Fence breach: RTL"
+    assert copter.pilot.set_mode(4).accepted
+    copter.run(6.0)
+    assert copter.pilot.mode.name == "LAND" and copter.texts()[-1] == "GCS failsafe: LAND"
+
+
+def test_a_failsafe_that_lets_the_mode_go_on_does_not_hold_back_the_next(bench: Make) -> None:
+    copter = bench(FS_GCS_ENABLE=1)
+    copter.fly()
+    heartbeats(copter, 1)
+    copter.pilot.manual_control(0, 0, 500, 0)
+    copter.run(4.0)
+    assert copter.texts() == ["Radio failsafe: GUIDED goes on"]
+    copter.run(1.5)
+    assert copter.pilot.mode.name == "RTL" and copter.texts() == ["GCS failsafe: RTL"]
+
+
+def test_nothing_flies_home_without_a_position(bench: Make) -> None:
+    copter = bench(BATT_CAPACITY=1000, BATT_CRT_MAH=500, BATT_FS_CRT_ACT=2)
+    copter.fly()
+    copter.sense(battery_remaining=0.4)
+    copter.run(0.2)
+    assert copter.pilot.mode.name == "RTL"
+    copter.believe(position_ok=0.0)
+    copter.run(1.5)
+    assert copter.pilot.mode.name == "LAND" and copter.texts()[-1] == "EKF failsafe: LAND"
+
+
 # position and attitude ------------------------------------------------------------------------------------------------
 
 

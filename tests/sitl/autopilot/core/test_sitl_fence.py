@@ -183,6 +183,8 @@ def test_a_rover_has_no_height_to_keep(rover: Any) -> None:
         ([*polygon(5001, SQUARE)[:3], item(5002, 0, 0, 4)], (6, 3)),
         ([*polygon(5001, SQUARE)[:3], item(5001, 0, 0, 5)], (6, 3)),
         (polygon(5001, SQUARE[:2]), (6, 0)),  # two vertices
+        (polygon(5001, SQUARE[:1] * 3), (5, 0)),  # three times the same
+        ([item(5003, 0, 0, 9.0), *polygon(5002, ((0.0, 0.0), (50.0, 50.0), (-30.0, -30.0)))], (5, 1)),  # on one line
         ([item(5003, 0, 0, 0.0)], (6, 0)),
         ([item(5004, 0, 0, nan)], (6, 0)),
         ([item(5003, 0, 0, inf)], (6, 0)),
@@ -200,6 +202,20 @@ def test_a_fence_that_makes_no_sense_is_refused_and_the_old_one_stays(
     copter.pilot.accept_plan(PlanKind.FENCE, good)
     assert copter.pilot.accept_plan(PlanKind.FENCE, items) == answer
     assert copter.pilot.plans[PlanKind.FENCE] == tuple(good)
+
+
+def test_a_polygon_that_crosses_itself_or_the_date_line_encloses_something(copter: Any) -> None:
+    bow_tie = polygon(5001, (SQUARE[0], SQUARE[2], SQUARE[1], SQUARE[3]))  # both halves cancel in its signed area
+    assert copter.pilot.accept_plan(PlanKind.FENCE, bow_tie) == (0, 0)
+    corners = ((-17.0, 179.9999), (-17.0, -179.9999), (-17.001, 180.0))
+    pacific = [MissionItem(5001, Frame.GLOBAL, p1=3.0, x=x, y=y) for x, y in corners]
+    assert copter.pilot.accept_plan(PlanKind.FENCE, pacific) == (0, 0)
+
+
+def test_a_return_point_of_the_fence_is_no_secret_but_not_used(copter: Any) -> None:
+    copter.texts()
+    assert copter.pilot.accept_plan(PlanKind.FENCE, [item(5000, 9.0, 0.0, 0.0)]) == (0, 0)
+    assert copter.texts() == ["Fence: no use for its return point, RTL goes home or to a rally point"]
 
 
 def test_rally_points_are_checked(copter: Any) -> None:

@@ -49,7 +49,9 @@ def test_the_ends_of_a_range_that_no_float32_hits_are_valid() -> None:
 def test_fixed_ones_are_shown_but_only_the_autopilot_changes_them() -> None:
     parameters = Parameters([TOTAL])
     assert not parameters.set("TOTAL", 5)
-    parameters.override({"TOTAL": 5})
+    with pytest.raises(InvalidValueError, match="parameter TOTAL is read only"):
+        parameters.override({"TOTAL": 5})
+    parameters.show("TOTAL", 5)
     assert parameters.value("TOTAL") == 5.0
 
 
@@ -89,6 +91,15 @@ def test_a_folder_that_cannot_be_written_is_told_and_the_value_counts(tmp_path: 
     assert len(told) == 1 and "cannot be kept" in told[0]
     with pytest.raises(PaddockError, match="cannot be kept"):
         Parameters([SPEED], tmp_path / "file" / "p.json").set("SPEED", 5.0)
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_anything_is_set(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PaddockError, match=r"file: parameters cannot be kept there: (File exists|Not a directory)"):
+        Parameters([SPEED], tmp_path / "file" / "p.json").make_folder()
+    Parameters([SPEED], tmp_path / "new" / "deep" / "p.json").make_folder()
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["deep"]
+    assert list((tmp_path / "new" / "deep").iterdir()) == []
 
 
 def test_reset_goes_back_to_the_defaults_and_forgets_the_file(tmp_path: Path) -> None:

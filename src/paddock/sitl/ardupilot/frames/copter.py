@@ -34,4 +34,5 @@ FRAME = Frame(
     outputs=outputs,
     longest_dt=1.0 / 720.0,  # it arms with an IMU at 1.8 times its loop of 400 Hz, or faster
     own_parameters="copter_x.parm",  # the stock file is for a plus frame
+    caution="copter.parm without copter_x.parm is a plus (FRAME_TYPE 0), which tumbles here: for it use copter-plus",
 )

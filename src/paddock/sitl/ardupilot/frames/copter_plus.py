@@ -57,4 +57,5 @@ FRAME = Frame(
     apply=apply,
     outputs=outputs,
     longest_dt=1.0 / 720.0,
+    caution="FRAME_TYPE 1 (X) in parameters of your own tumbles here: for it use copter",
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from paddock.sitl.autopilot.answer import ACCEPTED, Answer, Result
 from paddock.sitl.autopilot.commands.checks import denied, not_now, place_wrong, unsupported
 from paddock.sitl.autopilot.crafts import drives
+from paddock.sitl.autopilot.mission.items import CLIMB_SPEEDS
 from paddock.sitl.autopilot.position_target import guide
 from paddock.sitl.autopilot.targets import GuidedTarget
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 CHANGE_MODE = 1  # bit of MAV_DO_REPOSITION_FLAGS
 FASTEST = 200.0  # m/s
-VERTICAL = {2.0: "WPNAV_SPEED_UP", 3.0: "WPNAV_SPEED_DN"}  # cm/s
 NO_CHANGE, DEFAULT = -1.0, -2.0  # of a speed
 
 
@@ -58,8 +58,8 @@ def _send(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, speed: fl
 def change_speed(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Answer:
     """DO_CHANGE_SPEED: p1 0 or 1 over the ground, 2 climb, 3 descent; p2 m/s, -1 no change, -2 default."""
     speed = p[1]
-    if p[0] in VERTICAL:
-        return _change_climb(autopilot, VERTICAL[p[0]], speed)
+    if p[0] in CLIMB_SPEEDS:
+        return _change_climb(autopilot, CLIMB_SPEEDS[p[0]], speed)
     if p[0] not in (0.0, 1.0):
         return denied(f"Speed: there is no type {p[0]:g}")
     if isnan(speed) or (speed not in (NO_CHANGE, DEFAULT) and not 0.0 < speed <= FASTEST):

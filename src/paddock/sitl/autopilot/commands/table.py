@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.answer import Answer, Result
-from paddock.sitl.autopilot.commands import guided, moves, system
+from paddock.sitl.autopilot.commands import guided, look, moves, orbit, system
 from paddock.sitl.autopilot.mission.items import plain_frame
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ COMMANDS: Mapping[int, Command] = {
     20: moves.return_to_launch,  # NAV_RETURN_TO_LAUNCH
     21: moves.land,  # NAV_LAND
     22: moves.take_off,  # NAV_TAKEOFF
+    34: orbit.orbit,  # DO_ORBIT
     115: guided.yaw,  # CONDITION_YAW
     176: moves.set_mode,  # DO_SET_MODE
     178: guided.change_speed,  # DO_CHANGE_SPEED
@@ -29,6 +30,10 @@ COMMANDS: Mapping[int, Command] = {
     185: system.terminate,  # DO_FLIGHTTERMINATION
     192: guided.reposition,  # DO_REPOSITION
     193: moves.pause,  # DO_PAUSE_CONTINUE
+    195: look.look_at,  # DO_SET_ROI_LOCATION
+    197: look.look_ahead,  # DO_SET_ROI_NONE
+    201: look.look,  # DO_SET_ROI
+    203: look.picture,  # DO_DIGICAM_CONTROL
     207: system.enable_fence,  # DO_FENCE_ENABLE
     224: moves.set_current,  # DO_SET_MISSION_CURRENT
     241: system.calibrate,  # PREFLIGHT_CALIBRATION

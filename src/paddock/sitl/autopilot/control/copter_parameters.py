@@ -10,6 +10,11 @@ from paddock.sitl.sensor_data import Floats
 
 INT8, INT16, INT32 = ParamKind.INT8, ParamKind.INT16, ParamKind.INT32
 
+FRAME = (
+    Parameter("FRAME_CLASS", 1, 1, 1, INT8, "1: a quadrotor", fixed=True),
+    Parameter("FRAME_TYPE", 1, 1, 1, INT8, "1: X", fixed=True),
+)
+
 RATES = (
     Parameter("ATC_RAT_RLL_P", 0.1, 0, 2, summary="roll rate P, output per rad/s"),
     Parameter("ATC_RAT_RLL_I", 0.1, 0, 5, summary="roll rate I"),
@@ -82,7 +87,7 @@ MANOEUVRES = (
     Parameter("DISARM_DELAY", 10, 0, 127, INT8, "s on the ground after which motors stop; 0: never"),
 )
 
-COPTER_PARAMETERS = (*RATES, *ATTITUDE, *POSITION, *WAYPOINTS, *PILOT, *MANOEUVRES)
+COPTER_PARAMETERS = (*FRAME, *RATES, *ATTITUDE, *POSITION, *WAYPOINTS, *PILOT, *MANOEUVRES)
 
 ARM_SHARE = 0.5
 """A full output of a rate loop changes each motor by this share, as ArduPilot's mixer does."""

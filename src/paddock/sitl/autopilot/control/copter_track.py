@@ -57,6 +57,10 @@ class Track:
         """Only down."""
         self.down, self.vd, self.ad = estimate.down, estimate.vd, 0.0
 
+    def shift(self, north: float, east: float, down: float) -> None:
+        """The estimate has jumped by so much (m): stay at the same place of the world."""
+        self.north, self.east, self.down = self.north + north, self.east + east, self.down + down
+
     @property
     def speed(self) -> float:
         """Over the ground, m/s."""

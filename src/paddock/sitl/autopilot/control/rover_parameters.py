@@ -10,6 +10,8 @@ from paddock.sitl.autopilot.parameters import Parameter, Parameters, ParamKind
 
 INT8, INT16 = ParamKind.INT8, ParamKind.INT16
 
+FRAME = (Parameter("FRAME_CLASS", 1, 1, 1, INT8, "1: a rover", fixed=True),)
+
 SPEED = (
     Parameter("CRUISE_SPEED", 2, 0.1, 100, summary="m/s that CRUISE_THROTTLE gives; learnt further while driving"),
     Parameter("CRUISE_THROTTLE", 50, 1, 100, INT8, "% of throttle at CRUISE_SPEED"),
@@ -53,7 +55,7 @@ WAYS = (
     Parameter("ACRO_TURN_RATE", 180, 1, 360, summary="deg/s at full stick in ACRO"),
 )
 
-ROVER_PARAMETERS = (*SPEED, *STEERING, *WAYS, *MISSION_PARAMETERS)
+ROVER_PARAMETERS = (*FRAME, *SPEED, *STEERING, *WAYS, *MISSION_PARAMETERS)
 
 
 def gains(p: Parameters, skid: bool) -> Gains:

@@ -117,7 +117,7 @@ def take_barometer(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, o
     m[BARO_GOOD], m[BARO_ALTITUDE] = time, altitude
     if first:
         begin_barometer(x, p, m)
-    _fuse_height(x, p, m, work, out, altitude, (m[IMU_TIME] - time) * US)
+    _fuse_height(x, p, work, out, altitude, (m[IMU_TIME] - time) * US)
 
 
 def begin_barometer(x: Floats, p: Floats, m: Floats) -> None:
@@ -131,7 +131,7 @@ def begin_barometer(x: Floats, p: Floats, m: Floats) -> None:
     p[E_BARO, E_BARO] += variance
 
 
-def _fuse_height(x: Floats, p: Floats, m: Floats, work: Floats, out: Floats, altitude: float, age: float) -> None:
+def _fuse_height(x: Floats, p: Floats, work: Floats, out: Floats, altitude: float, age: float) -> None:
     for k in range(ERRORS):
         work[0, k] = 0.0
     work[0, E_POSITION + 2], work[0, E_VELOCITY + 2], work[0, E_BARO] = -1.0, age, 1.0

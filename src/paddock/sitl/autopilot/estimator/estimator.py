@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import atan2, hypot
 from typing import NamedTuple
 
@@ -35,12 +36,16 @@ class Estimator:
 
     The local frame's origin is the first good fix; until then position is not to be relied on and the vehicle is
     taken to stand. Set `standing` while it certainly does (disarmed, landed): then it does not drift without fixes.
+
+    After an outage the first fix moves the estimate, not the vehicle: `on_jump` is then called with the m north, east
+    and down, so that whoever holds a place by the estimate can carry it along.
     """
 
     def __init__(self, use_truth: bool = False, declination: float | None = None) -> None:
         """`use_truth` copies the ground truth of the rows; `declination` (rad) replaces the magnetic model's."""
         self.use_truth = use_truth
         self.declination = declination
+        self.on_jump: Callable[[float, float, float], None] | None = None
         self.row: Floats = np.empty(ESTIMATE_WIDTH)
         self._state: Floats = np.empty(layout.STATES)
         self._covariance: Floats = np.empty((layout.ERRORS, layout.ERRORS))
@@ -60,11 +65,16 @@ class Estimator:
         self._memory[layout.IMU_TIME : layout.BARO_GOOD + 1] = -1.0
         self.row[PLACE["qw"]] = 1.0
         self._truth_placed = False
+        self._jumps = 0.0
+        self._jumped = (0.0, 0.0, 0.0)  # m, as last told
 
     def update(self, sensors: SensorData | Floats) -> None:
         """Use what is new in a row of sensor data; `row` is the result."""
         row = sensors.row if isinstance(sensors, SensorData) else sensors
-        if run_filter(row, self._state, self._covariance, self._memory, self._work, self.row):
+        fixed = run_filter(row, self._state, self._covariance, self._memory, self._work, self.row)
+        if self._memory[layout.JUMPS] != self._jumps:
+            self._tell_jump()
+        if fixed:  # the next row shows it, and then its jump is told
             self._place_origin(row)
         if self.use_truth:
             self._follow_truth(row)
@@ -86,6 +96,12 @@ class Estimator:
     @standing.setter
     def standing(self, value: bool) -> None:
         self._memory[layout.STANDING] = float(value)
+
+    @property
+    def jumped(self) -> tuple[float, float, float]:
+        """m north, east, down that the position has jumped altogether, as far as the vehicle did not move so."""
+        north, east, down = self._memory[layout.JUMPED : layout.JUMPED + 3].tolist()
+        return north, east, down
 
     @property
     def gyro_bias(self) -> Floats:
@@ -112,6 +128,12 @@ class Estimator:
         declination, dip = _magnetism_at(latitude, longitude, altitude)
         declination = declination if self.declination is None else self.declination
         begin_filter(row, self._state, self._covariance, self._memory, declination, dip)
+
+    def _tell_jump(self) -> None:
+        self._jumps = self._memory[layout.JUMPS]
+        before, self._jumped = self._jumped, self.jumped
+        if self.on_jump is not None and not self.use_truth:
+            self.on_jump(*(now - then for now, then in zip(self._jumped, before, strict=True)))
 
     def _follow_truth(self, row: Floats) -> None:
         """The truth's origin is the world's, which the first good fix shows."""

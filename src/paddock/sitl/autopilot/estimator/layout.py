@@ -33,7 +33,9 @@ REST_TIME = 27  # us, of the newest assumed rest
 BARO_ALTITUDE = 28  # m, the newest
 DIP = 29  # the field's part down over its horizontal part
 GYRO_OK, ACCEL_OK, COMPASS_OK, GNSS_OK, BARO_OK = 30, 31, 32, 33, 34  # 0 or 1
-WATCHES = 35  # 5 sensors x WATCH_WIDTH
+JUMPS = 35  # how often the position has jumped
+JUMPED = 36  # 3: m north, east, down that it has jumped altogether
+WATCHES = 39  # 5 sensors x WATCH_WIDTH
 WATCH_WIDTH = 4  # last value, repeats in a row, samples, whether it is free of noise
 MEMORY = WATCHES + 5 * WATCH_WIDTH
 

@@ -19,12 +19,15 @@ from paddock.sitl.autopilot.estimator.layout import (
     FUSED,
     GNSS_GOOD,
     GNSS_OK,
+    GNSS_STALE,
     GNSS_TIME,
     GRAVITY,
     HAS_ORIGIN,
     HEADING_KNOWN,
     HORIZONTAL_NOISE,
     IMU_TIME,
+    JUMPED,
+    JUMPS,
     LATITUDE,
     LEAST_NOISE,
     LONGITUDE,
@@ -70,9 +73,8 @@ def take_fix(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Fl
     place, velocity = _brought_forward(row, x, m, (m[IMU_TIME] - time) * US)
     noise = (_noise(row[EPH], HORIZONTAL_NOISE), _noise(row[EPV], VERTICAL_NOISE))
     if _believed(x, p, m, out, place, velocity, noise[0]):
-        _fuse(x, p, m, work, place, velocity, noise)
+        _accept(x, p, m, work, place, velocity, noise, time - m[GNSS_GOOD])
         m[GNSS_GOOD] = time
-        m[FUSED] += 1.0
     elif m[REFUSED] >= (REFUSALS_FRESH if time - m[GNSS_GOOD] < POSITION_HOLDS else REFUSALS_LOST):
         jump(x, p, m, place, velocity, noise)
         m[GNSS_GOOD] = time
@@ -129,9 +131,35 @@ def _doubt_motion(p: Floats) -> None:
         p[E_TILT + k, E_TILT + k] += DOUBT_TILT * DOUBT_TILT
 
 
-def _fuse(
-    x: Floats, p: Floats, m: Floats, work: Floats, place: Three, velocity: Three, noise: tuple[float, float]
+def _accept(
+    x: Floats,
+    p: Floats,
+    m: Floats,
+    work: Floats,
+    place: Three,
+    velocity: Three,
+    noise: tuple[float, float],
+    silence: float,
 ) -> None:
+    """Fuse a fix that comes `silence` us after the last: what it corrects after an outage is a jump.
+
+    A position that was lost has to be confirmed by further fixes before it may be relied on again.
+    """
+    before = (x[0], x[1], x[2])
+    _fuse(x, p, work, place, velocity, noise)
+    m[FUSED] = 1.0 if silence > POSITION_HOLDS else m[FUSED] + 1.0
+    if silence > GNSS_STALE:
+        _note_jump(x, m, before)
+
+
+def _note_jump(x: Floats, m: Floats, before: Three) -> None:
+    """The position was there and is here: not because the vehicle has moved, but because more is known."""
+    m[JUMPS] += 1.0
+    for k in range(3):
+        m[JUMPED + k] += x[k] - before[k]
+
+
+def _fuse(x: Floats, p: Floats, work: Floats, place: Three, velocity: Three, noise: tuple[float, float]) -> None:
     for k in range(2):
         fuse_error(x, p, work, k, place[k] - x[k], noise[0])
         fuse_error(x, p, work, E_VELOCITY + k, velocity[k] - x[VELOCITY + k], VELOCITY_NOISE)
@@ -142,6 +170,7 @@ def _fuse(
 def jump(x: Floats, p: Floats, m: Floats, place: Three, velocity: Three, noise: tuple[float, float]) -> None:
     """Believe the fix and nothing else about position and velocity; the barometer goes on from there."""
     x[BARO_BIAS] += place[2] - x[DOWN]
+    before = (x[0], x[1], x[2])
     for k in range(3):
         x[k], x[VELOCITY + k] = place[k], velocity[k]
         forget(p, k, noise[0] if k < 2 else noise[1])
@@ -151,6 +180,7 @@ def jump(x: Floats, p: Floats, m: Floats, place: Three, velocity: Three, noise: 
     p[2, E_BARO] = p[E_BARO, 2]
     p[E_BARO, E_BARO] += LEAST_NOISE * LEAST_NOISE
     m[REFUSED], m[FUSED] = 0.0, 1.0
+    _note_jump(x, m, before)
 
 
 def _course_for_heading(x: Floats, p: Floats, m: Floats, velocity: Three) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import atan2, hypot, nan, radians, remainder, tau
+from math import isnan, nan, radians, remainder, tau
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.mission.items import KINDS, Command, Role
-from paddock.sitl.autopilot.mission.places import Place, place_of
+from paddock.sitl.autopilot.mission.gaze import Gaze
+from paddock.sitl.autopilot.mission.items import CLIMB_SPEEDS, KINDS, Command, Role
+from paddock.sitl.autopilot.mission.places import place_of
 from paddock.sitl.autopilot.mission_item import MissionItem
 from paddock.sitl.autopilot.notices import Severity
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 YAW_REACHED = radians(5.0)
 LOOK = (Command.DO_SET_ROI, Command.DO_SET_ROI_LOCATION)
+ASKED = (Command.DO_CHANGE_SPEED, Command.DO_SET_HOME, Command.DO_FENCE_ENABLE)
+"""What is done as when a ground station asks for it."""
+OF_CLIMB = {2.0: " of climb", 3.0: " of descent"}
 
 
 @dataclass
@@ -24,9 +28,9 @@ class Actions:
     """The queue of actions and conditions, and what they have left behind for the craft."""
 
     autopilot: BuiltInAutopilot
+    gaze: Gaze  # where DO_SET_ROI makes the craft look
     waiting: list[tuple[int, MissionItem]] = field(default_factory=list)  # sequence and item, in order
     speed: float = nan  # m/s, from DO_CHANGE_SPEED
-    look_at: Place | None = None  # from DO_SET_ROI
     wanted_yaw: float = nan  # rad, from CONDITION_YAW; until the next leg
     _elapsed: float = -1.0  # s in the condition at the head of the queue; -1: it has not begun
 
@@ -54,11 +58,8 @@ class Actions:
 
     def yaw(self, otherwise: float) -> float:
         """Where the nose should point, rad: what is looked at, then what was asked for, then `otherwise`."""
-        if self.look_at is not None:
-            now = self.autopilot.estimate
-            north, east = self.look_at[0] - now.north, self.look_at[1] - now.east
-            return atan2(east, north) if hypot(north, east) > 1.0 else now.yaw
-        return self.wanted_yaw if self.wanted_yaw == self.wanted_yaw else otherwise
+        wishes = self.gaze.yaw(), self.wanted_yaw
+        return next((yaw for yaw in wishes if not isnan(yaw)), otherwise)
 
     # conditions ------------------------------------------------------------------------------------------------------
 
@@ -84,18 +85,23 @@ class Actions:
     # actions ---------------------------------------------------------------------------------------------------------
 
     def _do(self, sequence: int, item: MissionItem) -> None:
-        if KINDS[item.command].role is Role.CAMERA:
+        if KINDS[item.command].role is Role.CAMERA or (item.command in LOOK and not self._turns_nose):
             self._announce(sequence, item, ", no camera on board")
             return
         self._announce(sequence, item)
-        if item.command == Command.DO_CHANGE_SPEED:
+        if item.command == Command.DO_CHANGE_SPEED and item.p1 not in CLIMB_SPEEDS:
             self.change_speed(item.p2)
         elif item.command in LOOK:
             self._look(item)
         elif item.command == Command.DO_SET_ROI_NONE:
-            self.look_at = None
-        elif item.command in (Command.DO_SET_HOME, Command.DO_FENCE_ENABLE):
+            self.gaze.look(None)
+        elif item.command in ASKED:
             self._command(sequence, item)
+
+    @property
+    def _turns_nose(self) -> bool:
+        """Whether the craft can look somewhere without a gimbal: only copters fly another way than they point."""
+        return self.autopilot.craft.kind == "copter"
 
     def change_speed(self, speed: float) -> None:
         """m/s over the ground from now on; -1 no change, -2 as the parameters say."""
@@ -108,7 +114,7 @@ class Actions:
         """Towards a place; latitude and longitude 0 end it."""
         now = self.autopilot.estimate
         nothing = item.x == 0.0 and item.y == 0.0
-        self.look_at = None if nothing else place_of(item, self.autopilot, (now.north, now.east, now.down))
+        self.gaze.look(None if nothing else place_of(item, self.autopilot, (now.north, now.east, now.down)))
 
     def _command(self, sequence: int, item: MissionItem) -> None:
         """What the autopilot also does when a ground station asks for it."""
@@ -125,7 +131,7 @@ def described(item: MissionItem) -> str:
     """An item in a few words, for status texts."""
     name = KINDS[item.command].name
     if item.command == Command.DO_CHANGE_SPEED:
-        return f"{name} to {item.p2:g} m/s"
+        return f"{name}{OF_CLIMB.get(item.p1, '')} to {item.p2:g} m/s"
     if item.command == Command.DO_SET_CAM_TRIGG_DIST:
         return f"{name}: {item.p1:g} m" if item.p1 > 0.0 else f"{name}: off"
     if item.command == Command.CONDITION_YAW:

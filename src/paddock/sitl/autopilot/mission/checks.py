@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from enum import IntEnum
 from math import isfinite
 
-from paddock.sitl.autopilot.crafts import drives
-from paddock.sitl.autopilot.mission.items import KINDS, Command, Kind, Role, plain_frame
+from paddock.sitl.autopilot.crafts import drives, find_craft
+from paddock.sitl.autopilot.mission.items import CLIMB_SPEEDS, KINDS, Command, Kind, Role, plain_frame
 from paddock.sitl.autopilot.mission_item import Frame, MissionItem
 
 LOWEST, HIGHEST = -1_000.0, 100_000.0  # m: altitudes beyond are mistakes
 
 
 class MissionResult(IntEnum):
-    """MAV_MISSION_RESULT."""
+    """The MAV_MISSION_RESULTs in use."""
 
     ACCEPTED = 0
-    ERROR = 1
     UNSUPPORTED_FRAME = 2
     UNSUPPORTED = 3
     NO_SPACE = 4
@@ -29,8 +28,14 @@ class MissionResult(IntEnum):
     INVALID_PARAM5_X = 10
     INVALID_PARAM6_Y = 11
     INVALID_PARAM7 = 12
-    INVALID_SEQUENCE = 13
-    DENIED = 14
+
+
+INVALID_PARAMS = (
+    MissionResult.INVALID_PARAM1,
+    MissionResult.INVALID_PARAM2,
+    MissionResult.INVALID_PARAM3,
+    MissionResult.INVALID_PARAM4,
+)
 
 
 def check_mission_item(item: MissionItem, craft_kind: str) -> int:
@@ -40,7 +45,7 @@ def check_mission_item(item: MissionItem, craft_kind: str) -> int:
         return MissionResult.UNSUPPORTED
     if not _frame_fits(item, kind):
         return MissionResult.UNSUPPORTED_FRAME
-    return _check_values(item, kind) or _check_place(item, kind)
+    return _check_values(item, kind) or _check_speed(item, craft_kind) or _check_place(item, kind)
 
 
 def check_mission(items: Sequence[MissionItem], craft_kind: str) -> tuple[int, int]:
@@ -66,12 +71,22 @@ def _check_values(item: MissionItem, kind: Kind) -> int:
     values = (item.p1, item.p2, item.p3, item.p4)
     for number, (low, high) in (kind.ranges or {}).items():
         if not low <= values[number - 1] <= high:  # NaN is in no range
-            return MissionResult.INVALID_PARAM1 + number - 1
+            return INVALID_PARAMS[number - 1]
     if kind.role is Role.JUMP and item.p1 != int(item.p1):
         return MissionResult.INVALID_PARAM1
-    if item.command == Command.DO_CHANGE_SPEED and item.p2 <= 0.0 and item.p2 not in (-1.0, -2.0):
-        return MissionResult.INVALID_PARAM2
     return MissionResult.ACCEPTED
+
+
+def _check_speed(item: MissionItem, craft_kind: str) -> int:
+    """Of a DO_CHANGE_SPEED: its type, which the craft must have, and a speed that it can fly."""
+    if item.command != Command.DO_CHANGE_SPEED:
+        return MissionResult.ACCEPTED
+    name = CLIMB_SPEEDS.get(item.p1)
+    setting = next((known for known in find_craft(craft_kind).parameters if known.name == name), None)
+    if item.p1 not in (0.0, 1.0) and setting is None:
+        return MissionResult.INVALID_PARAM1
+    flyable = item.p2 > 0.0 and (setting is None or setting.fit(item.p2 * 100.0) is not None)
+    return MissionResult.ACCEPTED if flyable or item.p2 in (-1.0, -2.0) else MissionResult.INVALID_PARAM2
 
 
 def _check_place(item: MissionItem, kind: Kind) -> int:

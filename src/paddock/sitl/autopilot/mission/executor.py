@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.answer import ACCEPTED, Answer, Result
 from paddock.sitl.autopilot.mission.actions import Actions, described
+from paddock.sitl.autopilot.mission.gaze import Gaze
 from paddock.sitl.autopilot.mission.leg import Leg
 from paddock.sitl.autopilot.mission.legs import SMALLEST_RADIUS, goes_through, make_leg
 from paddock.sitl.autopilot.mission.order import FIRST, Order, Stretch
@@ -29,9 +30,8 @@ STAYS = (Task.CIRCLE, Task.DELAY, Task.RETURN, Task.LAND)  # the next leg begins
 
 
 class MissionState(IntEnum):
-    """MISSION_STATE of MISSION_CURRENT."""
+    """The MISSION_STATEs of MISSION_CURRENT in use."""
 
-    UNKNOWN = 0
     NO_MISSION = 1
     NOT_STARTED = 2
     ACTIVE = 3
@@ -48,6 +48,7 @@ class MissionExecutor:
         """m before a waypoint at which the craft begins its corner; the craft may set it, the radius bounds it."""
         self.running = False  # between `start` and `stop`
         self.finished = False
+        self.gaze = Gaze(autopilot)
         self._forget(autopilot.plans[PlanKind.MISSION])
 
     def _forget(self, items: Sequence[MissionItem]) -> None:
@@ -55,7 +56,9 @@ class MissionExecutor:
         self._order = Order(items)
         self._leg: Leg | None = None
         self._current = 0
-        self.actions = Actions(self.autopilot)
+        self.actions = Actions(self.autopilot, self.gaze)
+        if self.running:
+            self.gaze.look(None)
         self.finished = False
 
     # what others want to know ----------------------------------------------------------------------------------------
@@ -98,21 +101,15 @@ class MissionExecutor:
             return "no mission"
         return "" if self._order.peek(FIRST).nav is not None else "the mission goes nowhere"
 
-    def first_item(self, resume: bool | None = None) -> MissionItem | None:
-        """The item that goes somewhere with which `start` would begin: a copter on the ground needs a take-off."""
-        self._renew()
-        nav = self._order.peek(self._begin_at(resume)).nav
-        return self.items[nav] if nav is not None else None
-
     # what it is told -------------------------------------------------------------------------------------------------
 
     def start(self, resume: bool | None = None) -> None:
         """Begin, or go on where it was stopped (None: as MIS_RESTART says). A finished mission begins anew."""
         self._renew()
         sequence = self._begin_at(resume)
+        self.running = True
         if sequence == FIRST:
             self._forget(self.items)
-        self.running = True
         self._go(self._order.advance(sequence), self._position())
 
     def stop(self) -> None:
@@ -181,7 +178,7 @@ class MissionExecutor:
         leg = make_leg(stretch.nav, item, self.autopilot, start)
         if leg.distance(start) < SMALLEST_RADIUS:  # the same place again: the plane through it needs a direction
             start = self._position()
-        leg.target = replace(leg.target, start=start, after=self._after(leg, item))
+        leg.target = replace(leg.target, start=start, after=self._after(leg))
         self._leg, self._current = leg, leg.sequence
         self.autopilot.outbox.append(CurrentItem(leg.sequence))
         self.autopilot.say(Severity.INFO, f"Mission: {leg.sequence} {described(item)}")
@@ -194,7 +191,7 @@ class MissionExecutor:
             self.autopilot.say(Severity.ERROR, "Mission: its jumps lead nowhere")
         self.autopilot.say(Severity.NOTICE, "Mission complete")
 
-    def _after(self, leg: Leg, item: MissionItem) -> Place | None:
+    def _after(self, leg: Leg) -> Place | None:
         """The waypoint after this one, if the craft may pass this one without stopping."""
         if leg.target.task is not Task.WAYPOINT or leg.wait > 0.0:
             return None
@@ -212,7 +209,7 @@ class MissionExecutor:
 
     def _done(self) -> NavTarget:
         position = self._position()
-        return NavTarget(Task.DONE, target=position, start=position, speed=self.actions.speed)
+        return NavTarget(Task.DONE, position, position, yaw=self.gaze.yaw(), speed=self.actions.speed)
 
     def _position(self) -> Place:
         now = self.autopilot.estimate

@@ -62,7 +62,6 @@ class Kind:
     ranges: Mapping[int, tuple[float, float]] | None = None  # of p1 to p4 that count; the others may be anything
 
 
-ANY = (-1e6, 1e6)
 TIME = (0.0, 86_400.0)  # s
 RADIUS = (0.0, 10_000.0)  # m
 
@@ -81,7 +80,7 @@ KINDS: Mapping[int, Kind] = {
         "yaw", Role.CONDITION, flying=True, ranges={1: (-360.0, 360.0), 3: (-1.0, 1.0), 4: (0.0, 1.0)}
     ),
     Command.DO_JUMP: Kind("jump", Role.JUMP, ranges={1: (1.0, 65535.0), 2: (-1.0, 32767.0)}),
-    Command.DO_CHANGE_SPEED: Kind("change speed", Role.DO, ranges={1: (0.0, 1.0), 2: (-2.0, 1000.0)}),
+    Command.DO_CHANGE_SPEED: Kind("change speed", Role.DO, ranges={1: (0.0, 3.0), 2: (-2.0, 1000.0)}),
     Command.DO_SET_HOME: Kind("set home", Role.DO, True, True, ranges={1: (0.0, 1.0)}),
     Command.DO_LAND_START: Kind("landing begins", Role.DO, flying=True),
     Command.DO_SET_ROI_LOCATION: Kind("look at", Role.DO, True, True, flying=True),
@@ -99,6 +98,9 @@ KINDS: Mapping[int, Kind] = {
     Command.VIDEO_STOP_CAPTURE: Kind("no more video", Role.CAMERA),
 }
 """Everything else is answered with MAV_MISSION_UNSUPPORTED: splines, servos, relays, grippers, VTOL..."""
+
+CLIMB_SPEEDS = {2.0: "WPNAV_SPEED_UP", 3.0: "WPNAV_SPEED_DN"}
+"""Types of DO_CHANGE_SPEED that are no speed over the ground, and the parameter (cm/s) that each changes."""
 
 INT_FRAMES = {5: 0, 6: 3, 11: 10}
 """Frames whose positions are integers on the wire, and the frame each is taken as."""

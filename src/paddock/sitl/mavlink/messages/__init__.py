@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.messages import channels, identity, mission, motion, position, sensors, status
 
 if TYPE_CHECKING:
@@ -22,4 +23,7 @@ ENCODERS: Mapping[int, Encode] = {
     **mission.ENCODERS,
     **identity.ENCODERS,
 }
-"""Every message that can be streamed or asked for, by its id."""
+"""Messages of the newest values, by their id."""
+
+KNOWN = frozenset({*ENCODERS, mav.MAVLINK_MSG_ID_VIBRATION})
+"""Every message that can be streamed or asked for: vibration is measured over time, by `VibrationMeter`."""

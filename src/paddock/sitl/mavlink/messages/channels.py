@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
 CHANNELS = 18
+RAW_CHANNELS = 8
 OUTPUTS = 16
 NO_STRENGTH = 255  # RSSI: not known
 
@@ -21,6 +22,12 @@ def rc_channels(autopilot: BuiltInAutopilot) -> Any:
     return mav.MAVLink_rc_channels_message(autopilot.telemetry.time_us // 1000, used, *pwm, NO_STRENGTH)
 
 
+def rc_channels_raw(autopilot: BuiltInAutopilot) -> Any:
+    """RC_CHANNELS_RAW: the first eight, as older stations ask for them."""
+    pwm = [*autopilot.sticks.pwm, *([0] * RAW_CHANNELS)][:RAW_CHANNELS]
+    return mav.MAVLink_rc_channels_raw_message(autopilot.telemetry.time_us // 1000, 0, *pwm, NO_STRENGTH)
+
+
 def servo_outputs(autopilot: BuiltInAutopilot) -> Any:
     """SERVO_OUTPUT_RAW: what goes to motors and servos."""
     pwm = [*autopilot.telemetry.outputs, *([0] * OUTPUTS)][:OUTPUTS]
@@ -29,5 +36,6 @@ def servo_outputs(autopilot: BuiltInAutopilot) -> Any:
 
 ENCODERS = {
     mav.MAVLINK_MSG_ID_RC_CHANNELS: rc_channels,
+    mav.MAVLINK_MSG_ID_RC_CHANNELS_RAW: rc_channels_raw,
     mav.MAVLINK_MSG_ID_SERVO_OUTPUT_RAW: servo_outputs,
 }

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 VERSION = (4, 5, 7)
 """The ArduPilot whose protocol this follows: stations choose by it how they speak to a vehicle."""
 
-NAME = tuple(b"paddock\0")
-"""Where an ArduPilot shows its git hash."""
-
 CAPABILITIES = (
     mav.MAV_PROTOCOL_CAPABILITY_MISSION_FLOAT
     | mav.MAV_PROTOCOL_CAPABILITY_PARAM_FLOAT
@@ -29,7 +26,7 @@ CAPABILITIES = (
 
 
 def autopilot_version(autopilot: BuiltInAutopilot) -> Any:
-    """AUTOPILOT_VERSION: a release, no file transfer."""
+    """AUTOPILOT_VERSION: a release, no file transfer; no custom version, which MAVSDK shows as a vendor's number."""
     capabilities = CAPABILITIES
     if autopilot.craft.kind == "copter":
         capabilities |= mav.MAV_PROTOCOL_CAPABILITY_SET_ATTITUDE_TARGET
@@ -40,7 +37,7 @@ def autopilot_version(autopilot: BuiltInAutopilot) -> Any:
         middleware_sw_version=0,
         os_sw_version=0,
         board_version=0,
-        flight_custom_version=NAME,
+        flight_custom_version=(0,) * 8,
         middleware_custom_version=(0,) * 8,
         os_custom_version=(0,) * 8,
         vendor_id=0,

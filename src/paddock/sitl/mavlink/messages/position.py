@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import degrees, isnan
+from math import degrees, isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from paddock.sitl.mavlink.dialect import mav
@@ -40,6 +40,18 @@ def local_position(autopilot: BuiltInAutopilot) -> Any:
     return mav.MAVLink_local_position_ned_message(told.time_us // 1000, e.north, e.east, e.down, e.vn, e.ve, e.vd)
 
 
+def altitude(autopilot: BuiltInAutopilot) -> Any:
+    """ALTITUDE: the same height from several zeros; over the ground NaN, if no rangefinder looks down."""
+    told = autopilot.telemetry
+    if told.estimate is None or isnan(told.altitude):
+        return None
+    below = nan if told.sensors is None else told.sensors.range_1
+    local = -told.estimate.down
+    return mav.MAVLink_altitude_message(
+        told.time_us, local, told.altitude, local, told.relative_altitude, nan, below if isfinite(below) else nan
+    )
+
+
 def home_position(autopilot: BuiltInAutopilot) -> Any:
     """HOME_POSITION; nothing while there is no home."""
     if autopilot.home is None:
@@ -69,6 +81,7 @@ def global_origin(autopilot: BuiltInAutopilot) -> Any:
 ENCODERS = {
     mav.MAVLINK_MSG_ID_GLOBAL_POSITION_INT: global_position,
     mav.MAVLINK_MSG_ID_LOCAL_POSITION_NED: local_position,
+    mav.MAVLINK_MSG_ID_ALTITUDE: altitude,
     mav.MAVLINK_MSG_ID_HOME_POSITION: home_position,
     mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN: global_origin,
 }

@@ -16,6 +16,8 @@ SIMULATED_EPOCH_US = 1_767_225_600_000_000
 STEERED = frozenset({"MANUAL", "ACRO", "STABILIZE", "STEERING", "ALT_HOLD", "FBWA", "FBWB"})
 """Modes in which a person flies or drives: the others guide themselves."""
 
+BOARD_SUPPLY = 5000  # mV
+
 ALWAYS = (
     mav.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED | mav.MAV_MODE_FLAG_STABILIZE_ENABLED | mav.MAV_MODE_FLAG_MANUAL_INPUT_ENABLED
 )
@@ -75,6 +77,13 @@ def battery_status(autopilot: BuiltInAutopilot) -> Any:
     )
 
 
+def power_status(autopilot: BuiltInAutopilot) -> Any:
+    """POWER_STATUS: the board's supply never fails here; a battery is a good one while its voltage is measured."""
+    voltage, _, _ = _battery(autopilot)
+    flags = mav.MAV_POWER_STATUS_BRICK_VALID if voltage != UINT16 else 0
+    return mav.MAVLink_power_status_message(BOARD_SUPPLY, 0, flags)
+
+
 def _battery(autopilot: BuiltInAutopilot) -> tuple[int, int, int]:
     """mV, cA, %; the fields' own values for what nobody measures."""
     sensors = autopilot.telemetry.sensors
@@ -121,6 +130,7 @@ ENCODERS = {
     mav.MAVLINK_MSG_ID_HEARTBEAT: heartbeat,
     mav.MAVLINK_MSG_ID_SYS_STATUS: sys_status,
     mav.MAVLINK_MSG_ID_BATTERY_STATUS: battery_status,
+    mav.MAVLINK_MSG_ID_POWER_STATUS: power_status,
     mav.MAVLINK_MSG_ID_EXTENDED_SYS_STATE: extended_sys_state,
     mav.MAVLINK_MSG_ID_SYSTEM_TIME: system_time,
     mav.MAVLINK_MSG_ID_EKF_STATUS_REPORT: ekf_status,

@@ -41,6 +41,16 @@ class Auto(CopterMode):
         self._take_off: TakeOff | None = None
         self._waiting = True  # for the motors: the way begins where they start
 
+    def shift(self, north: float, east: float, down: float) -> None:
+        """Waypoints are on the map: the way to them begins anew from the track."""
+        self._legs = None
+        if self._take_off is not None:
+            self._take_off.shift(north, east)
+        if isinstance(self._manoeuvre, TakeOff):
+            self._manoeuvre.shift(north, east)
+        elif isinstance(self._manoeuvre, Orbit):
+            self._manoeuvre.leave_circle()
+
     def leave(self) -> None:
         """The mission stays where it is."""
         self.executor.stop()

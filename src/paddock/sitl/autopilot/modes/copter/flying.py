@@ -47,6 +47,9 @@ class CopterMode(Mode):
         self.craft.track.begin(self.autopilot.estimate)
         self.craft.heading.begin(self.autopilot.estimate)
 
+    def shift(self, north: float, east: float, down: float) -> None:
+        """The estimate has jumped by so much (m), and the track with it; places of the map stay where they are."""
+
     def value(self, name: str) -> float:
         """A parameter."""
         return self.autopilot.parameters.value(name)

@@ -46,6 +46,13 @@ class Guided(CopterMode):
             self._turn(dt)
             self.craft.follow()
 
+    def shift(self, north: float, east: float, down: float) -> None:
+        """What it holds without an order jumps too; an ordered place is on the map."""
+        if self._take_off is not None:
+            self._take_off.shift(north, east)
+        if self._hold is not None:
+            self._hold = self._hold[0] + north, self._hold[1] + east, self._hold[2] + down
+
     def _listen(self) -> None:
         guided, last = self.autopilot.guided, self._seen
         if guided is last:
@@ -127,8 +134,11 @@ class Guided(CopterMode):
 
     def _turn(self, dt: float) -> None:
         rate, place, track = self._order.yaw_rate, self._order.position, self.craft.track
+        look = self.autopilot.executor.gaze.yaw()
         if not isnan(self._yaw):
             self.turn_to(self._yaw, dt)
+        elif isnan(rate) and not isnan(look):
+            self.turn_to(look, dt)
         elif isnan(rate) and place is not None and self._faces(place):
             self.turn_to(bearing(place[0] - track.north, place[1] - track.east, 0.0), dt)
         else:

@@ -22,7 +22,6 @@ class Homeward:
         autopilot = mode.autopilot
         self.north, self.east, _ = autopilot.return_point()
         self.down = min(autopilot.estimate.down, autopilot.home_ned()[2] - mode.value("RTL_ALT") / 100.0)
-        self._start = mode.craft.track.north, mode.craft.track.east
         self._climbing, self._waited = True, 0.0
         self._descent = Descent(mode, (self.north, self.east))
 

@@ -38,6 +38,14 @@ class Orbit:
         mode.report(self.north, self.east, self.down)
         mode.craft.follow()
 
+    def shift(self, north: float, east: float, down: float) -> None:
+        """The estimate has jumped by so much (m): round the same place of the world."""
+        self.north, self.east, self.down = self.north + north, self.east + east, self.down + down
+
+    def leave_circle(self) -> None:
+        """The track is not on the circle any more: go there anew."""
+        self._angle, self._rate = nan, 0.0
+
     def _turn_in_place(self, dt: float) -> None:
         self.mode.craft.track.seek(self.north, self.east, self.mode.level_limits(), dt)
         self.mode.craft.heading.spin(self._wanted, dt)

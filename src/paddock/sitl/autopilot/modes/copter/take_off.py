@@ -14,6 +14,11 @@ class TakeOff:
         self.mode, self.down = mode, down
         self._place: tuple[float, float] | None = None
 
+    def shift(self, north: float, east: float) -> None:
+        """The estimate has jumped by so much (m): climb on over the same place."""
+        if self._place is not None:
+            self._place = self._place[0] + north, self._place[1] + east
+
     def update(self, dt: float) -> bool:
         """Move the setpoint; whether the height is reached."""
         mode, craft = self.mode, self.mode.craft

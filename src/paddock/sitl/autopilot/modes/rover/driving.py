@@ -24,6 +24,9 @@ class DrivingMode(Mode):
         """Who drives it."""
         return self.rover.driver
 
+    def shift(self, north: float, east: float) -> None:
+        """The estimate has jumped by so much (m), the rover has not; places of the map stay where they are."""
+
     def value(self, name: str) -> float:
         """A parameter."""
         return self.autopilot.parameters.value(name)

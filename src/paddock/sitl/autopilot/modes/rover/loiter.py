@@ -16,6 +16,10 @@ class Loiter(DrivingMode):
         super().enter()
         self.station = Station(self.driver, self.driver.stopping_point(), self.value("LOIT_RADIUS"))
 
+    def shift(self, north: float, east: float) -> None:
+        """It stays where it is."""
+        self.station.shift(north, east)
+
     def update(self, dt: float) -> None:
         """Stand, or drive back."""
         self.station.keep()

@@ -17,6 +17,12 @@ class Station:
         """Drive to the place on the line from `start`."""
         self._start = start
 
+    def shift(self, north: float, east: float) -> None:
+        """The estimate has jumped by so much (m): keep the same place of the world."""
+        self.place = self.place[0] + north, self.place[1] + east
+        if self._start is not None:
+            self._start = self._start[0] + north, self._start[1] + east
+
     def keep(self, speed: float = 0.0) -> None:
         """Stand, or drive (back) at m/s (0: WP_SPEED)."""
         if self._start is None and self.driver.distance(self.place) > self.radius:

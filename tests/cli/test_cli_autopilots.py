@@ -1,0 +1,65 @@
+"""The lines about autopilots in the live view, at the widths that terminals have."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from paddock.cli.autopilots import status_lines
+from paddock.sitl.bridge.status import StatusRow
+from paddock.sitl.hosting.doing import Doing
+from paddock.sitl.hosting.host import PortRow
+
+NAN = float("nan")
+
+
+def row(sysid: int, name: str, mode: str, armed: bool, note: str = "") -> StatusRow:
+    return StatusRow(sysid, name, "rover", "world", "builtin", True, mode, armed, note, 9, NAN, NAN)
+
+
+def told(*rows: tuple[StatusRow, Doing]) -> Any:
+    ports = [PortRow(one.sysid, one.name, "builtin", "udp 1", f"udp 127.0.0.1:{14549 + one.sysid}") for one, _ in rows]
+    return SimpleNamespace(progress=lambda: list(rows), ports=lambda: ports)
+
+
+def lines(host: Any, width: int, most: int = 20) -> list[str]:
+    return [line.plain.rstrip() for line in status_lines(host, width, most)]
+
+
+ROVER = (row(1, "rover[0]", "AUTO", True), Doing("3/12", "", "2.0", "98%"))
+COPTER = (row(2, "copter[0]", "STABILIZE", False), Doing("", "100.4", "12.3", "7%"))
+
+
+def test_everything_fits_the_column_of_a_wide_terminal() -> None:
+    assert lines(told(ROVER, COPTER), 54) == [
+        "sys vehicle    port   mode      item     m  m/s  bat",
+        "  1 rover[0]  14550 ● AUTO      3/12        2.0  98%",
+        "  2 copter[0] 14551 ○ STABILIZE      100.4 12.3   7%",
+    ]
+
+
+def test_what_does_not_fit_is_left_out_from_the_right() -> None:
+    assert [lines(told(ROVER, COPTER), width)[0].split()[4:] for width in (52, 51, 46, 41, 35)] == [
+        ["item", "m", "m/s", "bat"],
+        ["item", "m", "m/s"],
+        ["item", "m"],
+        ["item"],
+        [],
+    ]
+
+
+def test_heights_take_no_room_where_nothing_flies() -> None:
+    assert lines(told(ROVER), 54)[0].split() == ["sys", "vehicle", "port", "mode", "item", "m/s", "bat"]
+
+
+@pytest.mark.parametrize("width", [54, 48, 42])
+def test_a_note_stands_instead_and_is_cut_with_an_ellipsis(width: int) -> None:
+    late = row(7, "a_rover_with_a_long_name", "SMART_RTL_OF_MINE", True, "adapter 'gazebo' is not connected: nobody")
+    text = lines(told((late, Doing())), width)[1]
+    assert text.startswith("  7 a_rover_w… 14556 ● SMART_RT… adap") and text.endswith("…") and len(text) == width
+
+
+def test_more_than_there_is_room_for() -> None:
+    assert lines(told(*[ROVER] * 9), 54, 6)[-1] == "and 5 more"

@@ -1,0 +1,110 @@
+"""Vehicles put somewhere else during a run: at once, in the log, and in a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import paddock
+from paddock.engine.actions import Place, Posted
+from paddock.engine.simulation import Simulation
+from paddock.errors import PaddockError
+from paddock.record.recorder import Recorder
+from paddock.record.verification import verify
+
+Load = Callable[..., Simulation]
+CAR = {"name": "red", "model": "car.kinematic", "speed": 5}
+BIRDS = {
+    "name": "birds",
+    "count": 3,
+    "model": "quad",
+    "spread": {"mass": 0.1},
+    "spawn": {"poses": [[0, 0, 9], [4, 0, 9], [8, 0, 9]]},
+}
+
+
+def test_a_vehicle_is_where_it_was_put_as_if_it_started_there(load: Load) -> None:
+    sim = load(CAR, BIRDS)
+    sim.step(100)
+    sim.place("red", [10.0, 20.0, 0.0, 1.5], 2.0)
+    assert sim.snapshot()["red"].position[0] > 1.0  # with the next tick, as commands
+    sim.step(1)
+    red, fresh = sim.snapshot()["red"], load({**CAR, "pose": [10, 20, 1.5], "speed": 2})
+    fresh.step(1)
+    assert red.position.tolist() == fresh.snapshot()["red"].position.tolist()
+    assert sim.inspect("red")["state"] == fresh.inspect("red")["state"]
+    assert [(e.tick, e.kind, e.subject, e.detail) for e in sim.events.since()] == [
+        (100, "placed", "red", "at 10, 20, 0")
+    ]
+
+
+def test_the_others_and_what_is_its_own_stay(load: Load) -> None:
+    sim, same = load(CAR, BIRDS), load(CAR, BIRDS)
+    for world in (sim, same):
+        world.command("red", steer=0.1, throttle=0.3)
+        world.step(50)
+    sim.place(3, [0.0, 50.0, 30.0, 0.0], at_tick=60)  # ids by name: birds 1 to 3, red 4
+    for world in (sim, same):
+        world.step(20)
+    assert sim.snapshot()["birds[2]"].position[1] == pytest.approx(50.0, abs=0.1)
+    for name in ("red", "birds[0]", "birds[1]"):
+        assert sim.inspect(name) == same.inspect(name)
+    own, other = sim.inspect("birds[2]"), same.inspect("birds[2]")
+    assert own["parameters"] == other["parameters"] and own["command"] == other["command"]
+
+
+def test_a_replay_and_a_restored_state_repeat_it(load: Load) -> None:
+    sim = load(CAR, BIRDS)
+    sim.step(30)
+    sim.place("birds[1]", [5.0, 5.0, 20.0, 0.7], at_tick=45)
+    saved = sim.save()
+    sim.step(40)
+    again = paddock.replayed(sim.scenario, sim.log.entries, sim.tick)
+    assert again.state_hash() == sim.state_hash()
+    restored = load(CAR, BIRDS)
+    restored.restore(saved)  # it waits in the mailbox
+    restored.step(40)
+    assert restored.state_hash() == sim.state_hash()
+    (posted,) = sim.log.entries
+    assert Posted.from_tree(posted.to_tree()) == posted
+    assert posted.action == Place("birds[1]", [5.0, 5.0, 20.0, 0.7], 0.0)
+
+
+def test_a_recording_holds_it(load: Load, tmp_path: Path) -> None:
+    sim = load(CAR)
+    with Recorder(sim, str(tmp_path / "run.mcap")):
+        sim.step(20)
+        sim.place("red", [7.0, 0.0, 0.0, 0.0])
+        sim.step(20)
+    assert verify(tmp_path / "run.mcap").same
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("rd", [0, 0, 0, 0]), "unknown vehicle 'rd'; did you mean 'red'?"),
+        (("birds", [0, 0, 0, 0]), r"'birds' is a fleet of 3: place one member, e.g. birds\[0\]"),
+        (("red", [0, 0, 0]), r"a pose is x, y, z \(m\) and yaw \(rad\), finite numbers, not \[0, 0, 0\]"),
+        (("red", [0, 0, float("nan"), 0]), "finite numbers"),
+        (("red", "here"), "finite numbers, not 'here'"),
+        (("red", [1e12, 0, 0, 0]), "vehicles are placed within"),
+        (("red", [0, 0, 0, 0], 1e9), "the speed is at most 10000 m/s"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(load: Load, arguments: tuple[Any, ...], message: str) -> None:
+    sim = load(CAR, BIRDS)
+    before = sim.state_hash()
+    with pytest.raises(PaddockError, match=message):
+        sim.place(*arguments)
+    assert sim.state_hash() == before and not sim.mailbox.waiting
+
+
+def test_one_that_has_left_meanwhile_is_an_event(load: Load) -> None:
+    sim = load(CAR, BIRDS)
+    sim.place("red", [0.0, 0.0, 0.0, 0.0], at_tick=10)
+    sim.remove("red")
+    sim.step(20)
+    assert [event.kind for event in sim.events.since()] == ["removed", "refused"]

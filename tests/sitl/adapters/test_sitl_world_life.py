@@ -1,0 +1,145 @@
+"""The world adapter in a simulation that somebody else runs: reset, restored, replayed; and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import paddock
+from paddock.engine.simulation import Simulation
+from paddock.sitl.actuators import ActuatorCommands
+from paddock.sitl.adapter import AdapterError, Placed, blank_actuators, blank_sensors
+from paddock.sitl.adapters.world import WorldAdapter
+from paddock.sitl.equipment.standard_sensors import standard_sensors
+from paddock.sitl.sensor_data import COLUMN, SensorData
+from paddock.testing import check_adapter
+
+ORIGIN = (47.397742, 8.545594, 488.0)
+HOVER = 1.5 * 9.80665 / (4 * 9.68)
+
+
+def scenario(*vehicles: dict[str, Any], **sections: Any) -> dict[str, Any]:
+    return {"clock": {"rate": 1000}, "world": {"origin": list(ORIGIN)}, "vehicles": list(vehicles), **sections}
+
+
+def copters(count: int, sensors: list[Any] | None = None) -> dict[str, Any]:
+    spawn = {"grid": {"spacing": 5}} if count > 1 else {"poses": [[0, 0, 0, 0]]}
+    kept = standard_sensors("copter") if sensors is None else sensors
+    return {"name": "bees", "count": count, "model": "quad", "preset": "iris", "spawn": spawn, "sensors": kept}
+
+
+def hosted(count: int, **options: Any) -> tuple[Simulation, WorldAdapter]:
+    sim = paddock.load(scenario(copters(count)))
+    adapter = WorldAdapter(simulation=sim, **options)
+    adapter.connect()
+    for k in range(count):
+        adapter.add_vehicle(Placed(k + 1, f"bees[{k}]", "copter"))
+    return sim, adapter
+
+
+def read(adapter: WorldAdapter, vehicle: int = 1) -> SensorData:
+    data = adapter.receive_sensors(vehicle)
+    assert data is not None
+    return data
+
+
+class Hover:
+    """A pilot for many: the same thrust for all, at 250 Hz."""
+
+    def __init__(self, sim: Simulation, adapter: WorldAdapter) -> None:
+        self.sim, self.adapter = sim, adapter
+        self.sensors, self.actuators = blank_sensors(len(adapter.vehicles)), blank_actuators(len(adapter.vehicles))
+
+    def due(self, tick: int) -> int:
+        return -(-tick // 4) * 4
+
+    def exchange(self, tick: int) -> None:
+        self.adapter.receive_block(self.adapter.vehicles, self.sensors)
+        self.actuators[:, 0] = 1.0
+        self.actuators[:, 1:5] = HOVER * (1.0 - 0.05 * self.sensors[:, COLUMN["gnss_vd"], None] * -1.0)
+        self.adapter.send_block(self.adapter.vehicles, self.actuators)
+
+
+def test_hosted_as_a_partner_of_the_barrier_and_replayed_without() -> None:
+    hashes = []
+    for steps in ([1000], [250] * 4):
+        sim, adapter = hosted(5)
+        sim.barrier.join(Hover(sim, adapter))
+        assert adapter.hosted and adapter.step(1_000_000) and sim.tick == 0
+        for ticks in steps:
+            sim.step(ticks)
+        hashes.append(sim.state_hash())
+    assert hashes[0] == hashes[1]
+    assert paddock.replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == hashes[0]
+
+
+def test_hosted_through_reset_and_restore() -> None:
+    sim, adapter = hosted(2)
+    sim.barrier.join(Hover(sim, adapter))
+    sim.step(400)
+    saved = sim.save()
+    sim.step(400)
+    later = sim.state_hash()
+    sim.restore(saved)
+    sim.step(400)
+    assert sim.state_hash() == later
+    sim.reset()
+    sim.step(800)
+    assert sim.state_hash() == later
+
+
+def test_a_vehicle_that_leaves_the_world_is_named() -> None:
+    sim, adapter = hosted(2)
+    sim.remove("bees[0]")
+    with pytest.raises(AdapterError, match="vehicle 1 is not in the world any more: fleet 'bees' has no member 0"):
+        adapter.receive_sensors(1)
+    assert read(adapter, 2).time_us == 0.0
+    adapter.remove_vehicle(1)
+    assert adapter.vehicles == (2,)
+
+
+MISTAKES: list[tuple[Any, str]] = [
+    (lambda a: a.add_vehicle(Placed(1, "bees[1]", "copter")), "has a vehicle 1 already"),
+    (lambda a: a.add_vehicle(Placed(2, "bees[0]", "copter")), "'bees\\[0\\]' is vehicle 1 already"),
+    (lambda a: a.add_vehicle(Placed(255, "bees[1]", "copter")), "id lies in 1 to 254, not 255"),
+    (lambda a: a.add_vehicle(Placed(2, "bees", "copter")), "is a fleet of 2: name one member, e.g. bees\\[0\\]"),
+    (lambda a: a.add_vehicle(Placed(2, "dot", "copter")), "model 'point' has no actuators"),
+    (lambda a: a.add_vehicle(Placed(2, "blind", "rover")), "'blind' has no imu"),
+    (lambda a: a.add_vehicle(Placed(2, "new", "submarine")), "unknown craft 'submarine'"),
+    (lambda a: a.add_vehicle(Placed(2, "dog", "rover")), "'dog' is driven by its behaviour 'hold'"),
+    (lambda a: a.receive_sensors(9), "has no vehicle 9; it has: 1"),
+    (lambda a: a.send_actuators(ActuatorCommands(motors=[float("nan")])), "an actuator command of vehicle 1 is NaN"),
+    (lambda a: a.step(-1), "cannot step back"),
+    (lambda a: WorldAdapter().step(1), "not connected"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "message"), MISTAKES, ids=[message[:30] for _, message in MISTAKES])
+def test_mistakes_are_one_clear_line(mistake: Any, message: str) -> None:
+    others = [
+        {"name": "dot", "model": "point", "sensors": ["imu"]},
+        {"name": "blind", "model": "rover"},
+        {"name": "dog", "model": "rover", "sensors": ["imu"], "behaviour": "hold"},
+    ]
+    adapter = WorldAdapter(scenario=scenario(copters(2), *others))
+    adapter.connect()
+    adapter.add_vehicle(Placed(1, "bees[0]", "copter"))
+    with pytest.raises(AdapterError, match=message) as caught:
+        mistake(adapter)
+    assert "\n" not in str(caught.value)
+    assert adapter.vehicles == (1,)
+
+
+def test_standard_sensors_are_those_of_the_craft() -> None:
+    names = [next(iter(entry)) for entry in standard_sensors("copter", 400)]
+    assert names == ["imu", "gnss", "compass", "barometer", "rangefinder"]
+    assert standard_sensors("copter", 400)[0] == {"imu": {"rate": 400}}
+    assert [next(iter(entry)) for entry in standard_sensors("rover")] == names[:4]
+    with pytest.raises(paddock.PaddockError, match="unknown craft 'coper'; did you mean 'copter'"):
+        standard_sensors("coper")
+
+
+@pytest.mark.parametrize("craft", ["copter", "rover", "rover_ackermann", "plane"])
+def test_it_keeps_the_contract_of_adapters(craft: str) -> None:
+    assert check_adapter(WorldAdapter, craft=craft, rests=craft != "plane").details.keys() >= {"time", "threads"}

@@ -1,0 +1,98 @@
+"""The estimate jumps, the copter does not: whatever it holds is carried along, and places of the map stay."""
+
+from __future__ import annotations
+
+from math import hypot
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paddock.sitl.autopilot.estimator import layout
+from paddock.sitl.autopilot.estimator.satellites import jump
+from paddock.sitl.autopilot.local_frame import LocalFrame
+from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
+from paddock.sitl.sensor_data import Floats
+
+GUIDED, LOITER, CIRCLE, LAND = 4, 5, 7, 9
+OFF = 10.0  # m north by which fixes are suddenly elsewhere
+
+
+def displace(craft: Any, north: float) -> None:
+    """From now on fixes say that the copter is so much further north."""
+    honest = craft._fix
+
+    def fix(time: float, place: tuple[float, ...], velocity: tuple[float, ...]) -> dict[str, Any]:
+        moved = LocalFrame(*place).to_geodetic(north, 0.0, 0.0)
+        return dict(honest(time, (moved[0], moved[1], place[2]), velocity))
+
+    craft._fix = fix
+
+
+def jump_now(craft: Any) -> None:
+    """The estimator believes the displaced fixes at once, and its position stays good: the worst case."""
+    displace(craft, OFF)
+    estimator = craft.autopilot.estimator
+    x = estimator._state
+    jump(x, estimator._covariance, estimator._memory, (x[0] + OFF, x[1], x[2]), tuple(x[3:6]), (0.5, 1.0))
+    estimator._memory[layout.FUSED] = layout.FIXES_NEEDED
+
+
+def fastest(log: Floats) -> float:
+    """m/s over the ground."""
+    return float(np.hypot(log[:, 4], log[:, 5]).max())
+
+
+@pytest.mark.parametrize("outage", [8.0, 16.0])
+def test_a_landing_goes_on_straight_down_when_satellites_come_back_elsewhere(rig: Any, outage: float) -> None:
+    """After the shorter outage the estimator refuses a few fixes and then jumps, after the longer it believes them."""
+    craft = rig("iris", noisy=True, LAND_SPEED=40.0, LAND_SPEED_HIGH=40.0)
+    craft.take_off(12.0)
+    craft.blind = True
+    assert craft.autopilot.set_mode(LAND).accepted
+    craft.run(outage)
+    before = craft.autopilot.estimate.north
+    displace(craft, OFF - (before - craft.state.y))  # 10 m from what is believed, wherever that has drifted to
+    craft.blind = False
+    drifting = hypot(craft.state.vx, craft.state.vy)
+    log = craft.run(6.0)
+    assert craft.autopilot.estimate.position_ok and abs(craft.autopilot.estimate.north - before - OFF) < 3.0
+    assert fastest(log) < drifting + 0.5
+    assert fastest(log[-500:]) < 0.5
+
+
+@pytest.mark.parametrize("mode", [GUIDED, LOITER, LAND])
+def test_a_copter_that_holds_its_place_stays_there(rig: Any, mode: int) -> None:
+    craft = rig("iris", noisy=True)
+    craft.take_off(12.0)
+    craft.autopilot.manual(Sticks(throttle=0.5))
+    assert craft.autopilot.set_mode(mode).accepted
+    craft.run(2.0)
+    before = craft.autopilot.estimate.north
+    jump_now(craft)
+    log = craft.run(3.0)
+    assert abs(craft.autopilot.estimate.north - before - OFF) < 2.0
+    assert fastest(log) < 0.5
+
+
+def test_a_circle_stays_where_it_is_in_the_world(rig: Any) -> None:
+    craft = rig("iris", noisy=True, CIRCLE_RADIUS=500.0, CIRCLE_RATE=20.0)
+    craft.take_off(10.0)
+    north, east = craft.state.y + 5.0, craft.state.x  # the centre is one radius ahead
+    assert craft.autopilot.set_mode(CIRCLE).accepted
+    craft.run(6.0)
+    jump_now(craft)
+    log = craft.run(12.0)
+    assert np.hypot(log[:, 1] - north, log[:, 2] - east) == pytest.approx(5.0, abs=1.5)
+
+
+def test_an_ordered_place_is_on_the_map_and_is_flown_to_gently(rig: Any) -> None:
+    craft = rig("iris", noisy=True)
+    craft.take_off(10.0)
+    assert craft.autopilot.position_target(GuidedTarget(position=(0.0, 0.0, -10.0))).accepted
+    craft.run(2.0)
+    jump_now(craft)
+    log = craft.run(12.0)
+    assert np.abs(log[:75, 4]).max() < 0.3  # the way begins from rest
+    assert np.abs(np.diff(log[::25, 4]) / 0.1).max() < 4.5  # m/s2: WPNAV_ACCEL is 2.5, and it brakes at once
+    assert log[-1, 1] == pytest.approx(-OFF, abs=2.0)

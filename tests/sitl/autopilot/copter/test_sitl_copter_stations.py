@@ -1,0 +1,132 @@
+"""What ground stations ask of a flying copter: to brake, to look at a place, to go round one, to climb slower."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paddock.sitl.autopilot.local_frame import LocalFrame
+from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
+from paddock.sitl.autopilot.notices import StatusText
+from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
+from paddock.sitl.sensor_data import Floats
+
+PLACE = LocalFrame(35.6812, 139.7671, 40.0)
+WAYPOINT, TAKEOFF, ORBIT, SPEED, REPOSITION, LOOK_AT, LOOK_AHEAD, START = 16, 22, 34, 178, 192, 195, 197, 300
+GUIDED, BRAKE = 4, 17
+
+
+def at(north: float, east: float, height: float, *first: float) -> list[float]:
+    latitude, longitude, _ = PLACE.to_geodetic(north, east, 0.0)
+    return [*first, *[0.0] * (4 - len(first)), latitude, longitude, height]
+
+
+def off(log: Floats, north: float, east: float) -> float:
+    """rad between the nose and a place, at most."""
+    wanted = np.arctan2(east - log[:, 2], north - log[:, 1])
+    return float(np.abs(np.angle(np.exp(1j * (wanted - log[:, 7])))).max())
+
+
+@pytest.mark.parametrize("wind", [(0.0, 0.0), (4.0, 0.0)])
+def test_brake_stops_soon_and_holds_the_place(rig: Any, wind: tuple[float, float]) -> None:
+    craft = rig("iris", wind=wind, FS_THR_ENABLE=0)
+    craft.take_off(10.0)
+    craft.autopilot.position_target(GuidedTarget(velocity=(8.0, 0.0, 0.0)))
+    craft.run(2.9)
+    craft.autopilot.position_target(GuidedTarget(velocity=(8.0, 0.0, 0.0)))
+    craft.run(2.0)
+    assert craft.state.vy == pytest.approx(8.0, abs=0.5)
+    assert craft.autopilot.set_mode(BRAKE).accepted and craft.autopilot.mode.name == "BRAKE"
+    start = craft.state.y
+    craft.autopilot.manual(Sticks(pitch=-1.0, throttle=0.9))  # does nothing
+    log = craft.run(12.0)
+    assert 8.0**2 / (2.0 * 5.0) - 1.0 < log[:, 1].max() - start < 14.0
+    assert np.abs(log[-1000:, 4:7]).max() < 0.15
+    assert np.ptp(log[-1000:, 1]) < 0.3 and np.abs(log[:, 3] - 10.0).max() < 0.6
+
+
+def test_brake_on_the_ground_stays_there_and_does_not_arm(rig: Any) -> None:
+    craft = rig("iris")
+    craft.ready()
+    assert craft.autopilot.set_mode(BRAKE).accepted
+    craft.run(2.0)
+    assert craft.state.z == 0.0
+    craft.autopilot.disarm()
+    assert not craft.autopilot.arm().accepted
+
+
+def test_guided_looks_at_a_place_while_it_flies_elsewhere(rig: Any) -> None:
+    craft = rig("iris")
+    craft.take_off(10.0)
+    assert craft.autopilot.command(LOOK_AT, at(0.0, 30.0, 0.0)).accepted
+    craft.run(4.0)
+    assert off(craft.run(0.1), 0.0, 30.0) < 0.05
+    assert craft.autopilot.command(REPOSITION, at(60.0, 0.0, 10.0, nan, 1.0, 0.0, nan)).accepted
+    assert off(craft.run(15.0), 0.0, 30.0) < 0.2
+    assert craft.distance(60.0, 0.0) < 1.0
+    assert craft.autopilot.command(LOOK_AHEAD, [0.0] * 7).accepted
+    assert craft.autopilot.command(REPOSITION, at(0.0, 0.0, 10.0, nan, 1.0, 0.0, nan)).accepted
+    craft.run(5.0)
+    assert off(craft.run(0.1), -40.0, 0.0) < 0.1
+
+
+def test_a_mission_looks_where_a_station_says(rig: Any) -> None:
+    craft = rig("iris")
+    latitude, longitude, _ = PLACE.to_geodetic(80.0, 0.0, 0.0)
+    items = [
+        MissionItem(WAYPOINT),
+        MissionItem(TAKEOFF, z=10.0),
+        MissionItem(WAYPOINT, x=latitude, y=longitude, z=10.0),
+    ]
+    assert craft.autopilot.accept_plan(PlanKind.MISSION, items)[0] == 0
+    craft.ready()
+    assert craft.autopilot.command(START, [0.0] * 7).accepted
+    craft.run(30.0, lambda: craft.state.y > 5.0)
+    assert craft.autopilot.command(LOOK_AT, at(20.0, 60.0, 0.0)).accepted
+    craft.run(4.0)
+    assert off(craft.run(20.0), 20.0, 60.0) < 0.2
+    assert craft.autopilot.executor.finished  # and it goes on looking
+
+
+def test_orbit_goes_round_the_given_place(rig: Any) -> None:
+    craft = rig("iris")
+    craft.take_off(10.0)
+    order = at(20.0, 10.0, 15.0, -12.0, 3.0, 0.0, nan)
+    assert craft.autopilot.command(ORBIT, order, Frame.RELATIVE).accepted
+    assert craft.autopilot.mode.name == "CIRCLE"
+    craft.run(15.0)
+    log = craft.run(10.0)
+    north, east = log[:, 1] - 20.0, log[:, 2] - 10.0
+    assert np.hypot(north, east) == pytest.approx(12.0, abs=0.5)
+    assert np.hypot(log[:, 4], log[:, 5]) == pytest.approx(3.0, abs=0.2)
+    swept = np.unwrap(np.arctan2(east, north))
+    assert swept[-1] - swept[0] == pytest.approx(-10.0 * 3.0 / 12.0, abs=0.1)  # counter-clockwise
+    assert log[:, 3] == pytest.approx(15.0, abs=0.3)
+    assert craft.autopilot.command(ORBIT, [8.0, nan, nan, nan, nan, nan, nan]).accepted  # here, as high
+    craft.run(12.0)
+    assert craft.distance(20.0, 10.0) > 13.0 or craft.distance(20.0, 10.0) < 11.0
+
+
+def test_a_mission_changes_the_speeds_of_climb_and_descent(rig: Any) -> None:
+    craft = rig("iris")
+    latitude, longitude, _ = PLACE.to_geodetic(0.0, 0.0, 0.0)
+    items = [
+        MissionItem(WAYPOINT),
+        MissionItem(TAKEOFF, z=5.0),
+        MissionItem(SPEED, p1=2.0, p2=1.0),
+        MissionItem(SPEED, p1=3.0, p2=3.0),
+        MissionItem(WAYPOINT, x=latitude, y=longitude, z=15.0),
+        MissionItem(WAYPOINT, x=latitude, y=longitude, z=5.0, p1=1.0),
+    ]
+    assert craft.autopilot.accept_plan(PlanKind.MISSION, items)[0] == 0
+    craft.ready()
+    assert craft.autopilot.command(START, [0.0] * 7).accepted
+    log = craft.run(60.0, lambda: craft.autopilot.executor.finished)
+    above = log[log[:, 3] > 6.0]
+    assert above[:, 6].max() == pytest.approx(1.0, abs=0.15)
+    assert above[:, 6].min() < -1.8  # faster than the 1.5 m/s before
+    said = [notice.text for notice in craft.autopilot.outbox if isinstance(notice, StatusText)]
+    assert "Mission: 2 change speed of climb to 1 m/s" in said

@@ -1,0 +1,105 @@
+"""Commands to look at a place, to take a picture and to go round a place: answers, whatever the craft and the state."""
+
+from __future__ import annotations
+
+from math import atan2, isnan, nan, radians
+from typing import Any
+
+import pytest
+
+from paddock.sitl.autopilot.answer import Result
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.local_frame import LocalFrame
+from paddock.sitl.autopilot.mission.checks import check_mission_item
+from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
+from paddock.sitl.autopilot.notices import StatusText
+
+FRAME = LocalFrame(47.0, 8.0, 500.0)  # of the bench
+ORBIT, LOOK_AT, LOOK_AHEAD, LOOK, PICTURE, GIMBAL, SPEED = 34, 195, 197, 201, 203, 1000, 178
+
+
+def at(north: float, east: float, *first: float) -> list[float]:
+    """Parameters whose place is so many metres from the origin."""
+    latitude, longitude, _ = FRAME.to_geodetic(north, east, 0.0)
+    return [*first, *[0.0] * (4 - len(first)), latitude, longitude, 0.0]
+
+
+@pytest.mark.parametrize("command", [LOOK_AT, LOOK])
+def test_a_copter_looks_at_a_place(copter: Any, command: int) -> None:
+    copter.fly()
+    copter.believe(north=10.0, east=0.0)
+    copter.run(0.04)
+    assert copter.pilot.command(command, at(40.0, -60.0)).accepted
+    assert copter.pilot.executor.gaze.yaw() == pytest.approx(atan2(-60.0, 30.0), abs=1e-4)
+    assert copter.pilot.command(LOOK_AHEAD, [0.0] * 7).accepted
+    assert isnan(copter.pilot.executor.gaze.yaw())
+
+
+def test_the_place_0_0_ends_it_too(copter: Any) -> None:
+    copter.fly()
+    copter.pilot.command(LOOK, at(40.0, -60.0))
+    assert copter.pilot.command(LOOK, [0.0] * 7).accepted
+    assert isnan(copter.pilot.executor.gaze.yaw())
+
+
+def test_a_place_replaces_the_heading_that_was_asked_for_before(copter: Any) -> None:
+    copter.fly()
+    assert copter.pilot.command(115, [90.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).accepted
+    assert copter.pilot.guided.yaw == pytest.approx(radians(90.0))
+    assert copter.pilot.command(LOOK_AT, at(40.0, 0.0)).accepted
+    assert isnan(copter.pilot.guided.yaw)
+
+
+def test_what_cannot_be_looked_at_is_denied(copter: Any, rover: Any) -> None:
+    assert copter.pilot.command(LOOK, at(10.0, 0.0, 1.0)).result == Result.DENIED  # the next waypoint
+    assert copter.pilot.command(LOOK_AT, [0.0, 0.0, 0.0, 0.0, 95.0, 8.0, 0.0]).result == Result.DENIED
+    for command in (LOOK_AT, LOOK_AHEAD, LOOK):
+        assert rover.pilot.command(command, at(10.0, 0.0)).result == Result.UNSUPPORTED
+
+
+def test_pictures_are_taken_without_a_camera_and_gimbals_are_not(copter: Any) -> None:
+    copter.texts()
+    assert copter.pilot.command(PICTURE, [0.0] * 7).accepted
+    assert copter.texts() == ["Picture: no camera on board"]
+    assert copter.pilot.command(GIMBAL, [0.0] * 7).result == Result.UNSUPPORTED
+
+
+def test_only_flying_copters_go_round(rover: Any) -> None:
+    autopilot = BuiltInAutopilot(1, "copter")
+    assert autopilot.command(ORBIT, [10.0, 2.0, 0.0, 0.0, 47.0, 8.0, 20.0]).result == Result.TEMPORARILY_REJECTED
+    assert rover.pilot.command(ORBIT, at(10.0, 0.0, 10.0)).result == Result.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [(0.0, 2.0, 0.0, 0.0), (5e3, 2.0, 0.0, 0.0), (10.0, 0.0, 0.0, 0.0), (10.0, 2.0, 3.0, 0.0), (10.0, 2.0, nan, 6.0)],
+)
+def test_a_circle_that_cannot_be_flown_is_denied(wrong: tuple[float, ...]) -> None:
+    assert BuiltInAutopilot(1, "copter").command(ORBIT, at(10.0, 0.0, *wrong)).result == Result.DENIED
+
+
+# speeds of climb in missions ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "speed", "copter", "rover"),
+    [
+        *((2.0, 2.0, 0, 6), (3.0, 1.0, 0, 6), (2.0, 11.0, 7, 6), (3.0, 0.05, 7, 6), (2.0, -2.0, 0, 6)),
+        *((1.5, 2.0, 6, 6), (1.0, 5.0, 0, 0), (0.0, 0.0, 7, 7), (4.0, 2.0, 6, 6)),
+    ],
+)
+def test_missions_may_change_the_climb_of_craft_that_climb(kind: float, speed: float, copter: int, rover: int) -> None:
+    item = MissionItem(SPEED, p1=kind, p2=speed)
+    assert check_mission_item(item, "copter") == copter
+    assert check_mission_item(item, "rover") == rover
+
+
+def test_a_plane_has_nothing_to_look_with() -> None:
+    plane = BuiltInAutopilot(1, "plane")
+    latitude, longitude, _ = FRAME.to_geodetic(50.0, 0.0, 0.0)
+    items = [MissionItem(16), MissionItem(LOOK_AT, x=latitude, y=longitude), MissionItem(16, x=latitude, y=longitude)]
+    assert plane.accept_plan(PlanKind.MISSION, items)[0] == 0
+    plane.executor.start()
+    plane.executor.update(0.02)
+    assert "Mission: 1 look at, no camera on board" in [n.text for n in plane.outbox if isinstance(n, StatusText)]
+    assert isnan(plane.executor.gaze.yaw())

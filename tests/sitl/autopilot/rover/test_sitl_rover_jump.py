@@ -1,0 +1,39 @@
+"""The estimate jumps, the rover does not: what it holds is carried along, and places of the map stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.targets import GuidedTarget
+
+LOITER, CIRCLE, GUIDED = 5, 9, 15
+
+
+def jumped(mode: int, **parameters: float) -> Any:
+    """The mode, after a jump of 10 m north and 4 m west."""
+    autopilot = BuiltInAutopilot(1, "rover", parameters)
+    assert autopilot.set_mode(mode).accepted
+    if mode == GUIDED:
+        assert autopilot.position_target(GuidedTarget(position=(30.0, 5.0, 0.0))).accepted
+        autopilot.mode.update(0.02)
+    assert autopilot.estimator.on_jump is not None
+    autopilot.estimator.on_jump(10.0, -4.0, 1.0)
+    return autopilot.mode
+
+
+def test_loiter_stays_where_it_is() -> None:
+    assert jumped(LOITER).station.place == pytest.approx((10.0, -4.0))
+
+
+def test_circle_goes_round_the_same_place() -> None:
+    assert jumped(CIRCLE, CIRC_RADIUS=6.0).middle == pytest.approx((16.0, -4.0))
+
+
+def test_an_ordered_place_is_on_the_map() -> None:
+    mode = jumped(GUIDED)
+    mode.update(0.02)
+    assert mode.autopilot.guided.position == (30.0, 5.0, 0.0)
+    assert mode._station.place == (30.0, 5.0)
