@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.hosting import Served, serving
 from paddock.cli.notices import Notices
 from paddock.cli.options import RunOptions
+from paddock.cli.piloted import equipped, started, tell_ports
 from paddock.cli.serving import ServeOptions
 from paddock.cli.shown import Shown
 from paddock.cli.summary import Tally, summary_lines
@@ -81,10 +82,10 @@ class Runs:
         ):
             with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
                 sim.prepare()
-                autopilots = _autopilots(sim)
+                autopilots = started(sim)
                 _warm_up(sim, tally, self.options.seconds)
                 self.served = ready()
-            _tell_ports(autopilots, self.options)
+            tell_ports(None if self.options.json else autopilots)
             going.set()
             self._go(sim, tally, caught, autopilots)
             numbers = tally.summary()
@@ -149,38 +150,12 @@ def _built(
     from paddock.engine.simulation import Simulation
 
     limit_threads(options.threads)
-    sim = Simulation(_equipped(scenario), options.device, prepared=False)
+    sim = Simulation(equipped(scenario), options.device, prepared=False)
     sim.log.most_bytes = 0  # nobody can ask for it afterwards; a recorder hears of every action by itself
     # who talks to autopilots expects time to pass as it does
     if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
         sim.pace = options.pace or 0.0
     return sim, Tally(sim), _recorder(sim, options, notices)
-
-
-def _equipped(scenario: Scenario) -> Scenario:
-    """With the sensors that autopilots need, if there are any."""
-    if scenario.sitl is None:
-        return scenario
-    from paddock.sitl.hosting.equipping import equipped_scenario
-
-    return equipped_scenario(scenario)
-
-
-def _autopilots(sim: Simulation) -> SitlHost | None:
-    """The autopilots of the scenario, which end with the simulation."""
-    if sim.scenario.sitl is None:
-        return None
-    from paddock.sitl.hosting.host import SitlHost
-
-    return SitlHost(sim)
-
-
-def _tell_ports(autopilots: SitlHost | None, options: RunOptions) -> None:
-    """Where autopilots can be reached, once whoever calls there is answered at once."""
-    if autopilots is not None and not options.json:
-        from paddock.cli.autopilots import print_ports
-
-        print_ports(autopilots)
 
 
 def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:

@@ -130,8 +130,8 @@ class SimulatorAdapter(ABC):
     def sensor_period_us(self, vehicle: int) -> int | None:
         """Simulated us between two samples of a vehicle's IMU, rounded down; None: one for every exchange.
 
-        A sample is the mean since the one before: a pilot that exchanges less often misses motion. Tell it, as in
-        `autopilot.sensor_period_us = adapter.sensor_period_us(1)`, and it exchanges as often as there are samples.
+        A sample is the mean since the one before: a pilot that exchanges less often misses motion. The bridge tells
+        it, and the built-in one then exchanges as often as there are samples.
         """
         return None
 

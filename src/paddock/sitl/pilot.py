@@ -39,6 +39,7 @@ class Pilot(ABC):
 
     def __init__(self) -> None:
         self.status = PilotStatus()
+        self.sensor_period_us: int | None = None  # of the IMU, as the adapter says; None: a sample at every exchange
         self.on_restart: Callable[[], None] = lambda: None  # called when its process has begun anew
 
     @property

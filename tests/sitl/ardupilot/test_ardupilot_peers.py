@@ -111,7 +111,7 @@ def test_a_silent_autopilot_is_missed_and_may_come_back(
     monkeypatch.setattr(module, "SILENT_AFTER", 0.0)
     one.offer(sensors(30_000_000.0))  # the bridge goes on without it
     assert not one.live and not one.status.connected and one.period_us == 10_000
-    assert "silent" in one.status.note and "after frame 0" in one.diagnosis()
+    assert "silent" in one.status.note and "after frame 0" in one.diagnosis() and "--on-timeout hold" in one.diagnosis()
     monkeypatch.undo()
     world.time_us = 30_000_000
     peer.send([1100] * 4)

@@ -65,7 +65,6 @@ class BuiltInAutopilot(Pilot):
         """`parameters` beat those that a file in `folder` keeps; `use_truth`: ground truth instead of the estimator."""
         super().__init__()
         self.on_text: Callable[[Severity, str], None] | None = None  # also told every line for people
-        self.sensor_period_us: int | None = None  # of the IMU, as the adapter says; None: a sample at every exchange
         if not 1 <= sysid <= 254:
             raise InvalidValueError(f"system id {sysid}: valid are 1 to 254")
         kind = find_craft(craft) if isinstance(craft, str) else craft

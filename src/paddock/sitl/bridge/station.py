@@ -71,7 +71,7 @@ class Station(Rows):
         vehicle.adapter = self.adapter.name
         self.put(vehicle)
         if self.here:
-            self._compare_rates(vehicle)
+            self._acquaint(vehicle)
 
     def unseat(self, vehicle: Vehicle) -> None:
         """One less; it keeps rows of its own."""
@@ -84,9 +84,10 @@ class Station(Rows):
         except Exception as error:
             self.lose(problem(error))
 
-    def _compare_rates(self, vehicle: Vehicle) -> None:
-        """Tell of a pilot that wants sensors more often than the simulator has new ones."""
+    def _acquaint(self, vehicle: Vehicle) -> None:
+        """Tell a pilot how often its IMU measures, and everybody if it wants sensors more often than there are any."""
         try:
+            vehicle.pilot.sensor_period_us = self.adapter.sensor_period_us(vehicle.sysid)
             wanted, offered = 1e6 / vehicle.pilot.period_us, self.adapter.capabilities.max_rate
         except Exception as error:  # told when it does harm
             self.events.add("rejected", str(vehicle), f"rates cannot be compared: {problem(error)}")
@@ -171,7 +172,7 @@ class Station(Rows):
         for vehicle in [vehicle for vehicle in self.vehicles if vehicle.sysid not in there]:
             self._admit_one(vehicle)
         for vehicle in self.vehicles:
-            self._compare_rates(vehicle)
+            self._acquaint(vehicle)
         self._anchor(time_us)
 
     def _admit_one(self, vehicle: Vehicle) -> None:

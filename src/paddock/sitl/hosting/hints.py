@@ -47,8 +47,8 @@ def _stations(scenario: Scenario, seats: Sequence[Seat]) -> list[str]:
     if shared:
         lines.append(f"A program may also speak to all of them itself: udpout:{links.host}:{links.shared}")
     if last > first:
-        others = "Systems from 2 on also have ports of their own" if shared else "Each other system has a port of its own"
-        lines.append(f"{others}, see the table: up to {links.station + last - 1}.")
+        others = "Each system from 2 on also has" if shared else "Each other system has"
+        lines.append(f"{others} a port of its own, see the table: up to {links.station + last - 1}.")
     return lines
 
 

@@ -82,9 +82,6 @@ class SitlHost:
         if seat.adapter == WORLD:
             self._places.note(seat.placed.name)
             seat.pilot.on_restart = partial(self._places.put_back, seat.placed.name, WORLD)
-        adapter = self.bridge.adapter(seat.adapter)
-        if isinstance(seat.pilot, BuiltInAutopilot) and seat.placed.id in adapter.vehicles:  # not if it comes later
-            seat.pilot.sensor_period_us = adapter.sensor_period_us(seat.placed.id)
 
     def _open_mavlink(self, seats: list[Seat]) -> None:
         if not seats:

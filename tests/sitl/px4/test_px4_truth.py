@@ -1,0 +1,52 @@
+"""How a vehicle truly moves, from one truth to the next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from paddock.sitl.px4.true_motion import TrueMotion
+from paddock.sitl.sensor_data import Columns, SensorData
+
+
+def truth(time_us: int, **values: float) -> Columns:
+    row = SensorData(time_us=time_us)
+    level = {"true_vn": 0.0, "true_ve": 0.0, "true_vd": 0.0, "true_qw": 1.0, "true_qx": 0.0, "true_qy": 0.0}
+    for name, value in {**level, "true_qz": 0.0, **values}.items():
+        row._put(name, np.asarray(value))
+    return row.values()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_true_turn_about_each_axis_has_its_sign(sign: float) -> None:
+    motion, angle = TrueMotion(), 1e-3
+    start = (0.5, 0.5, -0.5, 0.5)  # w, x, y, z of any attitude
+    for axis in range(3):
+        turn = [math.cos(angle / 2), 0.0, 0.0, 0.0]
+        turn[1 + axis] = math.sin(angle / 2)
+        w, x, y, z = (sign * part for part in _product(start, turn))  # both signs are the same attitude
+        motion.forget()
+        for time_us, (qw, qx, qy, qz) in ((0, start), (10_000, (w, x, y, z))):
+            motion.update(truth(time_us, true_qw=qw, true_qx=qx, true_qy=qy, true_qz=qz))
+        expected = [0.1 if k == axis else 0.0 for k in range(3)]
+        assert motion.turning is not None and motion.turning.rate == pytest.approx(expected, abs=1e-9)
+
+
+def _product(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """Of quaternions w, x, y, z, by their matrix."""
+    w, x, y, z = a
+    matrix = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
+    return list(map(float, matrix @ np.array(b)))
+
+
+def test_nothing_is_known_of_one_truth_or_of_none() -> None:
+    motion = TrueMotion()
+    motion.update(truth(0))
+    assert motion.turning is None
+    motion.update(truth(4000, true_vd=0.02))
+    assert motion.turning is not None and motion.turning.acceleration == pytest.approx((0.0, 0.0, 5.0))
+    motion.update(truth(8000, true_qw=math.nan))
+    assert motion.turning is None
