@@ -34,6 +34,7 @@ class Command(IntEnum):
     DO_FENCE_ENABLE = 207
     SET_CAMERA_MODE = 530
     GIMBAL_PITCH_YAW = 1000
+    GIMBAL_CONFIGURE = 1001
     IMAGE_START_CAPTURE = 2000
     IMAGE_STOP_CAPTURE = 2001
     VIDEO_START_CAPTURE = 2500
@@ -92,6 +93,7 @@ KINDS: Mapping[int, Kind] = {
     Command.DO_SET_CAM_TRIGG_DIST: Kind("pictures by distance", Role.CAMERA),
     Command.SET_CAMERA_MODE: Kind("camera mode", Role.CAMERA),
     Command.GIMBAL_PITCH_YAW: Kind("gimbal", Role.CAMERA),
+    Command.GIMBAL_CONFIGURE: Kind("who moves the gimbal", Role.CAMERA),
     Command.IMAGE_START_CAPTURE: Kind("pictures", Role.CAMERA),
     Command.IMAGE_STOP_CAPTURE: Kind("no more pictures", Role.CAMERA),
     Command.VIDEO_START_CAPTURE: Kind("video", Role.CAMERA),
