@@ -51,7 +51,11 @@ def test_a_demo_with_other_ports_and_a_log(
 ) -> None:
     flags = ["--seconds", "3", "--pace", "0", "--json", "--log", str(tmp_path), *ports]
     assert exit_code(["sitl", "sitl", *flags]) == 0
-    assert json.loads(capsys.readouterr().out)["vehicles"] == 10
+    numbers = json.loads(capsys.readouterr().out)
+    assert numbers["vehicles"] == 10
+    told = numbers["autopilots"]
+    assert [row["sysid"] for row in told] == list(range(1, 11))
+    assert {row["mode"] for row in told[:5]} == {"AUTO"} and not any(row["rejected"] for row in told)
     assert len(list(tmp_path.glob("*.tlog"))) == 10
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
@@ -26,6 +26,19 @@ def started(sim: Simulation) -> SitlHost | None:
     from paddock.sitl.hosting.host import SitlHost
 
     return SitlHost(sim)
+
+
+def summary(autopilots: SitlHost | None) -> list[dict[str, Any]]:
+    """What each amounted to, for machines: the row of the live table, and what went wrong on its wire."""
+    if autopilots is None:
+        return []
+    statuses = {vehicle.sysid: vehicle.pilot.status for vehicle in autopilots.bridge.vehicles}
+    wire = ("duplicates", "restarts", "rejected")
+    return [
+        {name: None if value != value else value for name, value in row._asdict().items()}
+        | {name: getattr(statuses[row.sysid], name) for name in wire}
+        for row in autopilots.status()
+    ]
 
 
 def tell_ports(autopilots: SitlHost | None) -> None:

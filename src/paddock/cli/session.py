@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.hosting import Served, serving
 from paddock.cli.notices import Notices
 from paddock.cli.options import RunOptions
-from paddock.cli.piloted import equipped, started, tell_ports
+from paddock.cli.piloted import equipped, started, summary, tell_ports
 from paddock.cli.serving import ServeOptions
 from paddock.cli.shown import Shown
 from paddock.cli.summary import Tally, summary_lines
@@ -88,7 +88,7 @@ class Runs:
             tell_ports(None if self.options.json else autopilots)
             going.set()
             self._go(sim, tally, caught, autopilots)
-            numbers = tally.summary()
+            numbers = tally.summary() | ({"autopilots": summary(autopilots)} if autopilots is not None else {})
         self._tell(numbers, recorder)
         return 128 + caught[0] if caught else 0
 

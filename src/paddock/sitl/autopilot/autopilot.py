@@ -28,7 +28,6 @@ from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate
 from paddock.sitl.autopilot.estimator import Estimator
 from paddock.sitl.autopilot.failsafe import Failsafes
 from paddock.sitl.autopilot.fence import Fence
-from paddock.sitl.autopilot.gnss_switch import GnssSwitch
 from paddock.sitl.autopilot.health import Health
 from paddock.sitl.autopilot.home import Home
 from paddock.sitl.autopilot.local_frame import LocalFrame
@@ -37,6 +36,7 @@ from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
 from paddock.sitl.autopilot.mode import Mode
 from paddock.sitl.autopilot.notices import Notice, Severity, StatusText
 from paddock.sitl.autopilot.rc import RcInput
+from paddock.sitl.autopilot.sim_switches import SimSwitches
 from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
 from paddock.sitl.autopilot.telemetry import Landed, Telemetry
 from paddock.sitl.pilot import Pilot
@@ -72,7 +72,7 @@ class BuiltInAutopilot(Pilot):
         self.parameters = parameters_of(kind, sysid, folder, lambda text: self.say(Severity.ERROR, text))
         unknown = self.parameters.load()
         self.parameters.override(parameters or {})
-        self._gnss = GnssSwitch(self.parameters)
+        self._switches = SimSwitches(self.parameters)
         self.estimator = Estimator(use_truth=use_truth)
         self._kind = kind
         self.plans: dict[PlanKind, tuple[MissionItem, ...]] = dict.fromkeys(PlanKind, ())
@@ -134,7 +134,7 @@ class BuiltInAutopilot(Pilot):
 
     def offer(self, sensors: SensorData) -> None:
         """Estimate, control, and every 20 ms decide."""
-        row = self._gnss.seen(sensors.row)
+        row = self._switches.seen(sensors.row)
         now = int(row[0])
         if now < self.now_us or self.reboot_wanted:
             self.reset()

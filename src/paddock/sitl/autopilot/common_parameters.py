@@ -64,7 +64,10 @@ RALLY = (
     Parameter("MIS_TOTAL", 0, 0, 32766, INT16, "items of the mission", fixed=True),
 )
 
-SIMULATION = (Parameter("SIM_GPS_DISABLE", 0, 0, 1, INT8, "1: GNSS has no fix, to try its loss"),)
+SIMULATION = (
+    Parameter("SIM_GPS_DISABLE", 0, 0, 1, INT8, "1: GNSS has no fix, to try its loss"),
+    Parameter("SIM_BATT_VOLTAGE", 0, 0, 120, summary="V that the battery seems to have, to try it; 0: as measured"),
+)
 
 STREAMS = tuple(
     Parameter(f"SR0_{name}", rate, 0, 50, INT16, f"Hz of {what}")

@@ -133,6 +133,18 @@ def test_gnss_can_be_switched_off_in_every_simulator(trip: Make, adapter: str) -
     assert "EKF: position recovered" in rover.lines and rover.pilot.sensors.gnss_fix >= 3.0
 
 
+def test_a_weak_battery_can_be_tried_where_there_is_none(trip: Make) -> None:
+    rover = trip("rover", LightweightAdapter(), BATT_LOW_VOLT=10.5, BATT_LOW_TIMER=1, BATT_FS_LOW_ACT=2)
+    rover.wait()
+    rover.order(176, 1, 15)
+    rover.order(400, 1)
+    rover.run(2.0)
+    assert isnan(rover.pilot.sensors.battery_voltage) and rover.pilot.mode.name == "GUIDED"
+    assert rover.pilot.parameters.set("SIM_BATT_VOLTAGE", 10.0)
+    rover.run(3.0, lambda: rover.pilot.mode.name == "HOLD")
+    assert rover.pilot.mode.name == "HOLD" and rover.pilot.sensors.battery_voltage == 10.0
+
+
 def test_targets_outside_of_the_fence_are_refused(trip: Make) -> None:
     rover = trip("rover", LightweightAdapter(), FENCE_ENABLE=1, FENCE_RADIUS=50)
     rover.wait()
