@@ -206,8 +206,7 @@ def test_several_vehicles_have_a_port_each() -> None:
         adapter.add_vehicle(Placed(2, "b", "rover"))
         base = adapter.vehicles[0]
         assert adapter.vehicles == (2, 3) and adapter.step(5000, 5.0)
-        # a frame that is answered late is repeated, which may cost the plugin a step of its own
-        assert all(2506 <= plugin.tick <= 2507 for plugin in plugins)
+        assert all(plugin.tick >= 2506 for plugin in plugins)  # who greets first is asked on until the other does
         blocks = np.zeros((2, len(adapter.receive_sensors(3).row)))
         assert adapter.step(5000, 5.0)
         adapter.receive_block((2, 3), blocks)

@@ -112,14 +112,17 @@ class ArduPilotGazeboAdapter(RowAdapter):
                 vehicle.link.ask(NO_OUTPUT)  # how often is a matter of luck
             if not self._listen(deadline):
                 return False
+        # a frame without output that is still under way would cost its vehicle the first one with output
+        if any(vehicle.link.waiting for vehicle in self._plugins) and not self._exchange(deadline, rest=True):
+            return False
         for vehicle in self._plugins:
             vehicle.settle(self._time_us)
         return True
 
-    def _exchange(self, deadline: float) -> bool:
-        """One frame for everybody; all answers, or False."""
+    def _exchange(self, deadline: float, rest: bool = False) -> bool:
+        """One frame for everybody, without output for who is to `rest`; all answers, or False."""
         for vehicle in self._plugins:
-            vehicle.link.ask(vehicle.pwm)
+            vehicle.link.ask(NO_OUTPUT if rest else vehicle.pwm)
         while any(vehicle.link.waiting for vehicle in self._plugins):
             if not self._listen(deadline):
                 return False
