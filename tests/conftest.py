@@ -9,8 +9,12 @@ from itertools import count
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from paddock.scenario import Scenario, load_scenario
+
+settings.register_profile("paddock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("paddock")  # how long an example takes depends on what else the machine does
 
 _blocks = count()
 
