@@ -6,9 +6,11 @@ The four shares are turned into the same thrust and the same torques of an X wit
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import sqrt
 
-from paddock.sitl.ardupilot.frame import Frame, thrust_pwm, thrust_share
+from paddock.sitl.ardupilot.frame import thrust_pwm, thrust_share
+from paddock.sitl.ardupilot.frames.copter import FRAME as COPTER
 from paddock.sitl.sensor_data import Floats
 
 LEVER = sqrt(2.0) / 4.0
@@ -46,16 +48,12 @@ def outputs(row: Floats) -> tuple[int, ...]:
     return tuple(thrust_pwm(share) if row[0] > 0.5 else 1000 for share in shares)
 
 
-FRAME = Frame(
+FRAME = replace(
+    COPTER,
     name="copter-plus",
     summary="quadrotor plus, as the stock copter.parm has it (FRAME_CLASS 1, FRAME_TYPE 0)",
-    craft="copter",
-    vehicle="ArduCopter",
-    binary="arducopter",
-    sim_frame="quad",
-    defaults=("copter.parm",),
     apply=apply,
     outputs=outputs,
-    longest_dt=1.0 / 720.0,
+    own_parameters="",
     caution="FRAME_TYPE 1 (X) in parameters of your own tumbles here: for it use copter",
 )
