@@ -82,6 +82,7 @@ def test_the_physics_of_a_px4(capsys: pytest.CaptureFixture[str]) -> None:
         (["--vehicles", "255"], "there are 1 to 254 vehicles, not 255"),
         (["--vehicles", "2", "--type", "rovr"], "unknown type of vehicle 'rovr'; did you mean 'rover'?"),
         (["--vehicles", "2", "--instances", "3"], "go with --ardupilot or --px4"),
+        (["--px4", "copter", "--no-lockstep"], "--no-lockstep goes with --ardupilot"),
         (["--vehicles", "2", "--base-port", "70000"], "--base-port"),
         (["--vehicles", "2", "--timeout", "-1"], "--timeout"),
         (["--ardupilot", "heli"], "--ardupilot"),

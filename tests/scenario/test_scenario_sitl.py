@@ -53,7 +53,7 @@ def test_system_ids_go_on_from_the_entry_before() -> None:
         ({"pilots": [{"vehicles": "rover", "count": 2}]}, "count is for another adapter; here it is that of vehicles"),
         ({"pilots": [{"vehicles": "rover", "spacing": 2.0}]}, "spacing is for another adapter"),
         ({"pilots": [{"vehicles": "rover", "instance": 0}]}, "instance is for a real autopilot"),
-        ({"pilots": [{"vehicles": "rover", "lockstep": False}]}, "lockstep is for a real autopilot"),
+        ({"pilots": [{"vehicles": "rover", "lockstep": False}]}, "lockstep is for a real ArduPilot"),
         ({"pilots": [{"vehicles": "rover", "start": 5.0}]}, "start is when a mission begins: there is none"),
         (
             {"pilots": [{"vehicles": "copter", "autopilot": "ardupilot", "parameters": {"X": 1.0}}]},

@@ -113,7 +113,7 @@ class Pilots(Section):
     start: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
         default=0.0, description="Simulated seconds after which its ground station begins."
     )
-    lockstep: Flag = Field(default=True, description="Whether time waits for a real autopilot.")
+    lockstep: Flag = Field(default=True, description="Whether time waits for a real ArduPilot.")
 
     @model_validator(mode="after")
     def _somewhere(self) -> Self:
@@ -134,8 +134,9 @@ class Pilots(Section):
             raise trouble("parameters and mission are for the built-in autopilot; a real one has its own")
         if self.autopilot == "builtin" and self.instance is not None:
             raise trouble("instance is for a real autopilot; the built-in one has a sysid", ("instance",))
-        if self.autopilot == "builtin" and not self.lockstep:
-            raise trouble("lockstep is for a real autopilot; the built-in one is always in step", ("lockstep",))
+        if self.autopilot != "ardupilot" and not self.lockstep:
+            why = {"builtin": "the built-in one is always in step", "px4": "a PX4 says itself how it was built"}
+            raise trouble(f"lockstep is for a real ArduPilot; {why[self.autopilot]}", ("lockstep",))
         if self.start and self.mission is None:
             raise trouble("start is when a mission begins: there is none", ("start",))
         self._refuse_beside_vehicles()
