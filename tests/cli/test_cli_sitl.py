@@ -28,7 +28,7 @@ def test_so_many_vehicles(ports: list[str], capsys: pytest.CaptureFixture[str]) 
     assert f"1       rover[0]  builtin rover  udp {ports[1]}   udp 127.0.0.1:{ports[3]}" in out
     for station in ("QGroundControl", "Mission Planner", "MAVProxy", "MAVSDK"):
         assert station in out
-    assert "3 vehicles, 2.000 s simulated" in out
+    assert "3 vehicles, 2.000 s simulated" in out and "autopilots: 3, 0 armed\n" in out
 
 
 def test_ports_are_told_when_whoever_calls_is_answered(

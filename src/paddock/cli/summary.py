@@ -134,10 +134,18 @@ def summary_lines(numbers: dict[str, Any]) -> list[str]:
         *stages,
         f"  events: {events}",
         *(_mission_lines(numbers["mission"]) if "mission" in numbers else []),
+        *(_autopilot_lines(numbers["autopilots"]) if "autopilots" in numbers else []),
         f"  first tick {'never' if first is None else f'{first:.2f} s'} after the start, "
         f"peak memory {numbers['peak_memory_mb']:.0f} MB",
         f"  seed {numbers['seed']}, state hash {numbers['state_hash']}",
     ]
+
+
+def _autopilot_lines(told: list[dict[str, Any]]) -> list[str]:
+    """`autopilots: 10, 4 armed`, and what came in that could not be understood."""
+    rejected, armed = sum(row["rejected"] for row in told), sum(row["armed"] for row in told)
+    refused = f", {rejected:,} packet{'' if rejected == 1 else 's'} not understood" if rejected else ""
+    return [f"  autopilots: {len(told)}, {armed} armed{refused}"]
 
 
 def _mission_lines(told: dict[str, Any]) -> list[str]:

@@ -165,8 +165,9 @@ class MavlinkHub:
     def _keep(self, wall: float) -> None:
         """What goes by the clock on the wall."""
         self._kept = wall
-        for vehicle in self.vehicles.values():
+        for sysid, vehicle in self.vehicles.items():
             vehicle.beat(wall)
+            vehicle.autopilot.status.rejected = self._links[sysid].counters.rejected
         for link in self._links.values():
             link.peers.evict(wall)
 
