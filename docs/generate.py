@@ -18,7 +18,7 @@ from paddock.behaviour.rule import Rule
 from paddock.planning.method import find_method, method_names
 from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
-from paddock.scenario.schema import scenario_schema
+from paddock.scenario.scenario import scenario_schema
 from paddock.sensing.registry import find_sensor, sensor_names
 from paddock.serve.endpoints.vds1.mapping import AXLES, PLAIN, WHEELS, sources
 from paddock.serve.subscribers.methods import METHODS
@@ -44,15 +44,11 @@ from paddock.wire.params import REQUIRED
 from paddock.wire.shm import CONTROL, DATA, SLOT
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
 from paddock.wire.stream.commands import COMMANDS
-from paddock.wire.stream.debug import LINES, SPHERES
+from paddock.wire.stream.drawing import LINES, MARKER, SPHERES
 from paddock.wire.stream.events import EVENT
-from paddock.wire.stream.fpv import FPV_STATE
-from paddock.wire.stream.frames import FRAME_HEADER
-from paddock.wire.stream.markers import MARKER
-from paddock.wire.stream.poses import POSES
-from paddock.wire.stream.positions import POSITIONS
-from paddock.wire.stream.telemetry import TELEMETRY
-from paddock.wire.stream.tick import TICK
+from paddock.wire.stream.frames import FRAME_HEADER, TICK
+from paddock.wire.stream.positions import POSES, POSITIONS
+from paddock.wire.stream.status import FPV_STATE, TELEMETRY
 from paddock.wire.vds1 import RECORDS
 from paddock.world.columns import Column, columns_of
 

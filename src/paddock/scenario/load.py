@@ -1,117 +1,144 @@
-"""YAML text -> plain Python values and their marks."""
+"""What comes with Paddock: demo scenarios, and presets of vehicle parameters."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from paddock.scenario.compose import ListNode, MapNode, Node, ScalarNode, compose
-from paddock.scenario.marks import KeyPath, Marks, ScenarioError
-from paddock.scenario.scalars import Scalar, plain_scalar
+from pydantic import Field
 
-MERGE = "<<"
-MAX_EXPANSION = 1_000_000
-"""How many values aliases may add to those that were written; stops a small file from filling the memory."""
+from paddock.errors import suggestion, unknown_name
+from paddock.scenario.base import Numbers, Section, Text
+from paddock.scenario.marked_yaml import load_yaml, plain, read_text
+from paddock.scenario.problems import Marks, ScenarioError, validated
+from paddock.scenario.scenario import Scenario
 
-_TAG = "tag:yaml.org,2002:"
-
-
-def load_yaml(text: str, source: str) -> tuple[dict[str, Any], Marks]:
-    """Return the mapping that the text holds, and where each value stands; `source` is the name used in errors."""
-    root, written = compose(text, source)
-    reader = _Reader(Marks(source), written + MAX_EXPANSION)
-    if not isinstance(root, MapNode):
-        kind = "a list" if isinstance(root, ListNode) else "a single value"
-        raise reader.error(root, f"the top level must be a mapping of keys to values, not {kind}")
-    return reader.mapping(root, ()), reader.marks
+FOLDER = Path(__file__).parent / "catalog"
 
 
-def read_text(path: os.PathLike[str]) -> str:
-    """Return the text of a UTF-8 file, with or without a byte order mark."""
+class Preset(Section):
+    """A named set of parameters of a vehicle model."""
+
+    description: Text = Field(description="What it is, and where its values come from.")
+    parameters: Numbers = Field(description="Every parameter it sets, in SI units.")
+
+
+def demo_names() -> list[str]:
+    """Return the names of the demo scenarios, sorted."""
+    return sorted(path.stem for path in (FOLDER / "demos").glob("*.yaml"))
+
+
+def demo_path(name: str) -> Path:
+    """Return the scenario file of a demo."""
+    if name not in (names := demo_names()):
+        raise unknown_name("demo", name, names)
+    return FOLDER / "demos" / f"{name}.yaml"
+
+
+def preset_names(model: str) -> list[str]:
+    """Return the presets of a model, its default first; none for a model the catalog does not know."""
+    return list(_presets_of(model))
+
+
+def preset_description(model: str, preset: str) -> str:
+    """Return what a preset is, in a sentence or two."""
+    return _chosen(model, preset, "").description
+
+
+def load_preset(model: str, preset: str | None = None, place: str = "") -> dict[str, float]:
+    """Return a preset's parameters in SI units; None takes the default one, or nothing where the model has none.
+
+    `place` is where the preset was asked for, e.g. `race.yaml:7:5`, and begins the error for an unknown one.
+    """
+    if preset is None and not _presets_of(model):
+        return {}
+    return dict(_chosen(model, preset, place).parameters)
+
+
+def _chosen(model: str, preset: str | None, place: str) -> Preset:
+    presets = _presets_of(model)
+    name = next(iter(presets)) if preset is None else preset
+    if name not in presets:
+        raise unknown_name(f"preset of {model}", name, presets, place)
+    return presets[name]
+
+
+def _presets_of(model: str) -> dict[str, Preset]:
+    """Return the presets of the model itself (`car.bicycle`), else those of its family (`car`)."""
+    files = {path.stem: path for path in (FOLDER / "presets").glob("*.yaml")}
+    path = files.get(model) or files.get(model.partition(".")[0])
+    return read_presets(path) if path else {}
+
+
+@lru_cache(maxsize=64)
+def read_presets(path: Path) -> dict[str, Preset]:
+    """Read a preset file: a mapping of names to presets, the default first."""
+    values, marks = load_yaml(read_text(path), str(path))
+    return {name: validated(Preset, value, marks, (name,)) for name, value in values.items()}
+
+
+TEXT_SOURCE = "<text>"
+"""What stands for the file name in errors about YAML that was given as text."""
+
+Source = str | os.PathLike[str] | Mapping[str, Any] | Scenario
+
+
+def load_scenario(source: Source) -> Scenario:
+    """Read a scenario from a file, the name of a demo, YAML text (a string of several lines), or a dict."""
+    if isinstance(source, Scenario):
+        return source
+    if isinstance(source, Mapping):
+        return _checked(plain(source), Marks())
+    if isinstance(source, str) and "\n" in source:
+        return scenario_from_text(source)
+    if isinstance(source, str | os.PathLike):
+        path = _find(source)
+        return scenario_from_text(read_text(path), str(path))
+    raise ScenarioError(f"a scenario is a path, a demo's name, YAML text or a dict, not {type(source).__name__}")
+
+
+def scenario_from_text(text: str, name: str = TEXT_SOURCE, without: Collection[str] = ()) -> Scenario:
+    """Read a scenario from YAML text and nothing else, whatever it looks like; `name` is that of its file in errors.
+
+    The sections `without` are left out, whatever they hold.
+    """
+    values, marks = load_yaml(text, name)
+    left_out = tuple(section for section in without if values.pop(section, None) is not None)
+    scenario = _checked(values, marks)
+    scenario._left_out = left_out
+    scenario._written = (text, scenario.seed)
+    return scenario
+
+
+def _checked(values: dict[str, Any], marks: Marks) -> Scenario:
+    scenario = validated(Scenario, values, marks)
+    scenario._marks = marks
+    return scenario
+
+
+def _find(source: str | os.PathLike[str]) -> Path:
+    """Return the file that is meant: a path first, then the name of a demo."""
+    name = os.fspath(source)
+    if os.path.isfile(name):
+        return Path(name)
+    if name in demo_names():
+        return demo_path(name)
+    what = "is a folder, not a scenario file" if os.path.isdir(name) else "no such scenario file or demo"
+    shown = name if 0 < len(name) <= 200 and name.isprintable() else repr(name[:200])
+    raise ScenarioError(f"{shown}: {what}; {_advice(name)}")
+
+
+def _advice(name: str) -> str:
+    """Return the files near the wanted name, and the demos if the name could be one."""
+    folder, last = (name, "") if os.path.isdir(name) else os.path.split(name)
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise ScenarioError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode(errors="replace")
-        mark = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise ScenarioError(f"{Marks(os.fspath(path)).place(mark)}: not UTF-8 text") from None
-
-
-class _Reader:
-    """Turns nodes into values and notes their marks."""
-
-    def __init__(self, marks: Marks, budget: int) -> None:
-        self.marks, self.budget = marks, budget
-
-    def error(self, node: Node, message: str) -> ScenarioError:
-        return ScenarioError(f"{self.marks.place(node.mark)}: {message}")
-
-    def spend(self, node: Node) -> None:
-        self.budget -= 1
-        if self.budget < 0:
-            raise self.error(node, f"aliases add more than {MAX_EXPANSION} values")
-
-    def value(self, node: Node, path: KeyPath) -> Any:
-        self.spend(node)
-        self.marks.values[path] = node.mark
-        if isinstance(node, ScalarNode):
-            return self.scalar(node)
-        if isinstance(node, ListNode):
-            return [self.value(item, (*path, index)) for index, item in enumerate(node.items)]
-        return self.mapping(node, path)
-
-    def scalar(self, node: ScalarNode) -> Scalar:
-        tag = node.tag.removeprefix(_TAG) if node.tag else None
-        if tag in ("str", "!") or (tag is None and not node.plain):
-            return node.text
-        if tag not in (None, "int", "float", "bool", "null"):
-            raise self.error(node, f"tag {node.tag!r} is not allowed here")
-        try:
-            return plain_scalar(node.text)
-        except ValueError as error:
-            raise self.error(node, str(error)) from None
-
-    def mapping(self, node: MapNode, path: KeyPath) -> dict[str, Any]:
-        self.marks.values[path] = node.mark
-        pairs = self.pairs(node)
-        for name, (key, _) in pairs.items():
-            self.marks.keys[(*path, name)] = key.mark
-        return {name: self.value(value, (*path, name)) for name, (_, value) in pairs.items()}
-
-    def pairs(self, node: MapNode) -> dict[str, tuple[Node, Node]]:
-        """Return the mapping's own pairs first, then what `<<` merges in; own keys win."""
-        own: dict[str, tuple[Node, Node]] = {}
-        merges: list[Node] = []
-        for key, value in node.pairs:
-            if isinstance(key, ScalarNode) and key.plain and key.text == MERGE:
-                merges.append(value)
-                continue
-            name = self.key(key)
-            if name in own:
-                first = self.marks.place(own[name][0].mark)
-                raise self.error(key, f"duplicate key {name!r}; first at {first}")
-            own[name] = (key, value)
-        for merged in merges:
-            own = self.merged(merged) | own
-        return own
-
-    def merged(self, node: Node) -> dict[str, tuple[Node, Node]]:
-        """Return the pairs of a mapping or of a list of mappings, earlier ones winning."""
-        self.spend(node)
-        if isinstance(node, MapNode):
-            return self.pairs(node)
-        if isinstance(node, ListNode) and all(isinstance(item, MapNode) for item in node.items):
-            found: dict[str, tuple[Node, Node]] = {}
-            for item in node.items:
-                found = self.merged(item) | found
-            return found
-        raise self.error(node, "'<<' merges a mapping or a list of mappings")
-
-    def key(self, node: Node) -> str:
-        """Return a key as its text: `on` and `1` are keys like any other."""
-        if isinstance(node, ScalarNode):
-            return node.text
-        raise self.error(node, "a key must be plain text, not a list or a mapping")
+        files = sorted(file for file in os.listdir(folder or ".") if file.endswith((".yaml", ".yml")))
+    except (OSError, ValueError):
+        return f"there is no folder {folder[:200]!r}"
+    choices = [os.path.join(folder, file) for file in files] + ([] if folder else demo_names())
+    near = get_close_matches(name, choices, n=3, cutoff=0.6) if last else []
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else suggestion("", choices)

@@ -13,9 +13,8 @@ from typing import Any, NoReturn
 
 from paddock.errors import PaddockError
 from paddock.scenario.base import Section
-from paddock.scenario.load import load_yaml, read_text
-from paddock.scenario.marks import KeyPath, Marks, ScenarioError, dotted
-from paddock.scenario.problems import validated
+from paddock.scenario.marked_yaml import load_yaml, read_text
+from paddock.scenario.problems import KeyPath, Marks, ScenarioError, dotted, validated
 
 TEXT = "<text>"
 

@@ -28,10 +28,9 @@ from paddock.planning.exchange.document import TEXT, Document, Imported, documen
 from paddock.planning.exchange.geojson_reading import Reader
 from paddock.planning.exchange.places import bearing, counter_clockwise, plain, to_places
 from paddock.scenario import Mission
-from paddock.scenario.marks import Marks
-from paddock.scenario.mission_tasks import NoFlyZone, Task
-from paddock.scenario.plain import plain as plain_values
-from paddock.scenario.problems import validated
+from paddock.scenario.marked_yaml import plain as plain_values
+from paddock.scenario.problems import Marks, validated
+from paddock.scenario.tasks import NoFlyZone, Task
 from paddock.world.columns import Floats
 from paddock.world.geodesy import Origin
 

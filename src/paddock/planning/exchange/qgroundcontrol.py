@@ -17,10 +17,9 @@ from paddock.planning.exchange.document import TEXT, Document, Imported, documen
 from paddock.planning.exchange.places import counter_clockwise, plain, to_places
 from paddock.planning.exchange.qgroundcontrol_reading import Reader
 from paddock.scenario import Mission
-from paddock.scenario.marks import Marks
-from paddock.scenario.mission_tasks import NoFlyZone
-from paddock.scenario.plain import plain as plain_values
-from paddock.scenario.problems import validated
+from paddock.scenario.marked_yaml import plain as plain_values
+from paddock.scenario.problems import Marks, validated
+from paddock.scenario.tasks import NoFlyZone
 from paddock.world.columns import Floats
 from paddock.world.geodesy import Origin
 

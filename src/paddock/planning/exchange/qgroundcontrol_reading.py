@@ -8,8 +8,8 @@ from typing import Any
 
 from paddock.planning.exchange.document import Document, Imported
 from paddock.planning.exchange.places import heading, rounded, to_local
-from paddock.scenario.marks import KeyPath
-from paddock.scenario.mission_tasks import NoFlyZone, Task
+from paddock.scenario.problems import KeyPath
+from paddock.scenario.tasks import NoFlyZone, Task
 from paddock.world.geodesy import Origin
 
 COMMANDS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from paddock.engine.check import build_problems
 from paddock.errors import PaddockError
 from paddock.scenario import Problem, ScenarioError, located
-from paddock.scenario.source import TEXT_SOURCE
+from paddock.scenario.load import TEXT_SOURCE
 from paddock.serve.checking.reading import read
 from paddock.serve.live.trust import Known, foreign_names
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from paddock.errors import PaddockError
 from paddock.serve.marking import FIELDS
 from paddock.serve.subscribers.change import NATIVE, units_per_metre
-from paddock.wire.stream.debug import encode_lines, encode_spheres
+from paddock.wire.stream.drawing import encode_lines, encode_spheres
 from paddock.world.frames import convert_position
 from paddock.world.marker_shapes import segments, spheres
 from paddock.world.markers import Marker

@@ -16,12 +16,10 @@ from paddock.serve.subscribers.selection import Selection, Wanted, select
 from paddock.serve.subscribers.status import encode_status, encode_views, views_size
 from paddock.serve.subscribers.subscription import View
 from paddock.wire.stream.columns import Block, encode_columns
-from paddock.wire.stream.frames import Target, counted_size
-from paddock.wire.stream.poses import POSES, encode_poses
-from paddock.wire.stream.positions import POSITIONS, Poses, encode_positions
-from paddock.wire.stream.telemetry import TELEMETRY
-from paddock.wire.stream.tick import FRAME_SIZE as TICK_SIZE
-from paddock.wire.stream.tick import Tick, encode_tick
+from paddock.wire.stream.frames import FRAME_SIZE as TICK_SIZE
+from paddock.wire.stream.frames import Target, Tick, counted_size, encode_tick
+from paddock.wire.stream.positions import POSES, POSITIONS, Poses, encode_poses, encode_positions
+from paddock.wire.stream.status import TELEMETRY
 from paddock.world.frames import FRAMES
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot

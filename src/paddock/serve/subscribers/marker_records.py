@@ -13,7 +13,7 @@ import numpy as np
 
 from paddock.errors import InvalidValueError
 from paddock.serve.subscribers.change import NATIVE, turned_in_body
-from paddock.wire.stream.markers import NO_FLAGS, MarkerFlag, MarkerKind, MarkerRecord, encode_markers
+from paddock.wire.stream.drawing import NO_FLAGS, MarkerFlag, MarkerKind, MarkerRecord, encode_markers
 from paddock.world.frames import conversion
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from paddock.serve.subscribers.change import NATIVE
 from paddock.serve.subscribers.selection import Selection
-from paddock.wire.stream.fpv import FPV_STATE, encode_fpv
 from paddock.wire.stream.frames import Target, counted_size
-from paddock.wire.stream.telemetry import TelemetryFlag, encode_telemetry
+from paddock.wire.stream.status import FPV_STATE, TelemetryFlag, encode_fpv, encode_telemetry
 from paddock.world.frames import conversion
 from paddock.world.layout import FleetLayout, Ints
 from paddock.world.snapshot import ANGULAR_VELOCITY, VELOCITY, Snapshot

@@ -6,26 +6,23 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from paddock.engine.actions import Posted
 from paddock.engine.events import Event
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.record import channels, codec
-from paddock.record.mcapfile import Ints, McapFile, Message
-from paddock.record.timeline import NANOSECONDS
+from paddock.record import channels
+from paddock.record.mcap_file import McapFile, Message
+from paddock.record.writer import NANOSECONDS
 from paddock.scenario import Scenario, load_scenario
 from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
 from paddock.wire.messages.recordings import RunStart, StateHash, decode_run_start, decode_state_hash
 from paddock.world.columns import Floats
-from paddock.world.layout import Layout
+from paddock.world.layout import POSE, FleetLayout, Ints, Layout
 from paddock.world.pool import BufferPool
 from paddock.world.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from paddock.record.history import FleetHistory
 
 Thing = TypeVar("Thing")
 END_OF_TIME = (1 << 63) - 1
@@ -92,7 +89,7 @@ class Run:
     @cached_property
     def layouts(self) -> tuple[Layout, ...]:
         """The rosters, in the order in which they came about."""
-        return tuple(self._decoded(codec.decode_layout, m.data) for m in self.file.messages(channels.ROSTER))
+        return tuple(self._decoded(channels.decode_layout, m.data) for m in self.file.messages(channels.ROSTER))
 
     @property
     def fleets(self) -> tuple[str, ...]:
@@ -127,7 +124,7 @@ class Run:
         roster = int(np.searchsorted(self._roster_times, message.log_time, "right")) - 1
         if roster < 0:
             raise PaddockError(f"{self.path} is damaged: a sample comes before the first roster")
-        return self._decoded(codec.decode_snapshot, message.data, self.layouts[roster], self._pool)
+        return self._decoded(channels.decode_snapshot, message.data, self.layouts[roster], self._pool)
 
     def snapshot(self, at: float | None = None) -> Snapshot:
         """The world at a time (s): the last sample not after it; without a time, the last of all."""
@@ -150,15 +147,13 @@ class Run:
 
     def fleet(self, name: str, columns: Sequence[str] | None = None) -> FleetHistory:
         """A fleet's columns over the whole run as arrays (samples, n); a subset of them takes less memory."""
-        from paddock.record.history import fleet_history
-
         if name not in self.fleets:
             raise unknown_name("fleet", name, self.fleets, self.path)
         return fleet_history(self, name, columns)
 
     def to_arrow(self, fleet: str | None = None) -> Any:
         """All samples as one pyarrow.Table, a row for each vehicle and sample (needs the extra `analysis`)."""
-        from paddock.record.arrow import arrow_table
+        from paddock.record.export import arrow_table
 
         return arrow_table(self, fleet)
 
@@ -166,7 +161,7 @@ class Run:
 
     def events(self, section: int | None = None) -> list[Event]:
         """What happened, in its order; of one section, or of all."""
-        return [self._decoded(codec.decode_event, m.data) for m in self._messages(channels.EVENTS, section)]
+        return [self._decoded(channels.decode_event, m.data) for m in self._messages(channels.EVENTS, section)]
 
     def event_times(self) -> Floats:
         """(events,) when they happened, s."""
@@ -174,7 +169,7 @@ class Run:
 
     def actions(self, section: int | None = None) -> list[Posted]:
         """What entered the run from outside, in its order; of one section, or of all."""
-        return [self._decoded(codec.decode_posted, m.data) for m in self._messages(channels.ACTIONS, section)]
+        return [self._decoded(channels.decode_posted, m.data) for m in self._messages(channels.ACTIONS, section)]
 
     def marker_commands(self) -> list[tuple[float, MarkerCommand]]:
         """What was done with markers, and when (s)."""
@@ -185,7 +180,7 @@ class Run:
 
     def iterate_actions(self, section: int) -> Iterator[Posted]:
         """The actions of a section, each read when it is asked for."""
-        return (self._decoded(codec.decode_posted, m.data) for m in self._messages(channels.ACTIONS, section))
+        return (self._decoded(channels.decode_posted, m.data) for m in self._messages(channels.ACTIONS, section))
 
     def actions_before_hashes(self, section: int) -> list[int]:
         """(hashes of the section) how many of its actions had been taken up when each was made."""
@@ -226,3 +221,89 @@ class Run:
             return decoder(data, *more)
         except PaddockError as error:
             raise PaddockError(f"{self.path} is damaged: {error}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class FleetHistory:
+    """Every column of a fleet over time; NaN where a vehicle did not exist."""
+
+    name: str
+    kind: str
+    model: str
+    times: Floats  # (samples,) s from the beginning of the recording
+    ticks: Ints  # (samples,)
+    members: Ints  # (n,) the k of each vehicle's name fleet[k], ascending
+    names: tuple[str, ...]  # (n,)
+    columns: tuple[str, ...]
+    data: Floats  # (columns, samples, n)
+
+    def __getitem__(self, column: str) -> Floats:
+        """(samples, n) any column, in its unit."""
+        if column not in self.columns:
+            raise unknown_name("column", column, self.columns, f"fleet {self.name!r}")
+        values: Floats = self.data[self.columns.index(column)]
+        return values
+
+    @property
+    def position(self) -> Floats:
+        """(samples, n, 3) m."""
+        return np.stack([self[column] for column in POSE[:3]], axis=-1)
+
+    @property
+    def velocity(self) -> Floats:
+        """(samples, n, 3) m/s, world."""
+        return np.stack([self[column] for column in POSE[7:10]], axis=-1)
+
+    @property
+    def speed(self) -> Floats:
+        """(samples, n) m/s."""
+        speed: Floats = np.linalg.norm(self.velocity, axis=-1)
+        return speed
+
+    def __len__(self) -> int:
+        """How many vehicles."""
+        return len(self.members)
+
+    def __repr__(self) -> str:
+        """Name, model and counts."""
+        return f"<fleet {self.name!r} of {len(self)} {self.model} over {len(self.times)} samples>"
+
+
+def fleet_history(run: Run, name: str, wanted: Sequence[str] | None) -> FleetHistory:
+    """Read a fleet's columns, all or those wanted, into arrays."""
+    layouts = [fleet for layout in run.layouts for fleet in layout.fleets if fleet.name == name]
+    known = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
+    columns = known if wanted is None else tuple(wanted)
+    for column in columns:
+        if column not in known:
+            raise unknown_name("column", column, known, f"fleet {name!r}")
+    members = np.unique(np.concatenate([layout.members for layout in layouts]))
+    data = np.full((len(columns), len(run), len(members)), np.nan)
+    ticks = _fill(run, name, columns, members, data)
+    last = layouts[-1]
+    names = tuple(name if last.single else f"{name}[{member}]" for member in members)
+    return FleetHistory(name, last.kind, last.model, run.times(), ticks, members, names, columns, data)
+
+
+def _fill(run: Run, name: str, columns: tuple[str, ...], members: Ints, data: Floats) -> Ints:
+    """Copy every sample's block to its place; returns the samples' ticks."""
+    ticks = np.zeros(len(run), np.int64)
+    places: dict[int, tuple[FleetLayout, Ints, Ints, Ints]] = {}
+    for k, snapshot in enumerate(run.snapshots()):
+        ticks[k] = snapshot.tick
+        if name not in snapshot.fleets:
+            continue
+        fleet = snapshot.fleet(name)
+        if id(fleet.layout) not in places:
+            places[id(fleet.layout)] = (fleet.layout, *_place(fleet.layout, columns, members))
+        _, targets, sources, slots = places[id(fleet.layout)]
+        data[targets[:, None], k, slots[None, :]] = fleet.block[sources]
+    return ticks
+
+
+def _place(layout: FleetLayout, columns: tuple[str, ...], members: Ints) -> tuple[Ints, Ints, Ints]:
+    """Rows of the data, the block's rows that go there, and the vehicles' places."""
+    shared = [column for column in columns if column in layout.columns]
+    targets = np.array([columns.index(column) for column in shared], np.int64)
+    sources = np.array([layout.column(column) for column in shared], np.int64)
+    return targets, sources, np.searchsorted(members, layout.members)

@@ -47,3 +47,42 @@ def encode_telemetry(
 def decode_telemetry(payload: Buffer) -> Records:
     """(n,) records with the fields of `TELEMETRY`, a view of the payload."""
     return decode_table(payload, TELEMETRY)
+
+
+FPV_STATE = Record(
+    "fpv state",
+    (
+        Field("id", "<i4", "", "vehicle, 0 to 2^31 - 1"),
+        Field("mode", "u1", "", "flight mode"),
+        Field("armed", "u1", "", "1 armed, 0 not"),
+        Field("pad", "<u2", "", "0; ignored by readers"),
+        Field("sticks", "<f4", "", "throttle 0 to 1; roll, pitch, yaw -1 to 1", 4),
+        Field("velocity", "<f4", "m/s", "vx, vy, vz, world, in the subscriber's frame", 3),
+        Field("rates", "<f4", "rad/s", "wx, wy, wz about the body's axes", 3),
+        Field("voltage", "<f4", "V", "of the battery"),
+        Field("charge", "<f4", "", "of the battery, 0 to 1"),
+    ),
+)
+
+
+def encode_fpv(
+    ids: ArrayLike,
+    mode: ArrayLike,
+    armed: ArrayLike,
+    sticks: ArrayLike,
+    velocity: ArrayLike,
+    rates: ArrayLike,
+    voltage: ArrayLike,
+    charge: ArrayLike,
+    into: Target | None = None,
+) -> memoryview:
+    """One frame from columns (n,); `sticks` (n, 4), `velocity` and `rates` (n, 3)."""
+    columns = {"id": ids, "mode": mode, "armed": armed, "pad": 0, "sticks": sticks, "velocity": velocity}
+    return encode_table(
+        FrameType.FPV_STATE, FPV_STATE, {**columns, "rates": rates, "voltage": voltage, "charge": charge}, into
+    )
+
+
+def decode_fpv(payload: Buffer) -> Records:
+    """(n,) records with the fields of `FPV_STATE`, a view of the payload."""
+    return decode_table(payload, FPV_STATE)

@@ -12,7 +12,7 @@ from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
 
 if TYPE_CHECKING:
-    from paddock.record.run import Run, Section
+    from paddock.record.reader import Run, Section
     from paddock.world.snapshot import FleetSnapshot
 
 MOVING = 0.1
