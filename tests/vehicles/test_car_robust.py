@@ -7,7 +7,7 @@ import pytest
 
 from paddock.compute.kernel import kernel
 from paddock.compute.twin import vectorised
-from paddock.scenario.load import load_preset, preset_names
+from paddock.scenario.loading import load_preset, preset_names
 from paddock.vehicles.model import Desire, Placement
 from paddock.vehicles.parts.car_controls import Command
 from paddock.vehicles.parts.car_parameters import Parameters

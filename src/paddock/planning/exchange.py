@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike
 from paddock.errors import unknown_name
 from paddock.scenario import Mission
 from paddock.scenario.base import Section
-from paddock.scenario.load import read_text
+from paddock.scenario.loading import read_text
 from paddock.scenario.marked_yaml import plain as plain_values
 from paddock.scenario.problems import Marks, ScenarioError, validated
 from paddock.scenario.tasks import NoFlyZone, Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddock.scenario.base import BehaviourChoice, MethodChoice, SensorChoice
-from paddock.scenario.load import (
+from paddock.scenario.loading import (
     demo_names,
     demo_path,
     load_preset,

@@ -9,7 +9,7 @@ import sys
 from paddock.engine.check import build_problems
 from paddock.errors import PaddockError
 from paddock.scenario import Problem, ScenarioError, located
-from paddock.scenario.marked_yaml import TEXT_SOURCE
+from paddock.scenario.loading import TEXT_SOURCE
 from paddock.serve.checker import read
 from paddock.serve.trust import Known, foreign_names, installed_names
 
