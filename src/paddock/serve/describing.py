@@ -7,12 +7,10 @@ from dataclasses import replace
 from math import isfinite
 
 from paddock.errors import PaddockError
-from paddock.sensing.registry import find_sensor, sensor_names
-from paddock.sensing.sensor import Sensor
+from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.columns import DERIVED
 from paddock.serve.subscribers.shapes import ColumnTree, ValueTree
-from paddock.vehicles.model import VehicleModel
-from paddock.vehicles.registry import find_model, model_names
+from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.world.columns import Column, columns_of
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
