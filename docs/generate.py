@@ -19,7 +19,7 @@ from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
 from paddock.scenario.schema import scenario_schema
 from paddock.sensing.sensor import find_sensor, sensor_names
-from paddock.serve.endpoints.vds1.mapping import AXLES, PLAIN, WHEELS, sources
+from paddock.serve.endpoints.vds1.publisher import AXLES, PLAIN, WHEELS, sources
 from paddock.serve.subscribers.methods import METHODS
 from paddock.serve.subscribers.parameters import Parameter
 from paddock.sitl.ardupilot.frames import FRAMES

@@ -16,7 +16,7 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
-from paddock.serve.replaying import ReplaySource
+from paddock.serve.replay import ReplaySource
 from paddock.serve.share import serve_options, to_stderr
 from paddock.wire import rpc
 from paddock.wire.stream.debug import decode_lines

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from paddock.errors import PaddockError
 from paddock.scenario import preset_names
-from paddock.serve.describing import column_trees
+from paddock.serve.describe import column_trees
 from paddock.serve.subscribers.method import method
 from paddock.serve.subscribers.parameters import vehicle
 from paddock.serve.subscribers.shapes import FramesTree, InspectedTree, MetadataTree, ModelsTree, ModelTree

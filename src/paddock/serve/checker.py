@@ -9,6 +9,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from typing import Any
 
 from paddock.errors import PaddockError
+from paddock.scenario import Scenario, ScenarioError, scenario_from_text
 
 PATIENCE = 15.0
 """s that one check may take, the start of the process included."""
@@ -83,3 +84,16 @@ class Checker:
                 limit=LONGEST_ANSWER,
             )
         return self._process
+
+
+MOST_TEXT = 1 << 20
+"""Characters."""
+LEFT_OUT = ("serve", "record", "sitl")
+"""Where to listen, what to write and what to connect is not a client's to say."""
+
+
+def read(text: str) -> Scenario:
+    """The scenario that stands in a text, without the sections that are not a client's to write."""
+    if len(text) > MOST_TEXT:
+        raise ScenarioError(f"a scenario has at most {MOST_TEXT:,} characters here, not {len(text):,}")
+    return scenario_from_text(text, without=LEFT_OUT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict
@@ -15,13 +16,12 @@ from paddock.engine.events import Event
 from paddock.engine.routes import entry_routes
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
-from paddock.serve.inspecting import recorded_fleets, recorded_tree
+from paddock.serve.describe import recorded_fleets, recorded_tree, vehicle_tree
+from paddock.serve.mirror import FIELDS
 from paddock.serve.operations import Operations, operation
-from paddock.serve.owner import ClockOwner
-from paddock.serve.replay_markers import ReplayedMarkers
-from paddock.serve.source import Push
+from paddock.serve.source import ClockOwner, Push
 from paddock.serve.subscribers.shapes import InspectedTree, MetadataTree
-from paddock.serve.views import vehicle_tree
+from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.world.snapshot import FleetSnapshot, Snapshot
 
 
@@ -255,3 +255,44 @@ def _fleet_tree(fleet: FleetSnapshot) -> dict[str, Any]:
         "sensors": [],
         "parameters": {},
     }
+
+
+ROUNDING = 1e-6
+"""s by which recorded times may differ from samples' times."""
+
+
+class ReplayedMarkers:
+    """Tells changes as pushes; a jump backwards clears everything and tells it again."""
+
+    def __init__(self, recorded: list[tuple[float, MarkerCommand]]) -> None:
+        """Commands with their times, in s from the beginning of the recording."""
+        self._times = [at for at, _ in recorded]
+        self._commands = [command for _, command in recorded]
+        self._told = 0
+        self._position = 0.0
+
+    def up_to(self, position: float, time: float) -> list[dict[str, Any]]:
+        """What has changed when a position (s of the recording) is shown, whose simulation time is `time` (s)."""
+        goal = bisect_right(self._times, position + ROUNDING)
+        changes: list[dict[str, Any]] = []
+        if position < self._position:  # also those that have expired since are there again
+            changes, self._told = [{"cleared": True}], 0
+        for k in range(self._told, goal):
+            changes += _changes(self._commands[k], time - (position - self._times[k]))
+        self._told, self._position = goal, position
+        return changes
+
+
+def _changes(command: MarkerCommand, at: float) -> list[dict[str, Any]]:
+    """A command given at a simulation time (s), as `marking.change_tree` would tell it."""
+    match command:
+        case PutMarkers(markers):
+            trees = [{name: getattr(marker, name) for name in FIELDS} for marker in markers]
+            return [{"put": [{**tree, "expires": None if tree["ttl"] is None else at + tree["ttl"]} for tree in trees]}]
+        case DeleteMarkers(namespace, ids):
+            return [{"removed": [(namespace, number) for number in ids]}]
+        case ShowMarkers(namespace, visible):
+            return [{"namespace": namespace, "visible": visible}]
+        case ClearMarkers():
+            return [{"cleared": True}]
+    raise PaddockError(f"unknown marker command {command!r}")

@@ -1,12 +1,17 @@
-"""The files of the page: read when asked for, sent compressed where the browser takes it."""
+"""Where the files of the page are."""
 
 from __future__ import annotations
 
 import mimetypes
+import os
 from pathlib import Path
 from typing import NamedTuple
 
 import xxhash
+
+FOLDER = Path(os.environ.get("PADDOCK_PAGE") or Path(__file__).parent / "page")
+"""Where the build puts the page; whoever works on it may name another folder."""
+
 
 FOREVER = "public, max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"

@@ -1,28 +1,135 @@
-"""Markers as lines and spheres in the world, for renderers that know nothing of markers.
+"""Markers of the hub's mirror as frames 0x12, in a subscriber's axes and units.
 
-The lines of a marker are worked out once, relative to the frame it hangs in; with every snapshot only the frames move.
+What hangs in the world is told in the world's axes; what hangs in any other frame, in the body axes that go with them.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.errors import PaddockError
-from paddock.serve.marking import FIELDS
-from paddock.serve.subscribers.change import NATIVE, units_per_metre
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.serve.mirror import FIELDS
+from paddock.serve.subscribers.subscription import NATIVE, turned_in_body, units_per_metre
 from paddock.wire.stream.debug import encode_lines, encode_spheres
-from paddock.world.frames import convert_position
+from paddock.wire.stream.markers import NO_FLAGS, MarkerFlag, MarkerKind, MarkerRecord, encode_markers
+from paddock.world.frames import conversion, convert_position
 from paddock.world.marker_shapes import segments, spheres
 from paddock.world.markers import Marker
 from paddock.world.snapshot import Snapshot
 from paddock.world.transforms import Transform
 
 if TYPE_CHECKING:
-    from paddock.serve.mirror import Mirror
+    from paddock.serve.mirror import Key, Mirror
+
+
+WORLD = "world"
+
+
+def known_markers(mirror: Mirror, keys: Iterable[Key], frame: str) -> memoryview | None:
+    """The markers of these keys that are there; None if none of them is."""
+    with np.errstate(over="ignore"):  # found and left out below
+        records = [_record(mirror.markers[key], mirror, frame) for key in keys if key in mirror.markers]
+        try:
+            return encode_markers(records) if records else None
+        except InvalidValueError:
+            fitting = list(filter(_fits, records))
+            return encode_markers(fitting) if fitting else None
+
+
+def deleted_markers(content: dict[str, Any]) -> memoryview | None:
+    """What a change of the board takes away; None if nothing."""
+    gone = [
+        MarkerRecord(name, number, MarkerKind.POINTS, MarkerFlag.DELETE) for name, number in content.get("removed", ())
+    ]
+    if content.get("cleared"):
+        gone.append(MarkerRecord("", 0, MarkerKind.POINTS, MarkerFlag.DELETE_ALL))
+    return encode_markers(gone) if gone else None
+
+
+def shown_markers(mirror: Mirror, content: dict[str, Any]) -> list[Key]:
+    """The markers that a change of the board puts, shows or hides."""
+    if "namespace" in content:
+        return [key for key in mirror.markers if key[0] == content["namespace"]]
+    return [(tree["namespace"], tree["id"]) for tree in content.get("put", ())]
+
+
+def _fits(record: MarkerRecord) -> bool:
+    """Whether float32 can hold its numbers: one of 1e38 m has none in cm."""
+    try:
+        encode_markers([record])
+    except InvalidValueError:
+        return False
+    return True
+
+
+def _record(tree: dict[str, Any], mirror: Mirror, frame: str) -> MarkerRecord:
+    change = conversion(NATIVE, frame)
+    kind = MarkerKind[tree["kind"].upper()]
+    in_world = tree["frame"] == WORLD
+    turn = np.asarray(tree["quaternion"], np.float64)
+    position = change.position(tree["position"]) if in_world else change.body_vector(tree["position"])
+    quaternion = change.quaternion(turn) if in_world else turned_in_body(turn, frame)
+    scale = 1.0 if kind is MarkerKind.MESH else change.scale
+    return MarkerRecord(
+        tree["namespace"],
+        tree["id"],
+        kind,
+        MarkerFlag.HIDDEN if tree["namespace"] in mirror.hidden else NO_FLAGS,
+        tuple(round(255 * part) for part in tree["color"]),
+        tuple(scale * size for size in tree["scale"]),
+        tuple(position.tolist()),
+        tuple(quaternion.tolist()),
+        inf if tree["expires"] is None else tree["expires"],
+        "" if in_world else tree["frame"],
+        tree["label"],
+        change.body_vector(np.asarray(tree["vertices"], np.float32).reshape(-1, 3)),
+    )
+
+
+AT_ONCE = 200
+"""Markers encoded in one go."""
+
+
+class MarkerFeed:
+    """What a subscriber has to be told, by key: each marker is sent as it is when its turn comes, if it is there."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, mirror: Mirror, frame: str, put: Callable[[memoryview], None]
+    ) -> None:
+        self._loop = loop
+        self._mirror = mirror
+        self._frame = frame
+        self._put = put
+        self._keys: deque[Key] = deque()
+        self._ended = False
+
+    def add(self, keys: Iterable[Key]) -> None:
+        """Tell of these, too."""
+        waiting = bool(self._keys)
+        self._keys.extend(keys)
+        if not waiting:
+            self._send()
+
+    def end(self) -> None:
+        """Tell of nothing any more."""
+        self._ended = True
+
+    def _send(self) -> None:
+        if self._ended:
+            return
+        some = [self._keys.popleft() for _ in range(min(AT_ONCE, len(self._keys)))]
+        if frame := known_markers(self._mirror, some, self._frame):
+            self._put(frame)
+        if self._keys:
+            self._loop.call_soon(self._send)
+
 
 WORLD = "world"
 HERE = Transform()
