@@ -263,7 +263,7 @@ def test_inspect_shows_every_column_with_its_own_parameters(load: Load) -> None:
 
 def test_sensors_say_how_old_they_are(load: Load) -> None:
     delayed = {"gnss": {"rate": 20, "delay": 0.1, "position_noise": 0.0}}
-    from paddock.sensing.registry import find_sensor
+    from paddock.sensing.sensor import find_sensor
     from paddock.world.columns import column_index
 
     options = {k: v for k, v in delayed["gnss"].items() if k in column_index(find_sensor("gnss").options)}

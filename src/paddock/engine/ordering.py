@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from paddock.behaviour.registry import find_rule
+from paddock.behaviour.rule import find_rule
 from paddock.engine.actions import Order
 from paddock.engine.addressing import addressed
 from paddock.engine.company import Company

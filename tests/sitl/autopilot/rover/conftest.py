@@ -17,8 +17,8 @@ from paddock.sitl.autopilot.notices import CurrentItem, ItemReached, Notice, Sta
 from paddock.sitl.sensor_data import Floats, SensorData
 from paddock.vehicles.models import rover
 from paddock.vehicles.models.car import kinematic
-from paddock.vehicles.parts.car_controls import Command as CarCommand
-from paddock.vehicles.parts.car_parameters import Parameters as CarParameters
+from paddock.vehicles.parts.car import Command as CarCommand
+from paddock.vehicles.parts.car import Parameters as CarParameters
 from paddock.world.pose import Environment
 
 STEP = 0.02
