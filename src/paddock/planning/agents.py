@@ -12,7 +12,7 @@ from paddock.errors import InvalidValueError
 from paddock.planning.paths.segment import Pose
 from paddock.planning.problem import Agent, Moves
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
-from paddock.scenario.mission import Mission
+from paddock.scenario.mission import MissionSection
 from paddock.vehicles.model import find_model
 from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
@@ -61,7 +61,7 @@ def ability(model: str, kind: str, p: Mapping[str, float], speed: float | None =
     raise InvalidValueError(f"vehicles of model {model!r} cannot take part in missions: nothing is known of their kind")
 
 
-def agents_of(scenario: Scenario, mission: Mission, entry: VehicleEntry) -> list[Agent]:
+def agents_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry) -> list[Agent]:
     """The agents of a `vehicles` entry, in its order."""
     model = find_model(entry.model)
     can = ability(entry.model, model.kind, _parameters(entry), mission.speed)
@@ -100,7 +100,7 @@ def agents_of(scenario: Scenario, mission: Mission, entry: VehicleEntry) -> list
     ]
 
 
-def home_pose(mission: Mission, moves: Moves, ground: float) -> Pose:
+def home_pose(mission: MissionSection, moves: Moves, ground: float) -> Pose:
     """Where vehicles return to."""
     x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
     if len(mission.base) == 4:

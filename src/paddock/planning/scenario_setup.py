@@ -20,9 +20,9 @@ from paddock.planning.obstacles.zone import CircleZone, PolygonZone, Zone
 from paddock.planning.problem import Agent, Problem, Task
 from paddock.planning.setup import Happening, MissionSetup
 from paddock.scenario import Scenario
-from paddock.scenario.mission import Mission
+from paddock.scenario.mission import MissionSection
 from paddock.scenario.tasks import NoFlyZone, PolygonTask
-from paddock.scenario.tasks import Task as TaskSection
+from paddock.scenario.tasks import TaskEntry as TaskSection
 
 T = TypeVar("T")
 
@@ -65,21 +65,21 @@ def setup_of(scenario: Scenario) -> MissionSetup:
     )
 
 
-def members_of(scenario: Scenario, mission: Mission) -> list[int]:
+def members_of(scenario: Scenario, mission: MissionSection) -> list[int]:
     """The places in `vehicles` of the entries that take part, in the order of their names, as the engine has them."""
     taking_part = {entry.name for entry in scenario.vehicles} if mission.members is None else set(mission.members)
     places = [k for k, entry in enumerate(scenario.vehicles) if entry.name in taking_part]
     return sorted(places, key=lambda k: scenario.vehicles[k].name)
 
 
-def _agents(scenario: Scenario, mission: Mission) -> list[Agent]:
+def _agents(scenario: Scenario, mission: MissionSection) -> list[Agent]:
     found: list[Agent] = []
     for k in members_of(scenario, mission):
         found += _at(scenario.at("vehicles", k), agents_of, scenario, mission, scenario.vehicles[k])
     return found
 
 
-def _drawn(scenario: Scenario, mission: Mission, agents: Sequence[Agent]) -> list[Task]:
+def _drawn(scenario: Scenario, mission: MissionSection, agents: Sequence[Agent]) -> list[Task]:
     if mission.generate is None:
         return []
     widest = max((agent.radius for agent in agents), default=80.0)
@@ -88,7 +88,7 @@ def _drawn(scenario: Scenario, mission: Mission, agents: Sequence[Agent]) -> lis
     return [task_of(task, mission) for task in drawn]
 
 
-def _happenings(scenario: Scenario, mission: Mission, agents: Sequence[Agent]) -> tuple[Happening, ...]:
+def _happenings(scenario: Scenario, mission: MissionSection, agents: Sequence[Agent]) -> tuple[Happening, ...]:
     found: list[Happening] = []
     for k, event in enumerate(mission.events):
         place = scenario.at("mission", "events", k)
@@ -109,13 +109,13 @@ def _happenings(scenario: Scenario, mission: Mission, agents: Sequence[Agent]) -
     return tuple(sorted(found, key=lambda happening: happening.at))
 
 
-def task_of(section: TaskSection, mission: Mission) -> Task:
+def task_of(section: TaskSection, mission: MissionSection) -> Task:
     """A task as the planner sees it."""
     opens, closes = section.window or (0.0, float("inf"))
     return Task(section.name, shape_of(section, mission), section.altitude, opens, closes)
 
 
-def shape_of(section: TaskSection, mission: Mission) -> Shape:
+def shape_of(section: TaskSection, mission: MissionSection) -> Shape:
     """The geometry of a task."""
     s: Any = section.shape
     if section.kind == "point":

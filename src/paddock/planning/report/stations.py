@@ -12,7 +12,7 @@ from paddock.planning.exchange import Loiter, to_geojson, to_plans
 from paddock.planning.generating import drawn_tasks
 from paddock.planning.plans import Leg, Plan, Route
 from paddock.planning.setup import MissionSetup
-from paddock.scenario import Mission, Scenario
+from paddock.scenario import MissionSection, Scenario
 from paddock.wire.json_document import document_text
 from paddock.world.columns import Floats
 from paddock.world.geodesy import Origin
@@ -41,7 +41,7 @@ def ground_station_texts(scenario: Scenario, plan: Plan) -> dict[str, str]:
     return texts
 
 
-def written_out(scenario: Scenario, setup: MissionSetup) -> Mission:
+def written_out(scenario: Scenario, setup: MissionSetup) -> MissionSection:
     """The mission with the tasks that its `generate` section draws."""
     mission = scenario.mission
     assert mission is not None
