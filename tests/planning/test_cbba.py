@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from paddock.planning.assignment.cbba import bidding_on
-from paddock.planning.assignment.greedy import solve as greedy
+from paddock.planning.assignment.greedy import greedy
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.line import LineShape
 from paddock.planning.coverage.point import PointShape

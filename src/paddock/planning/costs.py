@@ -13,7 +13,7 @@ from paddock.planning.coverage.shape import InfeasibleError
 from paddock.planning.covering import Covered, covered_by
 from paddock.planning.fleet import Fleet
 from paddock.planning.leaving import nearest_outside
-from paddock.planning.obstacles.detours import Walls, sights_of_corners, ways_to_corners, zone_walls
+from paddock.planning.obstacles.detours import SightWalls, sights_of_corners, ways_to_corners, zone_walls
 from paddock.planning.obstacles.zone import Zone
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Agent, Problem, Task
@@ -22,7 +22,7 @@ from paddock.planning.transits import Transits
 from paddock.planning.ways import Detours, Ints, Mover
 from paddock.world.columns import Floats
 
-NO_WALLS = Walls(np.empty((0, 4)), np.zeros(1, np.int64), np.empty((0, 3)))
+NO_WALLS = SightWalls(np.empty((0, 4)), np.zeros(1, np.int64), np.empty((0, 3)))
 NO_DETOURS = Detours(*NO_WALLS, np.zeros(3), np.empty(0), np.empty((0, 0)), np.empty((0, 0)), np.empty(0))
 
 

@@ -13,7 +13,7 @@ from paddock.planning.problem import Agent, Moves, Task
 from paddock.planning.transits import Transits
 
 
-class Known(NamedTuple):
+class KnownCoverage(NamedTuple):
     """What was found out about a task."""
 
     task: Task  # it stays with its path, so that its identity does
@@ -21,7 +21,7 @@ class Known(NamedTuple):
     zones: int  # so many there were
 
 
-Covered = dict[tuple[int, float, float, Moves, float | None], Known]
+Covered = dict[tuple[int, float, float, Moves, float | None], KnownCoverage]
 """By the identity of the task, and what matters of who flies it."""
 
 
@@ -35,12 +35,12 @@ def covered_by(agent: Agent, tasks: Sequence[Task], transits: Transits, known: C
         if before is None or before.zones != len(zones):
             stands = before is not None and _out_of_reach(before, around)
             path = before.path if stands and before is not None else _over(task, agent, transits)
-            before = known[(id(task), *own)] = Known(task, path, len(zones))
+            before = known[(id(task), *own)] = KnownCoverage(task, path, len(zones))
         found.append(before.path)
     return found
 
 
-def _out_of_reach(known: Known, around: Sequence[tuple[float, ...]]) -> bool:
+def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> bool:
     """Whether the zones since then, by circles around all of them, are farther away than its path is long."""
     if isinstance(known.path, InfeasibleError) or known.zones > len(around):
         return False

@@ -37,9 +37,9 @@ def foreseen(plan: Plan, apart: bool = False) -> Metrics:
         done=plan.done,
         undone=len(plan.undone),
         replans=0,
-        agents=tuple(_agent(agent, route, plan.makespan) for agent, route in agents),
-        tasks=_tasks(plan),
-        series=_series(plan),
+        agents=tuple(_planned_agent(agent, route, plan.makespan) for agent, route in agents),
+        tasks=_planned_tasks(plan),
+        series=_planned_series(plan),
         separation=_separation(plan) if apart else None,
     )
 
@@ -59,7 +59,7 @@ def pause(seconds: float, vehicles: int) -> float | None:
     return None if vehicles < 2 or seconds <= 0.0 or least > COARSE else max(least, FINE)
 
 
-def _agent(agent: Agent, route: Route, until: float) -> AgentMetrics:
+def _planned_agent(agent: Agent, route: Route, until: float) -> AgentMetrics:
     seconds = dict.fromkeys(map(str, STATUSES), 0.0)
     for leg in route.legs:
         seconds[STATUS_ON[leg.kind]] += leg.ends - leg.begins
@@ -72,7 +72,7 @@ def _agent(agent: Agent, route: Route, until: float) -> AgentMetrics:
     return AgentMetrics(agent.name, status, flown, share, len(route.tasks), rested, waited, seconds)
 
 
-def _tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
+def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
     done = {leg.task: (route.agent, leg) for route in plan.routes for leg in route.legs if leg.kind == "coverage"}
     reasons = {one.task: one.reason for one in plan.undone}
     return tuple(
@@ -87,7 +87,7 @@ def _done(name: str, kind: str, agent: str, leg: Leg) -> TaskMetrics:
     return TaskMetrics(name, kind, "completed", agent, 0.0, 0.0, leg.begins, leg.ends, leg.ends, "")
 
 
-def _series(plan: Plan) -> Series:
+def _planned_series(plan: Plan) -> Series:
     """At the end of every leg: between them everybody flies steadily."""
     times = np.unique([0.0] + [leg.ends for route in plan.routes for leg in route.legs])
     distance = sum((np.interp(times, *flown_over_time(route)) for route in plan.routes if route.legs), 0.0 * times)

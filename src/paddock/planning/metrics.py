@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.planning.mission.log import Entry
+from paddock.planning.mission.log import LogEntry
 from paddock.planning.mission.members import STATUSES
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.trace import Trace
@@ -137,8 +137,8 @@ def _closest(trace: Trace, flying: Any, part: slice) -> Separation | None:
     return Separation(float(pairs[k, pair]), float(trace.times[part][k]), *names)
 
 
-def _agents(mission: Mission, states: list[Entry]) -> tuple[AgentMetrics, ...]:
-    own: dict[str, list[Entry]] = {member.name: [] for member in mission.agents}
+def _agents(mission: Mission, states: list[LogEntry]) -> tuple[AgentMetrics, ...]:
+    own: dict[str, list[LogEntry]] = {member.name: [] for member in mission.agents}
     for entry in states:
         own[str(entry.agent)].append(entry)
     joined = {str(entry.agent): entry.time for entry in mission.log if entry.kind == "vehicle"}
@@ -164,11 +164,11 @@ def share_of_range(flown: float, agent: Agent) -> float | None:
     return flown / agent.range if isfinite(agent.range) and agent.range > 0.0 else None
 
 
-def _rested(states: list[Entry]) -> float | None:
+def _rested(states: list[LogEntry]) -> float | None:
     return states[-1].time if states and states[-1].detail in RESTING else None
 
 
-def _seconds(states: list[Entry], begins: float, ends: float) -> dict[str, float]:
+def _seconds(states: list[LogEntry], begins: float, ends: float) -> dict[str, float]:
     """Seconds in each status."""
     spent = dict.fromkeys(STATUSES, 0.0)
     times = [begins, *(entry.time for entry in states), ends]
@@ -190,7 +190,7 @@ def _series(mission: Mission) -> Series:
     marks = [entry for entry in mission.log if entry.travelled is not None]
     times = np.unique([entry.time for entry in marks] + [mission.time])
     distance = np.zeros(len(times))
-    by_agent: dict[str, list[Entry]] = {member.name: [] for member in mission.agents}
+    by_agent: dict[str, list[LogEntry]] = {member.name: [] for member in mission.agents}
     for entry in marks:
         by_agent[str(entry.agent)].append(entry)
     for member in mission.agents:

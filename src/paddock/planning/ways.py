@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.routine import Routine
 from paddock.compute.twin import rebound
-from paddock.planning.obstacles.detours import Walls, added
+from paddock.planning.obstacles.detours import SightWalls, added
 from paddock.planning.paths.reeds_shepp import shortest_length as reeds_shepp_length
 from paddock.planning.paths.wind import flown_in_wind
 from paddock.planning.paths.words import length_to
@@ -55,7 +55,7 @@ class Detours(NamedTuple):
 
     edges: Floats  # (e, 4), and
     parts: Ints  # (p + 1,), and
-    bounds: Floats  # (p, 3): Walls; one by one, as parallel loops take no tuples of tuples
+    bounds: Floats  # (p, 3): SightWalls; one by one, as parallel loops take no tuples of tuples
     start: Floats  # (3,) x, y of the nearest place outside of zones from where it is free; m to there
     from_start: Floats  # (v,) ways to the corners of zones from there
     leave: Floats  # (t, v) and from the end of each task
@@ -93,7 +93,7 @@ def detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float,
 
     Where there are no zones, `no_detour` is compiled in its place.
     """
-    walls, sights = Walls(extra.edges, extra.parts, extra.bounds), extra.home if to < 0 else extra.entry[to]
+    walls, sights = SightWalls(extra.edges, extra.parts, extra.bounds), extra.home if to < 0 else extra.entry[to]
     if before >= 0:
         return added(walls, x, y, extra.leave[before], gx, gy, sights)
     x, y = extra.start[0], extra.start[1]

@@ -13,7 +13,7 @@ from paddock.engine.mission.cast import Cast, Crew
 from paddock.engine.mission.following import FAR, LIFT
 from paddock.engine.mission.landing import DEPTH, land, landing_places, may_land
 from paddock.engine.mission.spacing import Spacing
-from paddock.engine.mission.tracks import COLUMN, FleetTracks, Track
+from paddock.engine.mission.tracks import COLUMN, FleetTracks, VehicleTrack
 from paddock.engine.orders import OWN
 from paddock.engine.program import FleetProgram
 from paddock.planning.mission.members import Member
@@ -156,15 +156,15 @@ class DynamicsExecution:
             for row, agent in changed:
                 self._wait(tracks, row, agent, time)
 
-    def _track(self, member: Member) -> Track:
+    def _track(self, member: Member) -> VehicleTrack:
         agent, none = member.agent, Path(())
         x, y, z, heading = self.here[member.row].tolist()
         if member.status == "damaged":
             lost: Pose = (x, y, self.ground - DEPTH if agent.moves == "hover" else z, heading)
-            return Track(none, self._circle(member, (x, y, z, heading)), lost, agent.speed)
+            return VehicleTrack(none, self._circle(member, (x, y, z, heading)), lost, agent.speed)
         loop = self.mission.loiter_path(member) if agent.moves == "aircraft" else none
         path = member.route.path if member.route.legs else none
-        return Track(path, loop, path.end if path.segments else member.rest, agent.speed)
+        return VehicleTrack(path, loop, path.end if path.segments else member.rest, agent.speed)
 
     def _circle(self, member: Member, pose: Pose) -> Path:
         """Where a damaged aircraft stays: it cannot stand still."""

@@ -16,7 +16,7 @@ from paddock.engine.mission.view import mission_routes, view_of
 from paddock.engine.program import FleetProgram
 from paddock.engine.roster import Roster
 from paddock.engine.routes import PlannedRoute
-from paddock.planning.mission.log import Entry
+from paddock.planning.mission.log import LogEntry
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.views import MissionView
 from paddock.planning.scenario_setup import setup_of
@@ -152,12 +152,12 @@ class MissionRun:
         self.joined, self.told = saved["joined"], saved["told"]
 
 
-def _subject(entry: Entry) -> str:
+def _subject(entry: LogEntry) -> str:
     """Whom an event concerns: the vehicle, or the task."""
     return entry.agent or entry.task or ""
 
 
-def _detail(entry: Entry) -> str:
+def _detail(entry: LogEntry) -> str:
     if entry.kind == "state":
         return ""
     return ": ".join(part for part in (entry.task if entry.agent else "", entry.detail) if part)

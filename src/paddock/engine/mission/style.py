@@ -17,7 +17,7 @@ CORNER = 0.1
 
 
 @dataclass(frozen=True)
-class Style:
+class FollowingStyle:
     """Of a fleet."""
 
     moves: str  # aircraft, hover or ground
@@ -37,7 +37,7 @@ class Style:
         return inf if bend < 1e-9 else min(sqrt(self.lateral / bend), self.turn / bend)
 
 
-def style_of(program: FleetProgram, environment: Floats) -> Style:
+def style_of(program: FleetProgram, environment: Floats) -> FollowingStyle:
     """How a fleet follows paths in this wind."""
     rows = column_index(program.model.parameters)
     p = {name: float(program.parameter_values[row]) for name, row in rows.items()}
@@ -46,7 +46,7 @@ def style_of(program: FleetProgram, environment: Floats) -> Style:
     kind = program.model.kind
     if kind == "aircraft":
         told = Options(preview=p["roll_time"], lookahead_time=3.5, capture=p["turn_radius"], **air)
-        return Style("aircraft", told)
+        return FollowingStyle("aircraft", told)
     if kind in ("quad", "agent"):
         told = Options(
             hovers=1.0,
@@ -58,7 +58,7 @@ def style_of(program: FleetProgram, environment: Floats) -> Style:
             arrived=0.25,
             **air,
         )
-        return Style("hover", told, lateral=4.0, crawl=2.0)
+        return FollowingStyle("hover", told, lateral=4.0, crawl=2.0)
     if kind == "rover":
         lag = 0.3 * min(1.0, p["turn_rate_max"] / p["turn_acceleration_max"])
         told = Options(
@@ -70,6 +70,6 @@ def style_of(program: FleetProgram, environment: Floats) -> Style:
             capture=3.0,
             arrived=0.05,
         )
-        return Style("ground", told, turn=0.9 * p["turn_rate_max"], crawl=min(0.1, 0.2 * p["speed_max"]))
+        return FollowingStyle("ground", told, turn=0.9 * p["turn_rate_max"], crawl=min(0.1, 0.2 * p["speed_max"]))
     told = Options(lookahead=4.0, lookahead_time=0.8, preview=0.1, brake=1.5, capture=10.0, arrived=0.2)
-    return Style("ground", told, lateral=4.0, crawl=0.5)
+    return FollowingStyle("ground", told, lateral=4.0, crawl=0.5)

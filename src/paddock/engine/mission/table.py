@@ -8,7 +8,7 @@ import numpy as np
 
 from paddock.engine.mission.curve import COLUMNS
 from paddock.engine.mission.following import FAR
-from paddock.engine.mission.style import CORNER, Style
+from paddock.engine.mission.style import CORNER, FollowingStyle
 from paddock.planning.paths.path import Path
 from paddock.planning.paths.segment import FIELDS, Segment, ends_at, flown_of
 from paddock.world.columns import Floats
@@ -16,7 +16,7 @@ from paddock.world.columns import Floats
 NOTHING = np.zeros((0, COLUMNS))
 
 
-def rows_of(path: Path, loop: Path, style: Style) -> Floats:
+def rows_of(path: Path, loop: Path, style: FollowingStyle) -> Floats:
     """The rows (k, 15) of a path and of what is repeated behind it."""
     segments = (*path.segments, *loop.segments)
     if not segments:
@@ -32,7 +32,7 @@ def rows_of(path: Path, loop: Path, style: Style) -> Floats:
     return table
 
 
-def _leaving(segments: tuple[Segment, ...], limits: list[float], style: Style, repeated: bool) -> list[float]:
+def _leaving(segments: tuple[Segment, ...], limits: list[float], style: FollowingStyle, repeated: bool) -> list[float]:
     """The speed at the end of each segment, m/s: corners are passed slowly, and what follows needs a way to brake."""
     if style.moves == "aircraft":
         return [FAR] * len(segments)
@@ -44,7 +44,7 @@ def _leaving(segments: tuple[Segment, ...], limits: list[float], style: Style, r
     return leave
 
 
-def _corner(before: Segment, after: Segment, style: Style) -> float:
+def _corner(before: Segment, after: Segment, style: FollowingStyle) -> float:
     """The speed (m/s) between two segments."""
     if before.gear != after.gear:
         return style.crawl

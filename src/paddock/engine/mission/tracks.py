@@ -9,7 +9,7 @@ import numpy as np
 from paddock.engine.conduct import MEMORY, Conduct
 from paddock.engine.mission.curve import COLUMNS
 from paddock.engine.mission.following import FAR, RULE, Memory
-from paddock.engine.mission.style import Style, style_of
+from paddock.engine.mission.style import FollowingStyle, style_of
 from paddock.engine.mission.table import NOTHING, rows_of
 from paddock.engine.plan import Plan
 from paddock.engine.program import FleetProgram
@@ -22,7 +22,7 @@ COLUMN = column_index(Memory)
 EMPTY = np.zeros((1, COLUMNS))
 
 
-class Track(NamedTuple):
+class VehicleTrack(NamedTuple):
     """What one member is to follow."""
 
     path: Path
@@ -46,7 +46,7 @@ class FleetTracks:
     def __init__(self, program: FleetProgram, environment: Floats) -> None:
         """The fleet follows routes from now on."""
         self.program = program
-        self.style: Style = style_of(program, environment)
+        self.style: FollowingStyle = style_of(program, environment)
         drawn_up = Plan(RULE, None, self.style.values, EMPTY)
         self.conduct = FollowingConduct(drawn_up, program.model, program.fleet, program.varying)
         program.conduct = self.conduct
@@ -68,7 +68,7 @@ class FleetTracks:
         """Set a column of some vehicles."""
         self.memory[COLUMN[name], rows] = values
 
-    def follow(self, agent: int, row: int, track: Track) -> None:
+    def follow(self, agent: int, row: int, track: VehicleTrack) -> None:
         """A vehicle begins a new track; `assemble` afterwards."""
         rows = rows_of(track.path, track.loop, self.style)
         self.parts[agent] = rows

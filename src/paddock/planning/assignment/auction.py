@@ -23,13 +23,13 @@ SHRINK = 0.2
 """Epsilon in the next round of scaling."""
 
 
-def solve(cost: Floats, epsilon: float | None = None) -> tuple[Ints, Ints]:
+def auction(cost: Floats, epsilon: float | None = None) -> tuple[Ints, Ints]:
     """As many pairs as can be, of a total within min(n, m) epsilon of the least.
 
     Without an epsilon (in units of the costs) whole numbers are solved exactly, others to 1e-7 of their spread.
     """
     if cost.shape[0] > cost.shape[1]:
-        columns, rows = solve(np.ascontiguousarray(cost.T), epsilon)
+        columns, rows = auction(np.ascontiguousarray(cost.T), epsilon)
         order = np.argsort(rows)
         return rows[order], columns[order]
     last = _last_epsilon(cost) if epsilon is None else _checked(epsilon)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from paddock.compute.routine import routine
-from paddock.planning.search.consensus import Beliefs, Consensus, Links, wins
+from paddock.planning.search.consensus import Beliefs, Consensus, HeardBy, wins
 from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 
 
-def solve(cost: Floats, links: Links | None = None) -> tuple[Ints, Ints]:
+def by_consensus(cost: Floats, links: HeardBy | None = None) -> tuple[Ints, Ints]:
     """What greedy finds, found by rows that hear each other (all, or as `links` tell)."""
     found = bidding_on(cost)
     found.run(links)

@@ -10,7 +10,7 @@ from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 
 
-def solve(cost: Floats) -> tuple[Ints, Ints]:
+def greedy(cost: Floats) -> tuple[Ints, Ints]:
     """Pairs from the cheapest on; of equal ones the first row, then the first column."""
     flat = cost.ravel()
     ranked = np.argsort(flat, kind="stable")

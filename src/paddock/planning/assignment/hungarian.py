@@ -10,7 +10,7 @@ from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 
 
-def solve(cost: Floats) -> tuple[Ints, Ints]:
+def hungarian(cost: Floats) -> tuple[Ints, Ints]:
     """As many pairs as can be, and of those the cheapest."""
     rows, columns = linear_sum_assignment(without_infinities(cost))
     return allowed(cost, rows.astype(np.int64), columns.astype(np.int64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, NamedTuple
 
-from paddock.planning.assignment.auction import solve as auction
+from paddock.planning.assignment.auction import auction
 from paddock.planning.costs import Costs
 from paddock.planning.method import Answer, Method, Tell
 from paddock.planning.search.rounds import assign_in_rounds

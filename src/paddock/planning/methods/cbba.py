@@ -11,7 +11,7 @@ from paddock.compute.routine import parallel_range
 from paddock.planning.costs import Costs
 from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
 from paddock.planning.method import Answer, Method, Tell
-from paddock.planning.search.consensus import Beliefs, Consensus, Links, warped, wins
+from paddock.planning.search.consensus import Beliefs, Consensus, HeardBy, warped, wins
 from paddock.planning.search.insertion import ROOM, best_position, least_length, trace
 from paddock.planning.tours import NOISE, Jobs, slackened, slowest
 from paddock.planning.ways import Ints, Mover, parallel_tour_routine
@@ -31,7 +31,7 @@ def solve(costs: Costs, options: Options, tell: Tell) -> Answer:
     return answer
 
 
-def agreed(costs: Costs, options: Options, links: Links | None = None) -> Answer:
+def agreed(costs: Costs, options: Options, links: HeardBy | None = None) -> Answer:
     """The bundles on which all agree who hear each other as `links` tell."""
     if not costs.agents or not costs.tasks:
         return Answer([[] for _ in range(costs.agents)], {"rounds": 0, "messages": 0})

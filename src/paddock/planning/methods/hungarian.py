@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddock.planning.assignment.hungarian import solve as cheapest
+from paddock.planning.assignment.hungarian import hungarian
 from paddock.planning.costs import Costs
 from paddock.planning.method import Answer, Method, NoOptions, Tell
 from paddock.planning.search.rounds import assign_in_rounds
@@ -10,7 +10,7 @@ from paddock.planning.search.rounds import assign_in_rounds
 
 def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:
     """One more task for every vehicle in each round; together they add as little as can be."""
-    return assign_in_rounds(costs, cheapest, tell)
+    return assign_in_rounds(costs, hungarian, tell)
 
 
 METHOD = Method("in rounds, one more task for every vehicle by the cheapest assignment of all", solve)

@@ -9,7 +9,7 @@ from typing import Any
 
 from paddock.errors import InvalidValueError
 from paddock.planning.mission.drawn import Drawn, Rest
-from paddock.planning.mission.requests import Move, Remove, Request
+from paddock.planning.mission.requests import MoveTask, RemoveTask, Request
 from paddock.planning.obstacles.zone import CircleZone, PolygonZone, Zone
 from paddock.planning.problem import Agent, Task
 from paddock.planning.setup import Happening
@@ -18,6 +18,9 @@ SHAPES = {
     kind: (f"paddock.planning.coverage.{kind}", f"{kind.capitalize()}Shape")
     for kind in ("point", "line", "circle", "area", "polygon")
 }
+
+REQUESTS: dict[type[Any], str] = {MoveTask: "Move", RemoveTask: "Remove", Happening: "Happening"}
+"""Names in saved states."""
 
 
 def values_of(thing: Any) -> Any:
@@ -78,16 +81,16 @@ def drawn_from(row: Mapping[str, Any]) -> Drawn:
 
 def request_of(request: Request) -> dict[str, Any]:
     """What was asked for."""
-    return {"what": type(request).__name__, **values_of(request)}
+    return {"what": REQUESTS[type(request)], **values_of(request)}
 
 
 def request_from(row: Mapping[str, Any]) -> Request:
     """It again."""
     own = {name: value for name, value in row.items() if name != "what"}
-    if row["what"] == "Move":
-        return Move(**own)
-    if row["what"] == "Remove":
-        return Remove(**own)
+    if row["what"] == REQUESTS[MoveTask]:
+        return MoveTask(**own)
+    if row["what"] == REQUESTS[RemoveTask]:
+        return RemoveTask(**own)
     read: dict[str, Callable[[Any], Any]] = {"task": task_from, "agent": agent_from, "zone": zone_from}
     return Happening(**{name: read[name](value) if name in read else value for name, value in own.items()})
 

@@ -11,7 +11,7 @@ KINDS = (
 """Kinds of entries."""
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """One thing that happened."""
 
     time: float  # s

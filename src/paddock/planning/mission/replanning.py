@@ -13,7 +13,7 @@ from paddock.planning.coverage.shape import InfeasibleError
 from paddock.planning.method import Answer
 from paddock.planning.mission.drawn import Drawn, Rest, with_rest
 from paddock.planning.mission.members import Member
-from paddock.planning.mission.state import Change, PoseOf, State
+from paddock.planning.mission.state import MissionChange, PoseOf, MissionState
 from paddock.planning.paths.segment import Pose
 from paddock.planning.planner import revise, solve
 from paddock.planning.plans import Plan, Route
@@ -32,7 +32,7 @@ class Free(NamedTuple):
     rest: Rest | None  # what it does until then
 
 
-def first_plan(state: State, plan: Plan | None = None) -> tuple[Plan, set[int]]:
+def first_plan(state: MissionState, plan: Plan | None = None) -> tuple[Plan, set[int]]:
     """The plan that a mission begins with, taken up; made now unless it is known."""
     free = [Free(member, _at(state, member, member.agent.pose), None) for member in state.members.list]
     tasks = tuple(state.board.known)
@@ -43,7 +43,7 @@ def first_plan(state: State, plan: Plan | None = None) -> tuple[Plan, set[int]]:
     return plan, _take_up(state, plan, free, set())
 
 
-def replan(state: State, poses: PoseOf, change: Change) -> None:
+def replan(state: MissionState, poses: PoseOf, change: MissionChange) -> None:
     """Plan anew what an observation has upset."""
     before, done = state.members.left(), set(change.new)
     if state.setup.replan:
@@ -64,7 +64,7 @@ def _more(metres: float) -> str:
     return f"{metres:+.0f} m" if abs(metres) < 1000.0 else f"{metres / 1000.0:+.1f} km"
 
 
-def go_home(state: State, member: Member, pose: Pose) -> None:
+def go_home(state: MissionState, member: Member, pose: Pose) -> None:
     """A vehicle returns from where it is, whatever it was doing."""
     agent = _at(state, member, pose)
     drawn = Drawn(agent, (), len(state.zones))
@@ -76,7 +76,7 @@ def go_home(state: State, member: Member, pose: Pose) -> None:
 
 
 def straight_home(
-    state: State, member: Member, agent: Agent, reason: str, rest: Rest | None = None
+    state: MissionState, member: Member, agent: Agent, reason: str, rest: Rest | None = None
 ) -> tuple[Route, Drawn]:
     """The way home where zones leave none: through them, and told."""
     state.tell("stranded", member, detail=f"no way home around the zones, it takes the straight one: {reason}")
@@ -84,7 +84,7 @@ def straight_home(
     return route_of(costs, 0, ()), Drawn(agent, (), 0, rest)
 
 
-def way_home(state: State, member: Member, pose: Pose) -> float:
+def way_home(state: MissionState, member: Member, pose: Pose) -> float:
     """Metres flown home from a pose."""
     agent = _at(state, member, pose)
     try:
@@ -93,7 +93,7 @@ def way_home(state: State, member: Member, pose: Pose) -> float:
         return route_of(Costs(Problem((agent,), (), (), state.problem.wind)), 0, ()).flown
 
 
-def _together(state: State, poses: PoseOf, change: Change) -> set[int]:
+def _together(state: MissionState, poses: PoseOf, change: MissionChange) -> set[int]:
     """All vehicles and all open tasks."""
     free = [_free(state, member, poses, change) for member in state.members.list if member.able]
     names = state.board.open()
@@ -112,7 +112,7 @@ def _together(state: State, poses: PoseOf, change: Change) -> set[int]:
     return _take_up(state, plan, free, {k for k in standing if plan.routes[k] is standing[k][1]})
 
 
-def _alone(state: State, poses: PoseOf, change: Change, member: Member) -> set[int]:
+def _alone(state: MissionState, poses: PoseOf, change: MissionChange, member: Member) -> set[int]:
     """One vehicle and the tasks that it has."""
     if not member.able:
         return set()
@@ -123,7 +123,7 @@ def _alone(state: State, poses: PoseOf, change: Change, member: Member) -> set[i
     return _take_up(state, build(costs, Answer([list(range(len(tasks)))]), state.setup.method), [one], set())
 
 
-def _take_up(state: State, plan: Plan, free: Sequence[Free], kept: set[int]) -> set[int]:
+def _take_up(state: MissionState, plan: Plan, free: Sequence[Free], kept: set[int]) -> set[int]:
     """Give routes to their vehicles; the rows of those that are new."""
     _adopt_headings(state, plan)
     new = set()
@@ -138,14 +138,14 @@ def _take_up(state: State, plan: Plan, free: Sequence[Free], kept: set[int]) -> 
     return new
 
 
-def _adopt_headings(state: State, plan: Plan) -> None:
+def _adopt_headings(state: MissionState, plan: Plan) -> None:
     """Tasks are flown with the headings that the plan has chosen."""
     for task in plan.problem.tasks:
         if task.heading != state.board.task(task.name).heading:
             state.board.change(task)
 
 
-def _follow(state: State, one: Free, route: Route) -> None:
+def _follow(state: MissionState, one: Free, route: Route) -> None:
     versions = tuple(state.board.jobs[task].version for task in route.tasks)
     drawn = Drawn(one.agent, versions, len(state.zones), one.rest)
     x, y, *_ = one.agent.pose
@@ -154,7 +154,7 @@ def _follow(state: State, one: Free, route: Route) -> None:
     state.begin(one.member, with_rest(route, drawn, state.problem, state.board.known), drawn)
 
 
-def _assign(state: State, member: Member, tasks: Sequence[str]) -> None:
+def _assign(state: MissionState, member: Member, tasks: Sequence[str]) -> None:
     for task in tasks:
         job = state.board.jobs[task]
         if job.state != "assigned" or job.agent != member.name:
@@ -162,7 +162,7 @@ def _assign(state: State, member: Member, tasks: Sequence[str]) -> None:
             state.tell("assigned", member, task)
 
 
-def _free(state: State, member: Member, poses: PoseOf, change: Change) -> Free:
+def _free(state: MissionState, member: Member, poses: PoseOf, change: MissionChange) -> Free:
     """A vehicle finishes what it is doing first; otherwise it is free where it is."""
     leg = member.current
     if member.doing is None or member.row in change.aborted or leg is None:
@@ -175,7 +175,7 @@ def _free(state: State, member: Member, poses: PoseOf, change: Change) -> Free:
     return Free(member, _at(state, member, leg.end, left), rest)
 
 
-def _at(state: State, member: Member, pose: Pose, left: float = 0.0) -> Agent:
+def _at(state: MissionState, member: Member, pose: Pose, left: float = 0.0) -> Agent:
     """A vehicle as it is free at a pose, after `left` more metres."""
     own = member.agent
     height = own.pose[2] if own.height is None else own.height

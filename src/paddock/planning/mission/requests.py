@@ -13,7 +13,7 @@ from paddock.planning.setup import Happening
 
 
 @dataclass(frozen=True)
-class Move:
+class MoveTask:
     """A task is to be done elsewhere."""
 
     task: str
@@ -22,13 +22,13 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Remove:
+class RemoveTask:
     """A task need not be done."""
 
     task: str
 
 
-Request = Happening | Move | Remove
+Request = Happening | MoveTask | RemoveTask
 
 
 def moved(task: Task, x: float, y: float) -> Task:

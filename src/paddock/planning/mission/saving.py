@@ -18,15 +18,15 @@ from paddock.planning.mission.described import (
     zone_from,
 )
 from paddock.planning.mission.drawn import drawn_again
-from paddock.planning.mission.log import Entry
+from paddock.planning.mission.log import LogEntry
 from paddock.planning.mission.members import ARRAYS, Member
-from paddock.planning.mission.state import State
+from paddock.planning.mission.state import MissionState
 from paddock.planning.setup import MissionSetup
 
 KEPT = ("time", "started", "happened", "replans")
 
 
-def saved_state(state: State) -> dict[str, Any]:
+def saved_state(state: MissionState) -> dict[str, Any]:
     """Everything. What the setup holds is referred to."""
     setup, members = state.setup, state.members
     tasks = [*setup.problem.tasks, *(h.task for h in setup.happenings)]
@@ -45,12 +45,12 @@ def saved_state(state: State) -> dict[str, Any]:
     }
 
 
-def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> State:
+def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> MissionState:
     """The state again, its routes drawn anew."""
-    state = State(setup)
+    state = MissionState(setup)
     for name in KEPT:
         setattr(state, name, saved[name])
-    state.log = [Entry(*row) for row in saved["log"]]
+    state.log = [LogEntry(*row) for row in saved["log"]]
     tasks = [*setup.problem.tasks, *(h.task for h in setup.happenings)]
     zones = [*setup.problem.zones, *(h.zone for h in setup.happenings)]
     state.board.known = [task_from(row, tasks) for row in saved["tasks"]]
@@ -71,7 +71,7 @@ def _saved_member(member: Member) -> dict[str, Any]:
     }
 
 
-def _load_members(state: State, saved: Mapping[str, Any]) -> None:
+def _load_members(state: MissionState, saved: Mapping[str, Any]) -> None:
     setup, everyone = state.setup, type(state.members)()
     agents: Sequence[Any] = [*setup.problem.agents, *(h.agent for h in setup.happenings)]
     for row, entry in zip(saved["agents"], saved["members"], strict=True):

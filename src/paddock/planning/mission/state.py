@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from paddock.planning.covering import Covered
 from paddock.planning.mission.board import Board
 from paddock.planning.mission.drawn import Drawn
-from paddock.planning.mission.log import Entry
+from paddock.planning.mission.log import LogEntry
 from paddock.planning.mission.members import STATUS_ON, Member, Members, Status
 from paddock.planning.mission.requests import Request
 from paddock.planning.obstacles.zone import Zone
@@ -22,7 +22,7 @@ PoseOf = Callable[[int], Pose]
 
 
 @dataclass
-class Change:
+class MissionChange:
     """What an observation upsets: found first, then planned anew in one go."""
 
     causes: list[str] = field(default_factory=list)  # nothing has to be planned as long as there are none
@@ -45,14 +45,14 @@ class Change:
         return ", ".join(damage + self.causes)
 
 
-class State:
+class MissionState:
     """Everything about a mission that changes."""
 
     def __init__(self, setup: MissionSetup) -> None:
         self.setup = setup
         self.board, self.members = Board(), Members()
         self.zones: tuple[Zone, ...] = setup.problem.zones
-        self.log: list[Entry] = []
+        self.log: list[LogEntry] = []
         self.time = 0.0  # s
         self.started = False
         self.happenings = sorted(setup.happenings, key=lambda happening: happening.at)
@@ -73,7 +73,7 @@ class State:
     def tell(self, kind: str, member: Member | None = None, task: str | None = None, detail: str = "") -> None:
         """Write it down."""
         name, way = (None, None) if member is None else (member.name, member.travelled)
-        self.log.append(Entry(self.time, kind, name, task, detail, way))
+        self.log.append(LogEntry(self.time, kind, name, task, detail, way))
 
     def become(self, member: Member, status: Status) -> None:
         """A vehicle's status changes."""

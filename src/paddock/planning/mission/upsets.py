@@ -10,8 +10,8 @@ import numpy as np
 from paddock.planning.mission.drawn import Drawn
 from paddock.planning.mission.members import Member
 from paddock.planning.mission.replanning import go_home, way_home
-from paddock.planning.mission.requests import Move, Remove, Request, moved
-from paddock.planning.mission.state import Change, PoseOf, State
+from paddock.planning.mission.requests import MoveTask, RemoveTask, Request, moved
+from paddock.planning.mission.state import MissionChange, PoseOf, MissionState
 from paddock.planning.obstacles.clear import blocked_by
 from paddock.planning.obstacles.zone import Zone
 from paddock.planning.paths.path import Path
@@ -25,11 +25,11 @@ MEASURED = 200.0
 """m that a vehicle has to have flown before its use of the battery is known."""
 
 
-def happen(state: State, request: Request, poses: PoseOf, change: Change) -> None:
+def happen(state: MissionState, request: Request, poses: PoseOf, change: MissionChange) -> None:
     """Something happens."""
-    if isinstance(request, Move):
+    if isinstance(request, MoveTask):
         _move(state, request, change)
-    elif isinstance(request, Remove):
+    elif isinstance(request, RemoveTask):
         _remove(state, request.task, change)
     elif request.task is not None:
         _new_task(state, request.task, change)
@@ -41,7 +41,7 @@ def happen(state: State, request: Request, poses: PoseOf, change: Change) -> Non
         _close(state, request.zone, change)
 
 
-def enforce_range(state: State, change: Change) -> None:
+def enforce_range(state: MissionState, change: MissionChange) -> None:
     """Vehicles that would be flown beyond their range give tasks back."""
     all_ = state.members
     need = all_.travelled + all_.whole - all_.progress
@@ -60,7 +60,7 @@ def enforce_range(state: State, change: Change) -> None:
                 _abort(state, member, change, "its vehicle would not come home with its range")
 
 
-def enforce_battery(state: State, charge: Floats, poses: PoseOf, change: Change) -> None:
+def enforce_battery(state: MissionState, charge: Floats, poses: PoseOf, change: MissionChange) -> None:
     """Vehicles whose charge is needed for the way home return."""
     all_, n = state.members, len(charge)
     all_.fullest[:n] = np.where(np.isnan(all_.fullest[:n]), charge, all_.fullest[:n])
@@ -78,7 +78,7 @@ def enforce_battery(state: State, charge: Floats, poses: PoseOf, change: Change)
         _recall(state, all_.list[row], float(charge[row]), poses, change)
 
 
-def _recall(state: State, member: Member, charge: float, poses: PoseOf, change: Change) -> None:
+def _recall(state: MissionState, member: Member, charge: float, poses: PoseOf, change: MissionChange) -> None:
     """A vehicle goes home for good, as its battery is needed for that."""
     member.spent = True
     state.tell("battery", member, detail=f"{100.0 * charge:.1f} % left")
@@ -92,14 +92,14 @@ def _recall(state: State, member: Member, charge: float, poses: PoseOf, change: 
         change.causes.append(f"battery of {member.name}")
 
 
-def _new_task(state: State, task: Task, change: Change) -> None:
+def _new_task(state: MissionState, task: Task, change: MissionChange) -> None:
     state.board.add(task, state.time)
     state.tell("task", task=task.name)
     if state.setup.replan:
         change.causes.append(f"new task {task.name}")
 
 
-def _damage(state: State, member: Member, poses: PoseOf, change: Change) -> None:
+def _damage(state: MissionState, member: Member, poses: PoseOf, change: MissionChange) -> None:
     if member.status == "damaged":
         return
     state.tell("damage", member, member.doing)
@@ -113,14 +113,14 @@ def _damage(state: State, member: Member, poses: PoseOf, change: Change) -> None
     change.bereft |= had and state.setup.replan
 
 
-def _join(state: State, agent: Agent, change: Change) -> None:
+def _join(state: MissionState, agent: Agent, change: MissionChange) -> None:
     member = state.members.add(agent)
     state.tell("vehicle", member)
     change.dirty.add(member.row)
     change.causes.append(f"new vehicle {member.name}")
 
 
-def _close(state: State, zone: Zone, change: Change) -> None:
+def _close(state: MissionState, zone: Zone, change: MissionChange) -> None:
     """A zone is closed: ways through it are found anew, and what lies inside is not done."""
     state.zones = (*state.zones, zone)
     state.tell("zone", detail=zone.name)
@@ -135,7 +135,7 @@ def _close(state: State, zone: Zone, change: Change) -> None:
         change.causes.append(f"new zone {zone.name}")
 
 
-def _blocked(state: State, member: Member, zone: Zone) -> Leg | None:
+def _blocked(state: MissionState, member: Member, zone: Zone) -> Leg | None:
     """The first of the legs still to be flown that leads through a zone, or nearer to it than the clearance."""
     drift = 1.0 + hypot(*state.problem.wind) / member.agent.speed
     kept = state.problem.clearance
@@ -148,7 +148,7 @@ def _blocked(state: State, member: Member, zone: Zone) -> Leg | None:
     return None
 
 
-def _rest_of(state: State, member: Member, leg: Leg) -> Path:
+def _rest_of(state: MissionState, member: Member, leg: Leg) -> Path:
     """What is still to be flown of a leg."""
     if leg is not member.current:
         return leg.path
@@ -156,7 +156,7 @@ def _rest_of(state: State, member: Member, leg: Leg) -> Path:
     return leg.path.subpath(done, leg.path.flown)
 
 
-def _move(state: State, request: Move, change: Change) -> None:
+def _move(state: MissionState, request: MoveTask, change: MissionChange) -> None:
     job = state.board.jobs[request.task]
     if job.state == "completed":
         return
@@ -166,7 +166,7 @@ def _move(state: State, request: Move, change: Change) -> None:
         change.causes.append(f"task {request.task} moved")
 
 
-def _remove(state: State, task: str, change: Change) -> None:
+def _remove(state: MissionState, task: str, change: MissionChange) -> None:
     job = state.board.jobs[task]
     if job.state == "completed" or job.removed:
         return
@@ -177,7 +177,7 @@ def _remove(state: State, task: str, change: Change) -> None:
     job.removed = True
 
 
-def _upset_holder(state: State, task: str, change: Change, reason: str) -> bool:
+def _upset_holder(state: MissionState, task: str, change: MissionChange, reason: str) -> bool:
     """The vehicle that has a task, if any, gets a new route; it gives up the task, for a reason, if it is doing it."""
     job = state.board.jobs[task]
     if job.agent is None:
@@ -189,7 +189,7 @@ def _upset_holder(state: State, task: str, change: Change, reason: str) -> bool:
     return True
 
 
-def _abort(state: State, member: Member, change: Change, reason: str) -> None:
+def _abort(state: MissionState, member: Member, change: MissionChange, reason: str) -> None:
     """A vehicle gives up what it is doing."""
     task = member.doing
     if task is None or member.row in change.aborted:

@@ -9,7 +9,7 @@ import numpy as np
 from paddock.compute.routine import routine
 from paddock.planning.obstacles.bends import AT_X, AT_Y, COLUMNS, GROUP, RADIUS, WAY, X, Y
 from paddock.planning.obstacles.entry import arc_entry
-from paddock.planning.obstacles.search import Ends
+from paddock.planning.obstacles.search import WayEnds
 from paddock.planning.obstacles.walls import Walls
 from paddock.world.columns import Floats
 
@@ -25,12 +25,12 @@ Start = tuple[float, float, float]
 Goal = tuple[float, float, float | None]
 
 
-def ends(start: Start, goal: Goal, radius: float, many: bool) -> Ends:
+def ends(start: Start, goal: Goal, radius: float, many: bool) -> WayEnds:
     """The turns at the start and at the goal; a goal without a heading is a point, and `many` turns through it too."""
     x, y, heading = goal
     starts = [_turn(*start, radius, way) for way in (1.0, -1.0)]
     if radius == 0.0:
-        return Ends(np.array(starts[:1]), start[2], np.array([_turn(x, y, 0.0, 0.0, 1.0)]), np.array([np.nan]), x, y)
+        return WayEnds(np.array(starts[:1]), start[2], np.array([_turn(x, y, 0.0, 0.0, 1.0)]), np.array([np.nan]), x, y)
     if heading is not None:
         headings = [heading]
         goals, arrivals = [], []
@@ -40,7 +40,7 @@ def ends(start: Start, goal: Goal, radius: float, many: bool) -> Ends:
     for arrival in headings:
         goals += [_turn(x, y, arrival, radius, way) for way in (1.0, -1.0)]
         arrivals += [arrival, arrival]
-    return Ends(np.array(starts), start[2], np.array(goals), np.array(arrivals), x, y)
+    return WayEnds(np.array(starts), start[2], np.array(goals), np.array(arrivals), x, y)
 
 
 def _turn(x: float, y: float, heading: float, radius: float, way: float) -> tuple[float, ...]:
@@ -48,7 +48,7 @@ def _turn(x: float, y: float, heading: float, radius: float, way: float) -> tupl
     return (*centre, radius, way, *centre, 0.0, 0.0, -1.0)
 
 
-def touching(w: Walls, e: Ends, radius: float, group: int) -> Floats:
+def touching(w: Walls, e: WayEnds, radius: float, group: int) -> Floats:
     """Bends (n, 9) that touch those of the start and of the goal: for ways that begin or end with two turns."""
     rows = []
     for bend in e.starts:
@@ -91,7 +91,7 @@ def _between(a: Floats, b: Floats, radius: float, group: int) -> list[tuple[floa
     return [_on_arm(a, atan2(dy, dx) + side, radius, group) for side in (opening, -opening)]
 
 
-def lattice(e: Ends, start: Start, radius: float, group: int) -> Floats:
+def lattice(e: WayEnds, start: Start, radius: float, group: int) -> Floats:
     """Bends (n, 9) all around the start and the goal, each both ways round."""
     steps = np.arange(-LATTICE_REACH, LATTICE_REACH + 0.5 * LATTICE, LATTICE) * radius
     offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)

@@ -10,7 +10,7 @@ from paddock.compute.routine import routine
 from paddock.planning.obstacles.bends import ANGLE, ARM, AT_X, AT_Y, RADIUS, WAY, X, Y
 from paddock.planning.obstacles.entry import arc_entry, line_entry
 from paddock.planning.obstacles.links import places, tangent
-from paddock.planning.obstacles.search import Ends, turn_between
+from paddock.planning.obstacles.search import WayEnds, turn_between
 from paddock.planning.obstacles.walls import Walls
 from paddock.world.columns import Floats
 
@@ -60,7 +60,7 @@ def _turn(bend: Floats, angle: float) -> None:
     bend[Y] = bend[AT_Y] + bend[ARM] * sin(angle)
 
 
-def _with_best_ends(w: Walls, row: Floats, at: Ends, arrival: float, out: Floats) -> float:
+def _with_best_ends(w: Walls, row: Floats, at: WayEnds, arrival: float, out: Floats) -> float:
     """The length (m) of the way with the first and last bends that make it shortest, which are put into the row."""
     best, start, goal = inf, 0, 0
     for i in range(len(at.starts)):
@@ -75,7 +75,7 @@ def _with_best_ends(w: Walls, row: Floats, at: Ends, arrival: float, out: Floats
     return best
 
 
-def _shorten(w: Walls, row: Floats, at: Ends, arrival: float) -> Floats:
+def _shorten(w: Walls, row: Floats, at: WayEnds, arrival: float) -> Floats:
     """Turn the bends between the first and the last to where the way is shortest; its segments, as of `_laid`."""
     out = empty((2 * len(row), 5))
     best = _with_best_ends(w, row, at, arrival, out)
@@ -94,7 +94,7 @@ def _shorten(w: Walls, row: Floats, at: Ends, arrival: float) -> Floats:
     return out
 
 
-def _try_turns(w: Walls, row: Floats, i: int, step: float, at: Ends, arrival: float, out: Floats, best: float) -> float:
+def _try_turns(w: Walls, row: Floats, i: int, step: float, at: WayEnds, arrival: float, out: Floats, best: float) -> float:
     for side in (step, -step):
         angle = row[i, ANGLE]
         _turn(row[i], angle + side)

@@ -28,7 +28,7 @@ NO_TURN = 1e-9
 """rad: what lacks less than this of a full turn is none."""
 
 
-class Ends(NamedTuple):
+class WayEnds(NamedTuple):
     """Where a search begins and ends: bends that hold the start or the goal, each with the heading there."""
 
     starts: Floats  # (s, 9)
@@ -53,7 +53,7 @@ def free_turn(w: Walls, bend: Floats, heading: float) -> float:
     return arc_entry(w, bend[X], bend[Y], bend[RADIUS], begin, bend[WAY], FULL)[0]
 
 
-def _tails(w: Walls, bends: Floats, ends: Ends) -> tuple[Floats, Floats]:
+def _tails(w: Walls, bends: Floats, ends: WayEnds) -> tuple[Floats, Floats]:
     """From each bend to each goal: metres from leaving the bend (inf: blocked) and the heading there."""
     lengths, headings = empty((len(bends), len(ends.goals))), empty((len(bends), len(ends.goals)))
     for g in range(len(ends.goals)):
@@ -69,7 +69,7 @@ def _tails(w: Walls, bends: Floats, ends: Ends) -> tuple[Floats, Floats]:
     return lengths, headings
 
 
-class Known(NamedTuple):
+class Visited(NamedTuple):
     """What a search has found out. States are numbered: arrivals from each start on each bend, then the links."""
 
     cost: Floats  # m to the arrival
@@ -82,10 +82,10 @@ class Known(NamedTuple):
     tail_headings: Floats  # rad, when leaving it
 
 
-def _nothing_known(w: Walls, bends: Floats, links: Links, ends: Ends) -> Known:
+def _nothing_known(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> Visited:
     n, count = len(bends), len(ends.starts) * len(bends) + len(links.target)
     tails, tail_headings = _tails(w, bends, ends)
-    known = Known(
+    known = Visited(
         empty(count),
         empty(count),
         empty(count),
@@ -102,7 +102,7 @@ def _nothing_known(w: Walls, bends: Floats, links: Links, ends: Ends) -> Known:
     return known
 
 
-def _search(w: Walls, bends: Floats, links: Links, ends: Ends) -> tuple[float, Ints]:
+def _search(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> tuple[float, Ints]:
     """Metres of the shortest way, and its bends: a start, others, a goal (counted on from the bends)."""
     n, s, g = len(bends), len(ends.starts), len(ends.goals)
     known = _nothing_known(w, bends, links, ends)
@@ -126,7 +126,7 @@ def _search(w: Walls, bends: Floats, links: Links, ends: Ends) -> tuple[float, I
     return inf, empty(0, int64)
 
 
-def _leave_start(w: Walls, i: int, bends: Floats, ends: Ends, known: Known, heap: Heap) -> None:
+def _leave_start(w: Walls, i: int, bends: Floats, ends: WayEnds, known: Visited, heap: Heap) -> None:
     """All ways from a start: to the goals, and on to the bends."""
     n, g, start = len(bends), len(ends.goals), ends.starts[i]
     direct = len(known.cost) * g
@@ -143,7 +143,7 @@ def _leave_start(w: Walls, i: int, bends: Floats, ends: Ends, known: Known, heap
             _arrive(i * n + j, -1, bends[j], length + turn * start[RADIUS], heading, ends, known, heap)
 
 
-def _leave(state: int, bend: int, bends: Floats, links: Links, ends: Ends, known: Known, heap: Heap) -> None:
+def _leave(state: int, bend: int, bends: Floats, links: Links, ends: WayEnds, known: Visited, heap: Heap) -> None:
     """All ways on from a state: to the goals, and over the links."""
     radius, way, g = bends[bend, RADIUS], bends[bend, WAY], len(ends.goals)
     cost, heading, reach = known.cost[state], known.heading[state], known.reach[state]
@@ -160,7 +160,7 @@ def _leave(state: int, bend: int, bends: Floats, links: Links, ends: Ends, known
 
 
 def _arrive(
-    state: int, parent: int, bend: Floats, cost: float, heading: float, ends: Ends, known: Known, heap: Heap
+    state: int, parent: int, bend: Floats, cost: float, heading: float, ends: WayEnds, known: Visited, heap: Heap
 ) -> None:
     known.cost[state], known.parent[state], known.heading[state] = cost, parent, heading
     x, y = places(bend, heading)
@@ -168,13 +168,13 @@ def _arrive(
     heappush(heap, (cost + distance(x, y, ends.x, ends.y), int64(number)))
 
 
-def _settle(w: Walls, state: int, bend: int, bends: Floats, known: Known) -> None:
+def _settle(w: Walls, state: int, bend: int, bends: Floats, known: Visited) -> None:
     known.reach[state] = free_turn(w, bends[bend], known.heading[state])
     known.older[state] = known.settled[bend]
     known.settled[bend] = state
 
 
-def _dominated(state: int, bend: int, bends: Floats, known: Known) -> bool:
+def _dominated(state: int, bend: int, bends: Floats, known: Visited) -> bool:
     """Whether an earlier arrival on the bend gets where this one is, for no more."""
     other = known.settled[bend]
     while other >= 0:
@@ -185,7 +185,7 @@ def _dominated(state: int, bend: int, bends: Floats, known: Known) -> bool:
     return False
 
 
-def _chain(number: int, direct: int, n: int, s: int, g: int, known: Known, links: Links) -> Ints:
+def _chain(number: int, direct: int, n: int, s: int, g: int, known: Visited, links: Links) -> Ints:
     """The bends on the way that ends with a number of the heap: n + the start, bends, n + s + the goal."""
     chain = empty(len(known.parent) + 3, int64)
     if number >= direct:

@@ -16,7 +16,7 @@ from paddock.planning.obstacles.ends import Goal, Start, ends, lattice, touching
 from paddock.planning.obstacles.links import Links, Web, web
 from paddock.planning.obstacles.reasons import cramped, enclosing, place
 from paddock.planning.obstacles.refine import shorten
-from paddock.planning.obstacles.search import Ends, search
+from paddock.planning.obstacles.search import WayEnds, search
 from paddock.planning.obstacles.walls import Clearance, each_of
 from paddock.planning.obstacles.zone import Zone
 from paddock.planning.paths.dubins import dubins
@@ -84,7 +84,7 @@ class ZoneMap:
             other = self._way(at_ends, wider.bends, wider.links())
         return other if way is None or (other is not None and other.length < way.length) else way
 
-    def _way(self, at: Ends, turns: Floats, between: Links) -> Path | None:
+    def _way(self, at: WayEnds, turns: Floats, between: Links) -> Path | None:
         length, chain = search(self.walls, turns, between, at)
         if length == inf:
             return None

@@ -28,7 +28,7 @@ def draw_costs(figure_class: Any, plan: Plan, title: str) -> Any:
     dress(axes, f"{title} · costs", "a task alone: there, done, and home; a ring marks who does it")
     axes.grid(False)
     axes.set_xlabel("task")
-    _names(axes, plan)
+    _cost_names(axes, plan)
     return figure
 
 
@@ -56,7 +56,7 @@ def _chosen(axes: Any, plan: Plan, size: int) -> None:
     axes.scatter([x for x, _ in pairs], [y for _, y in pairs], s=330 if size <= WRITTEN[1] else 6, zorder=3, **look)
 
 
-def _names(axes: Any, plan: Plan) -> None:
+def _cost_names(axes: Any, plan: Plan) -> None:
     agents = [agent.name.replace("$", r"\$") for agent in plan.problem.agents]
     tasks = [task.name.replace("$", r"\$") for task in plan.problem.tasks]
     written = len(agents) <= WRITTEN[0] and len(tasks) <= WRITTEN[1]

@@ -15,7 +15,7 @@ from paddock.planning.report.compare import Trial, draw_comparison
 from paddock.planning.report.cost_matrix import draw_costs
 from paddock.planning.report.document import comparison, document
 from paddock.planning.report.gantt import draw_gantt
-from paddock.planning.report.html import Report, report_html
+from paddock.planning.report.html import MissionReport, report_html
 from paddock.planning.report.outcome import Outcome, outcome_numbers
 from paddock.planning.report.routes import draw_routes
 from paddock.planning.report.settings import origin_of, settings
@@ -71,7 +71,7 @@ def write_files(found: Findings, folder: Path, tell: Tell = lambda share: None) 
 def _contents(found: Findings, drawn: Pictures) -> Iterator[tuple[str, bytes]]:
     """File by file."""
     scenario, plan = found.scenario, found.plan
-    report = Report(
+    report = MissionReport(
         plan,
         scenario.name,
         scenario.description,

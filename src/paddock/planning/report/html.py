@@ -31,7 +31,7 @@ CAPTIONS = {
 
 
 @dataclass(frozen=True)
-class Report:
+class MissionReport:
     """What a report tells beside the plan."""
 
     plan: Plan
@@ -47,7 +47,7 @@ class Report:
     closest: str = ""  # who comes how near to whom
 
 
-def report_html(report: Report) -> str:
+def report_html(report: MissionReport) -> str:
     """The page. It needs nothing else, and the same plan gives the same bytes."""
     lines = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -61,7 +61,7 @@ def report_html(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _sections(report: Report) -> Iterator[str]:
+def _sections(report: MissionReport) -> Iterator[str]:
     plan, metrics = report.plan, report.metrics or foreseen(report.plan)
     yield f"<h1>{text(report.name)}</h1>"
     if report.description:
@@ -118,7 +118,7 @@ def _events(outcome: Outcome | None) -> Iterator[str]:
     yield "</div>"
 
 
-def _picture(report: Report, name: str, title: str) -> Iterator[str]:
+def _picture(report: MissionReport, name: str, title: str) -> Iterator[str]:
     if name in report.pictures:
         yield f"<h2>{title}</h2>"
         yield picture(report.pictures[name], name, CAPTIONS[name])
@@ -139,7 +139,7 @@ def _vehicles(metrics: Metrics, closest: str) -> Iterator[str]:
     yield f"<p>{text(closest)}</p></div>" if closest else "</div>"
 
 
-def _comparison(report: Report) -> Iterator[str]:
+def _comparison(report: MissionReport) -> Iterator[str]:
     if not report.trials:
         return
     rows, best = [], report.trials[0].plan
@@ -173,7 +173,7 @@ def _more(own: float, least: float) -> str:
     return f"{100.0 * (own / least - 1.0) if least > 0.0 else 0.0:+.0f} %"
 
 
-def _legs(report: Report, parts: Sequence[AgentMetrics]) -> Iterator[str]:
+def _legs(report: MissionReport, parts: Sequence[AgentMetrics]) -> Iterator[str]:
     """Every vehicle's way, leg by leg."""
     yield "<h2>Leg by leg</h2>"
     for k, (route, part) in enumerate(zip(report.plan.routes, parts, strict=True)):

@@ -9,13 +9,13 @@ from paddock.planning.plans import Leg, Plan, Route
 from paddock.planning.report.words import clock, course, latitude, longitude
 from paddock.world.geodesy import Origin
 
-HEADS = ("", "leg", "begins", "ends", "distance", "heading", "height", "east", "north")
+LEG_HEADS = ("", "leg", "begins", "ends", "distance", "heading", "height", "east", "north")
 LEG_NUMBERS = (0, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 
 
 def leg_heads(origin: Origin | None) -> tuple[str, ...]:
     """The heads of the columns; latitude and longitude where the world lies somewhere."""
-    return HEADS if origin is None else (*HEADS, "latitude", "longitude")
+    return LEG_HEADS if origin is None else (*LEG_HEADS, "latitude", "longitude")
 
 
 def leg_rows(route: Route, plan: Plan, origin: Origin | None) -> list[tuple[str, ...]]:

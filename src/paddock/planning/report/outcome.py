@@ -8,7 +8,7 @@ from typing import Any
 from paddock.planning.foreseen import pause
 from paddock.planning.metrics import Metrics, measure
 from paddock.planning.mission.kinematic import KinematicRun
-from paddock.planning.mission.log import Entry
+from paddock.planning.mission.log import LogEntry
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.trace import trace
 from paddock.planning.plans import Plan
@@ -43,7 +43,7 @@ def outcome_of(setup: MissionSetup, plan: Plan) -> Outcome:
     return Outcome(run, metrics, tuple((time, text) for time, text in told if text))
 
 
-def told_of(entry: Entry) -> str:
+def told_of(entry: LogEntry) -> str:
     """What an entry of the log means, in a line; nothing for what goes without saying."""
     who, task = entry.agent, entry.task
     busy = f" while it does {task}" if task else ""

@@ -15,28 +15,28 @@ from paddock.planning.ways import Ints, Mover, parallel_tour_routine, tour_routi
 from paddock.world.columns import Floats
 
 
-class Ends(NamedTuple):
+class TourEnds(NamedTuple):
     """Where the tours of all agents end, before the way home; arrays over agents."""
 
     places: Floats  # (a, 7) the fields of Stand but the last; metres flown if it went home now
     before: Ints  # (a,) the last task
 
 
-def started(costs: Costs) -> Ends:
+def started(costs: Costs) -> TourEnds:
     """Nobody has a task yet."""
-    ends = Ends(empty((costs.agents, 7)), zeros(costs.agents, int64))
+    ends = TourEnds(empty((costs.agents, 7)), zeros(costs.agents, int64))
     if costs.agents:
         _start(costs.fleet, ends)
     return ends
 
 
-def start(fleet: Fleet, ends: Ends) -> None:
+def start(fleet: Fleet, ends: TourEnds) -> None:
     """Write where the agents are."""
     for a in range(len(ends.before)):
         put(fleet, ends, a, begin(mover_of(fleet, a)))
 
 
-def put(fleet: Fleet, ends: Ends, agent: int, at: Stand) -> None:
+def put(fleet: Fleet, ends: TourEnds, agent: int, at: Stand) -> None:
     """Write where a tour ends."""
     row = ends.places[agent]
     row[6] = at.flown + way_home(mover_of(fleet, agent), detours_of(fleet, agent), at)
@@ -44,13 +44,13 @@ def put(fleet: Fleet, ends: Ends, agent: int, at: Stand) -> None:
     ends.before[agent] = at.before
 
 
-def end_of(ends: Ends, agent: int) -> Stand:
+def end_of(ends: TourEnds, agent: int) -> Stand:
     """Where a tour ends."""
     row = ends.places[agent]
     return Stand(row[0], row[1], row[2], row[3], row[4], row[5], ends.before[agent])
 
 
-def append_cost(fleet: Fleet, ends: Ends, agent: int, task: int, by_time: bool) -> float:
+def append_cost(fleet: Fleet, ends: TourEnds, agent: int, task: int, by_time: bool) -> float:
     """Metres that a task adds to a tour (or when it then ends, s), the way home included; inf beyond its range."""
     m, extra, at = mover_of(fleet, agent), detours_of(fleet, agent), end_of(ends, agent)
     after = step(m, jobs_of(fleet, agent), extra, at, task)
@@ -69,20 +69,20 @@ def least_cost(m: Mover, j: Jobs, at: Stand, home: float, task: int, by_time: bo
     return at.time + more / m.speed if by_time else at.flown + more - home
 
 
-def append(fleet: Fleet, ends: Ends, agent: int, task: int) -> None:
+def append(fleet: Fleet, ends: TourEnds, agent: int, task: int) -> None:
     """Give a task to an agent."""
     m, extra = mover_of(fleet, agent), detours_of(fleet, agent)
     put(fleet, ends, agent, step(m, jobs_of(fleet, agent), extra, end_of(ends, agent), task))
 
 
-def matrix(fleet: Fleet, ends: Ends, tasks: Ints, by_time: bool, found: Floats) -> None:
+def matrix(fleet: Fleet, ends: TourEnds, tasks: Ints, by_time: bool, found: Floats) -> None:
     """`append_cost` for all agents and these tasks, (a, n)."""
     for a in parallel_range(len(ends.before)):
         for k in range(len(tasks)):
             found[a, k] = append_cost(fleet, ends, a, tasks[k], by_time)
 
 
-def append_all(fleet: Fleet, ends: Ends, agents: Ints, tasks: Ints) -> None:
+def append_all(fleet: Fleet, ends: TourEnds, agents: Ints, tasks: Ints) -> None:
     """Give tasks to agents, pair by pair."""
     for k in range(len(agents)):
         append(fleet, ends, agents[k], tasks[k])

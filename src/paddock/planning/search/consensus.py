@@ -19,7 +19,7 @@ from paddock.planning.ways import Ints
 from paddock.world.columns import Floats
 
 NOBODY = -1
-Links = Callable[[int], NDArray[np.bool_]]
+HeardBy = Callable[[int], NDArray[np.bool_]]
 """Round (from 0) -> (a, a): whether the agent of a column hears that of a row."""
 
 
@@ -73,7 +73,7 @@ class Consensus:
         self.quiet = 0 if changed else self.quiet + 1
         return changed
 
-    def run(self, links: Links | None = None, most: int = 100_000) -> int:
+    def run(self, links: HeardBy | None = None, most: int = 100_000) -> int:
         """Rounds until they agree (or, where not all can reach each other, until nothing changes); how many it took."""
         agents = len(self.beliefs.counts)
         everybody = np.ones((agents, agents), dtype=bool)

@@ -20,7 +20,7 @@ COARSE = 32
 """Headings tried for each task at first, all around."""
 FINE = 7
 """And then, around the best so far."""
-ROUNDS = 6
+REFINEMENTS = 6
 """How often the grid is made finer."""
 
 
@@ -44,7 +44,7 @@ def refined(m: Mover, j: Jobs, extra: Detours, order: Ints, headings: Floats) ->
         for h in range(COARSE):
             grid[k, h] = -pi + 2.0 * pi * h / COARSE
     width, count = 2.0 * pi / COARSE, COARSE
-    for _ in range(ROUNDS):
+    for _ in range(REFINEMENTS):
         best_on_grid(m, j, extra, order, grid, count, headings)
         width, count = width * 0.5, FINE
         for k in range(len(order)):

@@ -42,7 +42,7 @@ class Schedule(NamedTuple):
     price: float  # m or s, of a task that is not done
 
 
-class Trial(NamedTuple):
+class Candidate(NamedTuple):
     """What a move would make of two rows."""
 
     first: Ints
@@ -62,7 +62,7 @@ def anneal(fleet: Fleet, orders: Packed, near: Ints, plan: Schedule) -> None:
     """Improve orders in place; `near` (t, k) are the nearest tasks of each. They end no worse than they began."""
     rows, tasks = orders.tasks.shape
     best = Packed(orders.tasks.copy(), orders.counts.copy())
-    trial = Trial(empty(tasks, int64), empty(tasks, int64), zeros(2, int64))
+    trial = Candidate(empty(tasks, int64), empty(tasks, int64), zeros(2, int64))
     search = Search(empty(rows), empty((tasks, 2), int64), zeros(rows, int64))
     for a in range(rows):
         search.costs[a] = row_cost(fleet, plan, a, orders.tasks[a], orders.counts[a])
@@ -84,7 +84,7 @@ def anneal(fleet: Fleet, orders: Packed, near: Ints, plan: Schedule) -> None:
 
 
 def tried(
-    fleet: Fleet, plan: Schedule, orders: Packed, search: Search, trial: Trial,
+    fleet: Fleet, plan: Schedule, orders: Packed, search: Search, trial: Candidate,
     a: int, b: int, now: float, evenly: float, heat: float, k: int,
 ) -> tuple[float, bool]:  # fmt: skip
     """Make a move if it is for the better, or by chance while it is hot; the energy then, and whether it was made."""
@@ -150,7 +150,7 @@ def keep(orders: Packed, best: Packed, dirty: Ints) -> None:
             dirty[a] = 0
 
 
-def propose(orders: Packed, places: Ints, near: Ints, seed: int, k: int, trial: Trial) -> tuple[int, int]:
+def propose(orders: Packed, places: Ints, near: Ints, seed: int, k: int, trial: Candidate) -> tuple[int, int]:
     """Write a move to `trial` and tell the rows it changes (the same twice: one); -1: the move does nothing."""
     kind, u = uniforms(seed, STREAM, 0, k)
     v, w = uniforms(seed, STREAM, 1, k)
@@ -176,7 +176,7 @@ def propose(orders: Packed, places: Ints, near: Ints, seed: int, k: int, trial: 
 
 
 def relocated(
-    orders: Packed, a: int, i: int, b: int, j: int, side: float, length: int, trial: Trial
+    orders: Packed, a: int, i: int, b: int, j: int, side: float, length: int, trial: Candidate
 ) -> tuple[int, int]:
     """Some tasks from place i of a row go before or after place j of a row, perhaps the other way round."""
     length = min(length, orders.counts[a] - i)
@@ -206,7 +206,7 @@ def relocated(
     return a, b
 
 
-def swapped(orders: Packed, a: int, i: int, b: int, j: int, trial: Trial) -> tuple[int, int]:
+def swapped(orders: Packed, a: int, i: int, b: int, j: int, trial: Candidate) -> tuple[int, int]:
     """Two tasks take each other's place."""
     if orders.counts[b] == 0 or (a == b and i == j):
         return -1, -1
@@ -220,7 +220,7 @@ def swapped(orders: Packed, a: int, i: int, b: int, j: int, trial: Trial) -> tup
     return a, b
 
 
-def reversed_part(orders: Packed, a: int, i: int, j: int, nobody: int, trial: Trial) -> tuple[int, int]:
+def reversed_part(orders: Packed, a: int, i: int, j: int, nobody: int, trial: Candidate) -> tuple[int, int]:
     """Places i to j of a row, the other way round."""
     if i == j or a == nobody:
         return -1, -1
@@ -230,7 +230,7 @@ def reversed_part(orders: Packed, a: int, i: int, j: int, nobody: int, trial: Tr
     return a, a
 
 
-def tails(orders: Packed, a: int, i: int, b: int, j: int, nobody: int, trial: Trial) -> tuple[int, int]:
+def tails(orders: Packed, a: int, i: int, b: int, j: int, nobody: int, trial: Candidate) -> tuple[int, int]:
     """Two tours exchange what follows places i and j."""
     if a == nobody or b == nobody:
         return -1, -1
