@@ -15,7 +15,7 @@ from typing import Any
 
 from paddock.behaviour.registry import find_rule, rule_names
 from paddock.behaviour.rule import Rule
-from paddock.planning.method import find_method, method_names
+from paddock.planning.planner import find_method, method_names
 from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
 from paddock.scenario.schema import scenario_schema

@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.mission.curve import nearest_on, place_on, tangent
-from paddock.engine.mission.following import FAR, Options
-from paddock.engine.mission.style import FollowingStyle
-from paddock.engine.mission.table import rows_of
-from paddock.engine.mission.tracks import FleetTracks, VehicleTrack
+from paddock.engine.mission.following import FAR, Options, nearest_on, place_on, tangent
+from paddock.engine.mission.tracks import FleetTracks, FollowingStyle, VehicleTrack, rows_of
 from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Segment, point_along
+from paddock.planning.paths.path import Path, Segment, point_along
 from paddock.planning.paths.wind import dubins_in_wind
 from paddock.world.columns import Floats
 

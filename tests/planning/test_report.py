@@ -23,37 +23,31 @@ from PIL import Image
 from pymap3d import enu2geodetic
 
 from paddock.errors import MissingFeatureError
-from paddock.planning.coverage.line import LineShape
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.exports import to_csv
-from paddock.planning.foreseen import done_times, foreseen
-from paddock.planning.metrics import Separation
-from paddock.planning.obstacles.zone import CircleZone
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Pose, line
-from paddock.planning.plans import Leg, Plan, Route, Undone
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.report.compare import Trial, draw_comparison, ranked
-from paddock.planning.report.cost_matrix import draw_costs
-from paddock.planning.report.document import comparison, document
-from paddock.planning.report.gantt import draw_gantt
-from paddock.planning.report.html import MissionReport, report_html
-from paddock.planning.report.routes import draw_routes, wind_note
-from paddock.planning.report.style import ALARM, COLOURS, png, styled, svg
-from paddock.planning.report.summary import closeness, summary
-from paddock.planning.report.table import spent
-from paddock.planning.report.timeline import draw_timeline
-from paddock.planning.report.words import (
+from paddock.planning.coverage.shapes import LineShape, PointShape
+from paddock.planning.metrics import Separation, done_times, foreseen, to_csv
+from paddock.planning.obstacles.zones import CircleZone
+from paddock.planning.paths.path import Path, Pose, line
+from paddock.planning.problem import Agent, MissionSetup, Problem, Task
+from paddock.planning.routes import Leg, Plan, Route, Undone
+from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
+from paddock.record.mission_report.comparison import Trial, draw_comparison, ranked
+from paddock.record.mission_report.document import comparison, document
+from paddock.record.mission_report.html import MissionReport, report_html
+from paddock.record.mission_report.map_figure import ALARM, COLOURS, draw_routes, png, styled, svg
+from paddock.record.mission_report.text import (
     bearing,
     clock,
+    closeness,
     computing,
     course,
     distance,
     duration,
     latitude,
     longitude,
+    spent,
+    summary,
+    wind_note,
 )
-from paddock.planning.setup import MissionSetup
 from paddock.world.geodesy import Origin
 
 NASTY = '<b>&"'

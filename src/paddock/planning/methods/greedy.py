@@ -7,10 +7,9 @@ from math import inf
 from numpy import empty, int64, zeros
 
 from paddock.planning.costs import Costs
-from paddock.planning.fleet import Fleet, jobs_of, mover_of
-from paddock.planning.method import Answer, Method, NoOptions, Tell
-from paddock.planning.search.appending import TourEnds, append, append_cost, end_of, least_cost, started
-from paddock.planning.ways import Ints, tour_routine
+from paddock.planning.insertion import TourEnds, append, append_cost, end_of, least_cost, started
+from paddock.planning.methods import Answer, Method, NoOptions, Tell
+from paddock.planning.tours import Fleet, Ints, jobs_of, mover_of, tour_routine
 from paddock.world.columns import Floats
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from paddock.planning.assignment.hungarian import hungarian
+from paddock.planning.assignment import assign_in_rounds, hungarian
 from paddock.planning.costs import Costs
-from paddock.planning.method import Answer, Method, NoOptions, Tell
-from paddock.planning.search.rounds import assign_in_rounds
+from paddock.planning.methods import Answer, Method, NoOptions, Tell
 
 
 def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:

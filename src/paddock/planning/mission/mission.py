@@ -13,20 +13,24 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.mission.board import Job
-from paddock.planning.mission.log import LogEntry
-from paddock.planning.mission.members import Member, Members
-from paddock.planning.mission.replanning import first_plan, replan
-from paddock.planning.mission.requests import MoveTask, RemoveTask, Request, moved
+from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, replan
 from paddock.planning.mission.saving import load_state, saved_state
-from paddock.planning.mission.state import MissionChange, PoseOf, MissionState
-from paddock.planning.mission.upsets import enforce_battery, enforce_range, happen
-from paddock.planning.obstacles.zone import Zone
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Pose
-from paddock.planning.plans import Plan
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.setup import Happening, MissionSetup
+from paddock.planning.mission.state import (
+    Job,
+    LogEntry,
+    MissionChange,
+    MissionState,
+    MoveTask,
+    PoseOf,
+    RemoveTask,
+    Request,
+    moved,
+)
+from paddock.planning.mission.vehicles import Member, Members
+from paddock.planning.obstacles.zones import Zone
+from paddock.planning.paths.path import Path, Pose
+from paddock.planning.problem import Agent, Happening, MissionSetup, Problem, Task
+from paddock.planning.routes import Plan
 from paddock.planning.transits import Transits
 from paddock.world.columns import Floats
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from paddock.planning.mission.log import LogEntry
+from paddock.planning.mission.state import LogEntry
 from paddock.world.columns import Floats
 
 

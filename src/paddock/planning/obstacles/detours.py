@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import shortest_path
 from shapely import Polygon, get_parts, get_rings, union_all
 
 from paddock.compute.routine import parallel_range, parallel_routine
-from paddock.planning.obstacles.zone import CircleZone, Zone
+from paddock.planning.obstacles.zones import CircleZone, Zone
 from paddock.world.columns import Floats
 
 OUTSIDE = 0.01
