@@ -552,12 +552,12 @@ def channel_table() -> str:
     return table(["channel", "message", "content", "when"], rows)
 
 
-SHORTCUT = re.compile(r'group: "(\w+)", key: "[^"]*", shown: "([^"]+)", meaning: "([^"]+)"')
+SHORTCUT = re.compile(r'group: "(\w+)",\s+key: "[^"]*",\s+shown: "([^"]+)",\s+meaning: "([^"]+)"')
 
 
 def shortcut_table() -> str:
     """The keys of the page, from the table that its handler and its own sheet read."""
-    text = (ROOT / "web/src/panels/shortcuts.ts").read_text(encoding="utf-8")
+    text = (ROOT / "web/src/panels/shortcuts.tsx").read_text(encoding="utf-8")
     found = [(group, shown.replace("\\\\", "\\"), meaning) for group, shown, meaning in SHORTCUT.findall(text)]
     groups = dict.fromkeys(group for group, _, _ in found)
     rows = [(group, keys(shown), meaning) for name in groups for group, shown, meaning in found if group == name]
