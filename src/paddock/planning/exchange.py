@@ -39,11 +39,10 @@ from numpy.typing import ArrayLike
 from paddock.errors import unknown_name
 from paddock.scenario import Mission
 from paddock.scenario.base import Section
-from paddock.scenario.load import read_text
-from paddock.scenario.marks import Marks, ScenarioError
-from paddock.scenario.mission_tasks import NoFlyZone, Task
-from paddock.scenario.plain import plain as plain_values
-from paddock.scenario.problems import validated
+from paddock.scenario.loading import read_text
+from paddock.scenario.marked_yaml import plain as plain_values
+from paddock.scenario.problems import Marks, ScenarioError, validated
+from paddock.scenario.tasks import NoFlyZone, Task
 from paddock.wire import qgc_plan
 from paddock.wire.geojson import Feature, feature, feature_collection, read_features
 from paddock.wire.json_document import TEXT, Document, KeyPath, LatLon, parse_document

@@ -32,11 +32,11 @@ from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.routes import Plan
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
 from paddock.scenario.mission import Mission as MissionSection
-from paddock.scenario.mission_tasks import NoFlyZone, PolygonTask
-from paddock.scenario.mission_tasks import Task as TaskSection
-from paddock.vehicles.registry import find_model
+from paddock.scenario.tasks import NoFlyZone, PolygonTask
+from paddock.scenario.tasks import Task as TaskSection
+from paddock.vehicles.model import find_model
 from paddock.world.columns import Floats, column_index, defaults_of
-from paddock.world.streams import draw_uniforms, stream_ids
+from paddock.world.fleet import draw_uniforms, stream_ids
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same places
 MARGIN = 1.25
