@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from paddock.errors import PaddockError
-from paddock.planning.generating import drawn_tasks, generate
+from paddock.planning.random_missions import drawn_tasks, generate
 from paddock.scenario import load_scenario
 from paddock.scenario.mission import Generate
 from paddock.scenario.tasks import TaskEntry

@@ -9,11 +9,10 @@ from pydantic import Field
 
 from paddock.engine.actions import MissionOrder
 from paddock.engine.build import build_program
-from paddock.engine.mission.cast import refuse_driven
+from paddock.engine.mission.tracks import refuse_driven
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.agents import agents_of
+from paddock.planning.from_scenario import agents_of, refuse_tight, task_of, zone_of
 from paddock.planning.problem import Problem
-from paddock.planning.scenario_setup import refuse_tight, task_of, zone_of
 from paddock.scenario import ScenarioError, VehicleEntry
 from paddock.scenario.base import Number, Section, Text
 from paddock.scenario.marked_yaml import plain
