@@ -6,11 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from paddock.sitl.bridge.status import StatusRow
 
 from paddock.cli.autopilots import status_lines
-from paddock.sitl.bridge.status import StatusRow
-from paddock.sitl.hosting.doing import Doing
-from paddock.sitl.hosting.host import PortRow
+from paddock.sitl.host import Doing, PortRow
 
 NAN = float("nan")
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from paddock.sitl.hosting import crew
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.sitl.hosting import crew
-from paddock.sitl.hosting.host import SitlHost
-from paddock.sitl.hosting.quick import quick_scenario
+from paddock.sitl.from_scenario import quick_scenario
+from paddock.sitl.host import SitlHost
 
 
 def host_of(sim: Any) -> SitlHost:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from paddock.errors import UnknownNameError
+from paddock.sitl.adapter import find_adapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.registry import find_adapter
 from paddock.sitl.sensor_data import COLUMN, SensorData
 from paddock.testing import ConformanceError, Report, check_adapter
 

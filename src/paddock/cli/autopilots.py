@@ -11,8 +11,8 @@ from paddock.cli.panels import FAINT, STRONG, TITLE, fitted, short
 
 if TYPE_CHECKING:
     from paddock.sitl.bridge.status import StatusRow
-    from paddock.sitl.hosting.doing import Doing
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.host import Doing
+    from paddock.sitl.host import SitlHost
 
 GOOD, BAD, IDLE = "#7ce07a", "#ff6f91", "#8a94a0"
 LABELS = ("item", "m", "m/s", "bat")

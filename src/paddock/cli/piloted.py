@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.scenario import Scenario
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.host import SitlHost
 
 
 def equipped(scenario: Scenario) -> Scenario:
     """With the sensors that autopilots need, if there are any."""
     if scenario.sitl is None:
         return scenario
-    from paddock.sitl.hosting.equipping import equipped_scenario
+    from paddock.sitl.from_scenario import equipped_scenario
 
     return equipped_scenario(scenario)
 
@@ -23,7 +23,7 @@ def started(sim: Simulation) -> SitlHost | None:
     """The autopilots of the scenario, which end with the simulation."""
     if sim.scenario.sitl is None:
         return None
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.host import SitlHost
 
     return SitlHost(sim)
 

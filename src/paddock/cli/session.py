@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.record.recorder import Recorder
     from paddock.scenario import Scenario
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.host import SitlHost
 
 WARM_UP = 0.25
 """s of simulated time in which stages run for the first time and their kernels are loaded or compiled."""

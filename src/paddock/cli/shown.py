@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.host import SitlHost
 
 
 class Shown(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, load_scenario
-from paddock.sitl.hosting.quick import ARDUPILOT_FRAMES, quick_scenario
+from paddock.sitl.from_scenario import ARDUPILOT_FRAMES, quick_scenario
 
 FLAGS = {
     "sitl.mavlink.host": "--station-host",

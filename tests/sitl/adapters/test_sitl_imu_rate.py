@@ -14,7 +14,7 @@ from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.targets import GuidedTarget
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.hosting.host import SitlHost
+from paddock.sitl.host import SitlHost
 from paddock.sitl.sensor_data import SensorData
 
 CLOCK = {"seed": 5, "clock": {"rate": 250}, "vehicles": []}

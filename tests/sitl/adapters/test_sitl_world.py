@@ -11,10 +11,9 @@ import pytest
 import paddock
 from paddock.engine.simulation import Simulation
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import Placed, blank_actuators, blank_sensors
+from paddock.sitl.adapter import Placed, blank_actuators, blank_sensors, find_adapter
 from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.equipment.standard_sensors import standard_sensors
-from paddock.sitl.registry import find_adapter
+from paddock.sitl.equipment import standard_sensors
 from paddock.sitl.sensor_data import COLUMN, SensorData
 from paddock.world.geodesy import Origin
 

@@ -11,7 +11,7 @@ from paddock.engine.simulation import Simulation
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed, blank_actuators, blank_sensors
 from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.equipment.standard_sensors import standard_sensors
+from paddock.sitl.equipment import standard_sensors
 from paddock.sitl.sensor_data import COLUMN, SensorData
 from paddock.testing import check_adapter
 

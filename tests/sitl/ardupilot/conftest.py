@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl.ardupilot.pilot import ArduPilotPilot
+from paddock.sitl.ardupilot.autopilot import ArduPilotPilot
 from paddock.sitl.sensor_data import SensorData
 
 Make = Callable[..., ArduPilotPilot]

@@ -10,13 +10,13 @@ from math import asin, atan2, cos, hypot, pi, sin, sqrt
 from typing import Any
 
 import pytest
+from paddock.sitl.bridge.bridge import Bridge
 
 from paddock.sitl.adapter import Placed
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot import pilot as module
+from paddock.sitl.ardupilot.autopilot import ArduPilotPilot
 from paddock.sitl.ardupilot.frames import find_frame
-from paddock.sitl.ardupilot.pilot import ArduPilotPilot
-from paddock.sitl.bridge.bridge import Bridge
 from paddock.sitl.sensor_data import SensorData
 
 RATE = 720.0  # the least for which a copter arms: fewer frames, a shorter test

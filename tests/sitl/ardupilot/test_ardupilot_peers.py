@@ -11,7 +11,7 @@ import pytest
 
 from paddock.errors import PaddockError
 from paddock.sitl.ardupilot import pilot as module
-from paddock.sitl.ardupilot.pilot import ArduPilotPilot
+from paddock.sitl.ardupilot.autopilot import ArduPilotPilot
 from paddock.sitl.sensor_data import SensorData
 
 Make = Callable[..., ArduPilotPilot]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.sitl.ardupilot.pilot import ArduPilotPilot
+from paddock.sitl.ardupilot.autopilot import ArduPilotPilot
 from paddock.sitl.sensor_data import SensorData
 
 Make = Callable[..., ArduPilotPilot]

@@ -16,8 +16,8 @@ from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
 from paddock.sitl.autopilot.modes.plane.cruise import Cruise
 from paddock.sitl.autopilot.targets import GuidedTarget
 from paddock.sitl.autopilot.telemetry import Landed
-from paddock.sitl.hosting.host import SitlHost
-from paddock.sitl.hosting.quick import quick_scenario
+from paddock.sitl.from_scenario import quick_scenario
+from paddock.sitl.host import SitlHost
 from paddock.sitl.sensor_data import Floats
 from paddock.world.geodesy import Origin
 

@@ -7,8 +7,8 @@ import pytest
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.adapters.lightweight import LightweightAdapter
+from paddock.sitl.autopilot_contract import Pilot
 from paddock.sitl.bridge import Bridge, reconnect
-from paddock.sitl.pilot import Pilot
 from paddock.sitl.sensor_data import Columns, SensorData
 
 

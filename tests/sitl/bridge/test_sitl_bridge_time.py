@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from paddock.sitl.bridge.timing import Pace, TimeMode
 
 from paddock.errors import InvalidValueError
 from paddock.sitl.adapter import Placed
 from paddock.sitl.bridge import Bridge, timing
-from paddock.sitl.bridge.timing import Pace, TimeMode
 
 
 def rover(number: int, north: float = 0.0) -> Placed:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from paddock.sitl.bridge.bridge import Bridge
 
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.bridge.bridge import Bridge
 
 mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
 

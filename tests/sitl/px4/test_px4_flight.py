@@ -7,12 +7,12 @@ from math import atan2
 from typing import Any
 
 import pytest
+from paddock.sitl.bridge.bridge import Bridge
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from paddock.sitl.adapter import Placed
 from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.bridge.bridge import Bridge
-from paddock.sitl.px4.pilot import Px4Pilot
+from paddock.sitl.px4.autopilot import Px4Pilot
 from paddock.sitl.sensor_data import SensorData
 from paddock.world.geodesy import Origin
 

@@ -13,8 +13,7 @@ import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.sitl.px4.launch import launch_hint, simulator_port
-from paddock.sitl.px4.pilot import Px4Pilot
+from paddock.sitl.px4.autopilot import Px4Pilot, launch_hint, simulator_port
 from paddock.sitl.sensor_data import SensorData
 from paddock.world.geodesy import Origin
 

@@ -26,8 +26,8 @@ def run(quick: bool) -> Iterator[Result]:
 def _latency(quick: bool) -> Iterator[Result]:
     """From the sensors of a vehicle to its actuator commands, ten vehicles in lockstep."""
     import paddock
-    from paddock.sitl.hosting.host import SitlHost
-    from paddock.sitl.hosting.quick import quick_scenario
+    from paddock.sitl.host import SitlHost
+    from paddock.sitl.from_scenario import quick_scenario
 
     for craft in ("rover", "copter"):
         with paddock.load(quick_scenario(craft, 10, mavlink=OWN_PORTS)) as sim:
@@ -43,7 +43,7 @@ def _latency(quick: bool) -> Iterator[Result]:
 def _crowd(quick: bool) -> Iterator[Result]:
     """Simulated seconds per second, as fast as possible, with MAVLink to everybody's ground station."""
     import paddock
-    from paddock.sitl.hosting.quick import quick_scenario
+    from paddock.sitl.from_scenario import quick_scenario
 
     for craft, rate in (("rover", 50.0), ("copter", 250.0)):
         scenario = quick_scenario(craft, 100, mavlink=OWN_PORTS) | {"clock": {"rate": rate, "pace": 0.0}}
@@ -60,7 +60,7 @@ def _crowd(quick: bool) -> Iterator[Result]:
 def _lightweight(quick: bool) -> Iterator[Result]:
     from paddock.sitl.actuators import ActuatorCommands
     from paddock.sitl.adapter import Placed
-    from paddock.sitl.registry import find_adapter
+    from paddock.sitl.adapter import find_adapter
 
     adapter = find_adapter("lightweight")("lightweight")
     adapter.connect()
@@ -80,8 +80,8 @@ def _lightweight(quick: bool) -> Iterator[Result]:
 def _ardupilot(quick: bool) -> Iterator[Result]:
     """Exchanges with a peer that answers at once, a quadrotor's physics and sensors between them."""
     import paddock
-    from paddock.sitl.hosting.host import SitlHost
-    from paddock.sitl.hosting.quick import quick_scenario
+    from paddock.sitl.host import SitlHost
+    from paddock.sitl.from_scenario import quick_scenario
 
     with paddock.load(quick_scenario("copter", 1, "ardupilot", instance=90)) as sim:
         host = _host(sim, SitlHost)

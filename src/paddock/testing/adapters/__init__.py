@@ -7,7 +7,7 @@ from collections.abc import Callable
 from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import SimulatorAdapter
-from paddock.sitl.registry import find_adapter
+from paddock.sitl.adapter import find_adapter
 from paddock.testing.adapters import actuators, blocks, concurrency, life, position, sensors, time
 from paddock.testing.adapters.rig import AdapterRig
 from paddock.testing.adapters.watch import watched

@@ -1,4 +1,4 @@
-"""What adapters have in common whose vehicles are rows of arrays: who is there, who is refused, what was received."""
+"""Base class of adapters whose vehicles are rows of arrays: bookkeeping, checks, sensors, delivery."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from numpy.typing import NDArray
 
 from paddock.compute.philox import signed
 from paddock.sitl.adapter import AdapterError, Placed, SimulatorAdapter
-from paddock.sitl.equipment.options import Options
+from paddock.sitl.equipment import AdapterOptions
 from paddock.sitl.sensor_data import Floats, SensorData, empty_block
 from paddock.world.streams import stream_ids
 
 LAST_ID = 254
 RATES = {"gnss": 5.0, "compass": 25.0, "barometer": 25.0}
-"""Hz of the sensors that are slower than an adapter's own rate, at which the IMU samples."""
+"""Hz of the sensors other than the IMU, which samples at the adapter's rate."""
 
 
 class RowAdapter(SimulatorAdapter):
-    """Vehicles in rows, in the order in which they came, with sensors of `paddock.sensing`, in lockstep.
+    """Vehicles in rows, in order of addition, with sensors of `paddock.sensing`, in lockstep.
 
-    An implementation puts a vehicle into its row (`_enter`), moves the rows up behind one that goes (`_leave`), and
-    fills `_block`, the sensor data of all.
+    A subclass initialises the row of a vehicle (`_enter`), compacts the rows when one is removed (`_leave`), and fills
+    `_block`, the sensor data of all.
     """
 
     crafts: ClassVar[tuple[str, ...]]
-    """What its vehicles may be."""
+    """Crafts that it supports."""
     capacity: ClassVar[int] = LAST_ID
     has_imu: ClassVar[bool] = False
-    """Whether the simulator has an IMU of its own: then there is none among the instruments."""
+    """Whether the simulator has its own IMU, which is then not among the instruments."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class RowAdapter(SimulatorAdapter):
     ) -> None:
         """`origin`: deg, deg, m; `rate` of the IMU, Hz; `noise`: a factor; `sensors` overrides their options."""
         super().__init__(name)
-        self.options = options = Options(f"adapter {self.name!r}")
+        self.options = options = AdapterOptions(f"adapter {self.name!r}")
         self.seed = signed(options.whole("seed", seed))
         self.origin = options.origin(origin)
         self.rate = options.positive("rate", rate)
@@ -60,24 +60,24 @@ class RowAdapter(SimulatorAdapter):
         self._row_of = np.full(256, -1, dtype=np.int64)
         self._clear()
 
-    # what an implementation does -------------------------------------------------------------------------------------
+    # implemented by subclasses ----------------------------------------------------------------------------------------
 
     @abstractmethod
     def _enter(self, row: int, vehicle: Placed) -> None:
-        """Put a vehicle at its start, at rest, into the next row, or (at a reset) anew into its own."""
+        """Place a vehicle at its start, at rest, in the next row, or at a reset in its own."""
 
     @abstractmethod
     def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
-        """Drop the vehicle of a row; the rows of those that are kept move up."""
+        """Drop the vehicle of a row; the `kept` rows move up."""
 
     def _reach(self) -> None:
-        """See whether the simulator is there; AdapterError if it is not."""
+        """Check that the simulator is available; AdapterError if not."""
 
     def _freshen(self) -> None:
-        """Measure who has just come, before anything moves."""
+        """Measure vehicles that were just added, before they move."""
 
     def _clear(self) -> None:
-        """Time 0, nothing measured, nobody in the rows."""
+        """Return to time 0, nothing measured."""
         self._time_us = 0
         self._block = empty_block(self.capacity)
         self._received = np.full(self.capacity, -1.0)
@@ -85,16 +85,16 @@ class RowAdapter(SimulatorAdapter):
         for instrument in self._instruments:
             instrument.reset()
 
-    # life ------------------------------------------------------------------------------------------------------------
+    # life cycle -------------------------------------------------------------------------------------------------------
 
     def connect(self) -> None:
-        """Look whether the simulator is there; its time begins."""
+        """Check that the simulator is available."""
         with self.lock:
             self._reach()
             self._connected = True
 
     def disconnect(self) -> None:
-        """Forget the vehicles; the next `connect` begins at time 0."""
+        """Remove all vehicles; the next `connect` starts at time 0."""
         with self.lock:
             if self._connected:
                 for vehicle in self.vehicles:
@@ -104,11 +104,11 @@ class RowAdapter(SimulatorAdapter):
 
     @property
     def is_connected(self) -> bool:
-        """Between `connect` and `disconnect`."""
+        """Whether it is between `connect` and `disconnect`."""
         return self._connected
 
     def add_vehicle(self, vehicle: Placed) -> None:
-        """Have one more vehicle, at its place."""
+        """Add a vehicle at its place."""
         with self.lock:
             self._check()
             self._check_newcomer(vehicle)
@@ -123,24 +123,24 @@ class RowAdapter(SimulatorAdapter):
     def _check_newcomer(self, vehicle: Placed) -> None:
         if vehicle.craft not in self.crafts:
             known = ", ".join(map(repr, self.crafts))
-            raise AdapterError(f"adapter {self.name!r} drives craft {known} only, not {vehicle.craft!r}")
+            raise AdapterError(f"adapter {self.name!r} supports craft {known} only, not {vehicle.craft!r}")
         if not 1 <= vehicle.id <= LAST_ID:
-            raise AdapterError(f"adapter {self.name!r}: a vehicle's id lies in 1 to {LAST_ID}, not {vehicle.id}")
+            raise AdapterError(f"adapter {self.name!r}: a vehicle's id must be 1 to {LAST_ID}, not {vehicle.id}")
         if self._row_of[vehicle.id] >= 0:
             raise AdapterError(f"adapter {self.name!r} has a vehicle {vehicle.id} already")
         if len(self._placed) == self.capacity:
-            raise AdapterError(f"adapter {self.name!r} is full: it has {self.capacity} vehicles")
+            raise AdapterError(f"adapter {self.name!r} is full with {self.capacity} vehicles")
         if not np.isfinite([*vehicle.position, vehicle.heading]).all():
             raise AdapterError(f"adapter {self.name!r}: the place of vehicle {vehicle.id} is not finite")
 
     def _begin_row(self, row: int) -> None:
-        """Nothing measured, nothing received, its own noise."""
+        """Clear the sensor data of a row and seed its noise."""
         placed = self._placed[row]
         self._block[row], self._received[row] = empty_block(1)[0], -1.0
         self._streams[row] = stream_ids(placed.name, np.array([placed.id]))[0]
 
     def remove_vehicle(self, vehicle: int) -> None:
-        """Have it no more; the rows after it move up."""
+        """Remove a vehicle; the rows after it move up."""
         with self.lock:
             gone, n = self._row(vehicle), len(self._placed)
             kept = np.delete(np.arange(n), gone)
@@ -155,12 +155,12 @@ class RowAdapter(SimulatorAdapter):
 
     @property
     def vehicles(self) -> tuple[int, ...]:
-        """Ascending, whatever the order in which they came."""
+        """Ids, ascending."""
         with self.lock:
             return tuple(sorted(placed.id for placed in self._placed))
 
     def reset(self) -> None:
-        """All vehicles at their places, time 0, the same noise again."""
+        """Return all vehicles to their places at time 0, with the same noise."""
         with self.lock:
             self._check()
             self._clear()
@@ -168,7 +168,7 @@ class RowAdapter(SimulatorAdapter):
                 self._enter(row, placed)
                 self._begin_row(row)
 
-    # time ------------------------------------------------------------------------------------------------------------
+    # time -------------------------------------------------------------------------------------------------------------
 
     @property
     def supports_lockstep(self) -> bool:
@@ -181,22 +181,22 @@ class RowAdapter(SimulatorAdapter):
         return self._time_us
 
     def _end_of(self, dt_us: int) -> int:
-        """When a step ends, us; one into the past is refused."""
+        """Return the end of a step, us; refuse a negative one."""
         self._check()
         if dt_us < 0:
             raise AdapterError(f"adapter {self.name!r} cannot step back by {-dt_us} us")
         return self._time_us + dt_us
 
-    # exchange --------------------------------------------------------------------------------------------------------
+    # exchange ---------------------------------------------------------------------------------------------------------
 
     def sensor_period_us(self, vehicle: int) -> int | None:
-        """That of the IMU among the instruments; a simulator's own is read at every exchange."""
+        """Return the period of the instrument; the simulator's own IMU is read at every exchange."""
         with self.lock:
             self._row(vehicle)
             return None if self.has_imu else self._instruments[0].fleet.period
 
     def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
-        """A copy of its row, if time has passed since the last one."""
+        """Return a copy of its row, if time has passed since the last one."""
         with self.lock:
             row = self._row(vehicle)
             self._freshen()
@@ -206,7 +206,7 @@ class RowAdapter(SimulatorAdapter):
             return SensorData(self._block[row].copy())
 
     def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
-        """All rows at once."""
+        """Write all rows in one copy."""
         with self.lock:
             rows = self._rows(vehicles)
             self._freshen()
@@ -215,16 +215,16 @@ class RowAdapter(SimulatorAdapter):
             self._received[rows] = self._block[rows, 0]
 
     def _refuse_nan(self, vehicles: Sequence[int], block: Floats) -> None:
-        """Actuator commands (n, WIDTH) of these vehicles are numbers."""
+        """Refuse actuator commands (n, WIDTH) with NaN."""
         if np.isnan(block).any():
             bad = vehicles[int(np.flatnonzero(np.isnan(block).any(axis=1))[0])]
             raise AdapterError(f"adapter {self.name!r}: an actuator command of vehicle {bad} is NaN")
 
-    # looking up ------------------------------------------------------------------------------------------------------
+    # lookup -----------------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
         if not self._connected:
-            raise AdapterError(f"adapter {self.name!r} is not connected: connect() comes first")
+            raise AdapterError(f"adapter {self.name!r} is not connected: call connect() first")
 
     def _row(self, vehicle: int) -> int:
         self._check()
@@ -238,5 +238,5 @@ class RowAdapter(SimulatorAdapter):
         self._check()
         rows = self._row_of.take(vehicles, mode="clip")
         if len(rows) and rows.min() < 0:
-            self._row(vehicles[int(rows.argmin())])  # tells which one
+            self._row(vehicles[int(rows.argmin())])  # the error names it
         return rows
