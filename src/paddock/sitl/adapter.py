@@ -138,7 +138,7 @@ class SimulatorAdapter(ABC):
         return None
 
     def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
-        """Write the newest sensor data of several vehicles into rows (n, WIDTH); a row without new data is unchanged."""
+        """Write the newest sensor data of several vehicles into rows (n, WIDTH); rows without new data stay."""
         for k, vehicle in enumerate(vehicles):
             received = self.receive_sensors(vehicle)
             if received is not None:

@@ -1,4 +1,4 @@
-"""Sensors on the vehicles of an adapter, options as users write them, and the standard vehicle and sensors of a craft."""
+"""Equipment of vehicles with autopilots: sensors of an adapter, its options, standard vehicle and sensors of a craft."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ Point = tuple[float, float, float]
 
 
 def point_mission(points: Sequence[Point], start: LocalFrame, craft: str) -> list[MissionItem]:
-    """Return the items for points [x, y, z] (m east, north, up of the start); aircraft return, copters take off first."""
+    """Return items for points [x, y, z] (m east, north, up of the start); copters take off first, aircraft return."""
     items = [_at(WAYPOINT, start, (0.0, 0.0, 0.0), Frame.GLOBAL, start.altitude)]  # home
     if craft == "copter":
         first = points[0][2]

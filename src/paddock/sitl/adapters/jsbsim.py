@@ -57,7 +57,7 @@ def _executive(jsbsim: Any) -> Any:
 
 @dataclass(frozen=True)
 class FlightStart:
-    """Start of a flight: place in WGS84 degrees and m, heading in rad, calibrated airspeed in m/s (0: on the ground)."""
+    """Start of a flight: WGS84 degrees and m, heading in rad, calibrated airspeed in m/s (0: on the ground)."""
 
     latitude: float
     longitude: float
