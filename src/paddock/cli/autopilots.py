@@ -10,9 +10,8 @@ from rich.text import Text
 from paddock.cli.panels import FAINT, STRONG, TITLE, fitted, short
 
 if TYPE_CHECKING:
-    from paddock.sitl.bridge.status import StatusRow
-    from paddock.sitl.host import Doing
-    from paddock.sitl.host import SitlHost
+    from paddock.sitl.bridge_vehicle import StatusRow
+    from paddock.sitl.host import Progress, SitlHost
 
 GOOD, BAD, IDLE = "#7ce07a", "#ff6f91", "#8a94a0"
 LABELS = ("item", "m", "m/s", "bat")
@@ -59,7 +58,7 @@ def _widths(rows: Sequence[StatusRow]) -> tuple[int, int]:
     return min(max([*names, len("vehicle")]), MOST_NAME), min(max([*modes, len("mode")]), MOST_MODE)
 
 
-def _columns(doings: Sequence[Doing], room: int) -> list[tuple[int, str, int]]:
+def _columns(doings: Sequence[Progress], room: int) -> list[tuple[int, str, int]]:
     """Index, label and width of those that say something, as long as there is room."""
     columns: list[tuple[int, str, int]] = []
     for k, label in enumerate(LABELS):
@@ -84,7 +83,7 @@ def _line(row: StatusRow, port: str, name: int, mode: int) -> Text:
 
 def tell_autopilots(host: SitlHost | None) -> None:
     """The same for logs and pipes: lines that have changed since they were last told."""
-    told = {} if host is None else host.told
+    told = {} if host is None else host.printed
     for row in [] if host is None else host.status():
         line = (
             f"  system {row.sysid:>3}  {row.name:<16} {row.pilot:<9} {row.mode or '-':<10} "

@@ -32,7 +32,7 @@ def summary(autopilots: SitlHost | None) -> list[dict[str, Any]]:
     """What each amounted to, for machines: the row of the live table, and what went wrong on its wire."""
     if autopilots is None:
         return []
-    statuses = {vehicle.sysid: vehicle.pilot.status for vehicle in autopilots.bridge.vehicles}
+    statuses = {vehicle.sysid: vehicle.autopilot.status for vehicle in autopilots.bridge.vehicles}
     wire = ("duplicates", "restarts", "rejected")
     return [
         {name: None if value != value else value for name, value in row._asdict().items()}

@@ -151,7 +151,7 @@ class View:
         """What the stages cost, unless that would leave autopilots without a line."""
         lines = [*stage_lines(self.meter, width), Text("")]
         host = self.shown.autopilots
-        return lines if host is None or len(host.seats) + 1 <= rows - len(lines) - LEFT else []
+        return lines if host is None or len(host.vehicles) + 1 <= rows - len(lines) - LEFT else []
 
     def _pilots(self, width: int, most: int) -> list[Text]:
         """A line per autopilot, as far as there is room."""

@@ -1,4 +1,4 @@
-"""Equipment of vehicles with autopilots: sensors of an adapter, its options, standard vehicle and sensors of a craft."""
+"""Equipment of vehicles with autopilots: an adapter's sensors and options; standard vehicle and sensors of a craft."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from paddock.compute.math import atan2, sincos, sqrt
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.sensing.registry import find_sensor
+from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import Site, site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.sensor_data import COLUMN, Floats

@@ -225,7 +225,7 @@ def test_what_is_refused(gazebo: Any) -> None:
     for placed, words in (
         (Placed(1, "again", "copter"), "has a vehicle 1 already"),
         (Placed(255, "gcs", "copter"), "1 to 254"),
-        (Placed(2, "sub", "submarine"), "drives craft 'copter', .* only, not 'submarine'"),
+        (Placed(2, "sub", "submarine"), "supports craft 'copter', .* only, not 'submarine'"),
     ):
         with pytest.raises(AdapterError, match=words):
             adapter.add_vehicle(placed)

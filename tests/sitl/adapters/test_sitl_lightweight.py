@@ -233,7 +233,7 @@ def test_bad_options_are_told_in_one_line(options: dict[str, object], words: str
 
 def test_what_it_cannot_do_is_refused() -> None:
     adapter = made()
-    with pytest.raises(AdapterError, match="drives craft 'rover' only, not 'copter'"):
+    with pytest.raises(AdapterError, match="supports craft 'rover' only, not 'copter'"):
         adapter.add_vehicle(Placed(1, "a", "copter"))
     with pytest.raises(AdapterError, match="id lies in 1 to 254, not 255"):
         adapter.add_vehicle(Placed(255, "a", "rover"))

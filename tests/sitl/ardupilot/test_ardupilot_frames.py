@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from paddock.sitl.ardupilot.launch import json_port, launch_hint
 
 from paddock.sitl.actuators import MOTORS, WIDTH
-from paddock.sitl.ardupilot.frames import FRAMES, find_frame
+from paddock.sitl.ardupilot.frames import FRAMES, find_frame, json_port, launch_hint
 from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.world.geodesy import Origin
 

@@ -36,7 +36,7 @@ class Rig:
     def __init__(self, sim: Any) -> None:
         self.sim = sim
         host = next(o for c in sim.closing if isinstance(o := getattr(c, "__self__", None), SitlHost))
-        pilot = host.seats[0].pilot
+        pilot = host.vehicles[0].autopilot
         assert isinstance(pilot, BuiltInAutopilot)
         self.autopilot = pilot
 
