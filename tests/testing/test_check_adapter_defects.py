@@ -10,8 +10,7 @@ from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.sensor_data import COLUMN, SensorData
-from paddock.testing import ConformanceError, check_adapter
-from paddock.testing import adapters
+from paddock.testing import ConformanceError, adapters, check_adapter
 
 
 class Broken(LightweightAdapter):

@@ -54,7 +54,7 @@ def _drawn(options: PlanOptions) -> Scenario:
             "give a scenario file, a demo's name, or --seed, --uavs or --tasks to draw a mission: "
             "e.g. paddock plan survey, or paddock plan --seed 3 --uavs 4 --tasks 20"
         )
-    from paddock.planning.generating import generate
+    from paddock.planning.random_missions import generate
 
     usual = 20 if options.import_tasks is None else 0
     tasks = usual if options.tasks is None else options.tasks

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.plan_options import PlanOptions
 from paddock.cli.progress import COMPILING, bar, telling_late
 from paddock.errors import PaddockError
-from paddock.planning.foreseen import foreseen
-from paddock.planning.report.compare import Trial, compare, warm_up
-from paddock.planning.report.files import Findings, write_files
-from paddock.planning.report.outcome import outcome_of, outcome_sentence
-from paddock.planning.report.words import clock, computing
-from paddock.planning.scenario_setup import setup_of
-from paddock.planning.setup import MissionSetup
+from paddock.planning.from_scenario import setup_of
+from paddock.planning.metrics import foreseen
+from paddock.planning.problem import MissionSetup
+from paddock.record.mission_report.comparison import Trial, compare, warm_up
+from paddock.record.mission_report.document import outcome_of, outcome_sentence
+from paddock.record.mission_report.files import Findings, write_files
+from paddock.record.mission_report.text import clock, computing
 from paddock.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def conduct(scenario: Scenario, options: PlanOptions) -> int:
         with bar(f"writing {told.folder}") as tell:
             told.files, told.missing = write_files(found, told.folder, tell)
     if options.animate is not None:
-        from paddock.planning.report.animation import animate
+        from paddock.record.mission_report.animation import animate
 
         with bar(f"drawing {options.animate}") as tell:
             run = None if found.outcome is None else found.outcome.run
@@ -102,8 +102,7 @@ def _file_name(name: str) -> str:
 def _print_json(found: Findings, told: Told) -> None:
     import json
 
-    from paddock.planning.report.document import comparison, numbers
-    from paddock.planning.report.outcome import outcome_numbers
+    from paddock.record.mission_report.document import comparison, numbers, outcome_numbers
 
     values: dict[str, Any] = {"scenario": found.scenario.name, **numbers(found.plan, found.metrics)}
     values["compute_s"] = round(told.seconds, 6)
@@ -120,8 +119,8 @@ def _print_tables(found: Findings, told: Told) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from paddock.planning.report.summary import summary
-    from paddock.planning.report.table import comparison_table, vehicle_table
+    from paddock.record.mission_report.comparison import comparison_table
+    from paddock.record.mission_report.text import summary, vehicle_table
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -147,7 +146,7 @@ def _print_rest(console: Console, found: Findings, told: Told) -> None:
     """Undone tasks with their reasons, how it was planned, where the files are."""
     from rich.markup import escape
 
-    from paddock.planning.report.summary import closeness
+    from paddock.record.mission_report.text import closeness
 
     plan = found.plan
     if plan.undone:

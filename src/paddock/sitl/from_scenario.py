@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.scenario import Scenario, SensorChoice, VehicleEntry
-from paddock.scenario.sitl import LAST_SYSID, MODEL_CRAFTS, WORLD, AdapterEntry, Pilots, Sitl, system_ids
+from paddock.scenario.sitl import LAST_SYSID, MODEL_CRAFTS, WORLD, AdapterEntry, AutopilotEntry, Sitl, system_ids
 from paddock.sitl.adapter import Placed, SimulatorAdapter, find_adapter
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT
 from paddock.sitl.autopilot_contract import Autopilot
@@ -37,7 +37,7 @@ class FlownVehicle(NamedTuple):
     placed: Placed
     autopilot: Autopilot
     adapter: str  # name
-    entry: Pilots  # of `sitl.pilots`
+    entry: AutopilotEntry  # of `sitl.pilots`
     instance: int
 
 
@@ -57,14 +57,14 @@ def equipped_scenario(scenario: Scenario) -> Scenario:
     )
 
 
-def _equipped(entry: VehicleEntry, pilots: Pilots, scenario: Scenario) -> VehicleEntry:
+def _equipped(entry: VehicleEntry, pilots: AutopilotEntry, scenario: Scenario) -> VehicleEntry:
     ticks = scenario.clock.rate  # a real autopilot expects an IMU sample per tick
     chosen = standard_sensors(_craft(pilots, entry), None if pilots.autopilot == "builtin" else ticks, ticks)
     sensors = tuple(SensorChoice(name=name, options=options) for choice in chosen for name, options in choice.items())
     return entry.model_copy(update={"sensors": sensors})
 
 
-def _craft(pilots: Pilots, entry: VehicleEntry | None) -> str:
+def _craft(pilots: AutopilotEntry, entry: VehicleEntry | None) -> str:
     return pilots.craft or (MODEL_CRAFTS[entry.model] if entry is not None else "")
 
 
@@ -117,7 +117,7 @@ def build_vehicles(sim: Simulation, sitl: Sitl) -> Iterator[FlownVehicle]:
             yield FlownVehicle(placed, autopilot, pilots.adapter, pilots, instance)
 
 
-def _placed(sim: Simulation, pilots: Pilots, craft: str, sysid: int, index: int) -> Placed:
+def _placed(sim: Simulation, pilots: AutopilotEntry, craft: str, sysid: int, index: int) -> Placed:
     if pilots.adapter == WORLD:
         name = sim.world.fleets[pilots.vehicles or ""].vehicle_name(index)
         vehicle = sim.snapshot()[name]
@@ -131,7 +131,7 @@ def _placed(sim: Simulation, pilots: Pilots, craft: str, sysid: int, index: int)
     return Placed(sysid, name, craft, (north, east, down), heading)
 
 
-def _autopilot(sim: Simulation, sitl: Sitl, pilots: Pilots, craft: str, sysid: int, instance: int) -> Autopilot:
+def _autopilot(sim: Simulation, sitl: Sitl, pilots: AutopilotEntry, craft: str, sysid: int, instance: int) -> Autopilot:
     dt, address = sim.world.clock.dt, listen_address(sitl)
     if pilots.autopilot == "ardupilot":
         from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
