@@ -31,7 +31,8 @@ CASES = {
     "nothing": (["run"], "give a scenario file or --model: e.g. paddock run race.yaml, or paddock run --model quad "
                 "--height 10"),
     "both": (["run", "a.yaml", "--model", "quad"], "give a scenario file or --model: not both"),
-    "flag of a file": (["run", "a.yaml", "--rate", "10"], "--rate requires --model; set it in the scenario file instead"),
+    "flag of a file": (["run", "a.yaml", "--rate", "10"],
+                       "--rate requires --model; set it in the scenario file instead"),
     "model": (["run", "--model", "quod"], "--model: unknown model 'quod'; did you mean 'quad'?"),
     "preset": (["run", "--model", "quad", "--preset", "micra"],
                "--preset: unknown preset of quad 'micra'; did you mean 'micro'?"),

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from paddock.cli.main import exit_code
+from paddock.planning.from_scenario import setup_of
 from paddock.planning.planner import solve
-from paddock.planning.scenario_setup import setup_of
 from paddock.scenario import load_scenario
 
 SMALL = ("--seed", "3", "--uavs", "2", "--tasks", "5", "--method", "greedy")
@@ -202,7 +202,7 @@ EVENTS = """\
 
 
 def test_a_mission_with_events_is_also_flown(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.planning.report.animation.SECONDS", 0.4)
+    monkeypatch.setattr("paddock.record.mission_report.animation.SECONDS", 0.4)
     (tmp_path / "far.yaml").write_text(FAR + EVENTS)
     code, out, _ = ask("far.yaml", "--output", "out", "--json", "--animate", "film.gif")
     assert code == 0
@@ -223,7 +223,7 @@ def test_a_mission_with_events_is_also_flown(ask: Ask, tmp_path: Path, monkeypat
 
 
 def test_an_animation(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.planning.report.animation.SECONDS", 0.4)
+    monkeypatch.setattr("paddock.record.mission_report.animation.SECONDS", 0.4)
     code, out, _ = ask(*SMALL, "--no-files", "--animate", "film.gif")
     assert code == 0 and out.endswith("film.gif\n")
     assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF89a")

@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from paddock.errors import PaddockError
-from paddock.planning.generating import drawn_tasks, generate
+from paddock.planning.random_missions import drawn_tasks, generate
 from paddock.scenario import load_scenario
 from paddock.scenario.mission import Generate
-from paddock.scenario.mission_tasks import Task
+from paddock.scenario.tasks import Task
 
 RADIUS = 80.0
 MANY = drawn_tasks(11, Generate(tasks=4000), RADIUS)

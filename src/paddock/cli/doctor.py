@@ -158,7 +158,7 @@ def vector_width() -> Finding:
 
 def accelerator() -> Iterator[Finding]:
     """Check for a GPU (optional)."""
-    from paddock.compute.device import find_gpu
+    from paddock.compute.cuda import find_gpu
 
     gpu = find_gpu()
     yield Finding("core", "gpu", "ok" if gpu.available else "warn", gpu.name if gpu.available else "none", gpu.reason)

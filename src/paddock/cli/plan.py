@@ -79,7 +79,7 @@ class PlanOptions:
     @property
     def tried(self) -> list[str]:
         """Methods to compare."""
-        from paddock.planning.method import method_names
+        from paddock.planning.methods import method_names
 
         if self.methods is None:
             return method_names()
@@ -111,16 +111,16 @@ class PlanOptions:
             raise PaddockError(f"--output takes a folder, not {self.output!r}")
         self._check_methods()
         if self.parquet:
-            from paddock.planning.exports import check_parquet
+            from paddock.planning.metrics import check_parquet
 
             check_parquet()
         if self.animate is not None:
-            from paddock.planning.report.animation import check_film
+            from paddock.record.mission_report.animation import check_film
 
             check_film(Path(self.animate))
 
     def _check_methods(self) -> None:
-        from paddock.planning.method import find_method
+        from paddock.planning.planner import find_method
 
         for flag, names in (("--method", [self.method]), ("--methods", self.tried if self.methods is not None else [])):
             for name in filter(None, names):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,52 +10,17 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.plan import PlanOptions
 from paddock.cli.progress import COMPILING, bar, late_status
 from paddock.errors import PaddockError
-from paddock.planning.exchange.document import Document, read_document
-from paddock.planning.foreseen import foreseen
-from paddock.planning.report.compare import Trial, compare, warm_up
-from paddock.planning.report.files import Findings, write_files
-from paddock.planning.report.outcome import outcome_of, outcome_sentence
-from paddock.planning.report.words import clock, computing
-from paddock.planning.scenario_setup import setup_of
-from paddock.planning.setup import MissionSetup
+from paddock.planning.from_scenario import setup_of
+from paddock.planning.metrics import foreseen
+from paddock.planning.problem import MissionSetup
+from paddock.record.mission_report.comparison import Trial, compare, warm_up
+from paddock.record.mission_report.document import outcome_of, outcome_sentence
+from paddock.record.mission_report.files import Findings, write_files
+from paddock.record.mission_report.text import clock, computing
 from paddock.scenario import Scenario, load_scenario
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-
-def origin_in(path: str | os.PathLike[str]) -> tuple[float, float, float]:
-    """Return latitude, longitude (deg) and height (m) of the planned home, else of the first position."""
-    found = read_document(path)
-    mission = found.root.get("mission")
-    if "fileType" in found.root and isinstance(mission, dict) and mission.get("plannedHomePosition") is not None:
-        where = ("mission", "plannedHomePosition")
-        home = found.items(mission["plannedHomePosition"], where)
-        latitude, longitude = found.pair(home, where)
-        return latitude, longitude, found.number(home[2], (*where, 2)) if len(home) > 2 else 0.0
-    longitude, latitude = _first(found)
-    return latitude, longitude, 0.0
-
-
-def _first(found: Document) -> tuple[float, float]:
-    """Return longitude and latitude of the first position in a GeoJSON document."""
-    pending: list[Any] = [found.root]
-    while pending:
-        value = pending.pop(0)
-        if isinstance(value, dict):
-            if "coordinates" in value:
-                return _position(found, value["coordinates"])
-            pending = [value[key] for key in ("geometry", "geometries", "features") if key in value] + pending
-        elif isinstance(value, list):
-            pending = [*value, *pending]
-    found.refuse((), "no position found to use as the origin")
-
-
-def _position(found: Document, value: Any) -> tuple[float, float]:
-    while isinstance(value, list) and value and isinstance(value[0], list):
-        value = value[0]
-    latitude, longitude = found.pair(value, (), reversed_=True)
-    return longitude, latitude
 
 
 def mission_for(source: str | None, options: PlanOptions) -> Scenario:
@@ -102,13 +66,15 @@ def _generated(options: PlanOptions) -> Scenario:
             "give a scenario file, a demo name, or --seed, --uavs or --tasks to generate a mission: "
             "e.g. paddock plan survey, or paddock plan --seed 3 --uavs 4 --tasks 20"
         )
-    from paddock.planning.generating import generate
+    from paddock.planning.random_missions import generate
 
     default = 20 if options.import_tasks is None else 0
     tasks = default if options.tasks is None else options.tasks
     generated = generate(options.seed or 0, 4 if options.uavs is None else options.uavs, tasks)
     if options.import_tasks is None:
         return generated
+    from paddock.planning.exchange import origin_in
+
     where = origin_in(options.import_tasks)
     name = Path(options.import_tasks).stem
     return load_scenario(generated.to_dict() | {"name": name, "world": {"origin": list(where)}})
@@ -133,7 +99,7 @@ def _chosen(scenario: Scenario, options: PlanOptions) -> Scenario:
 
 def _with_tasks(scenario: Scenario, file: str) -> Scenario:
     """Add the tasks and zones of a file; print what could not be imported to stderr."""
-    from paddock.planning.exchange.files import read_mission
+    from paddock.planning.exchange import read_mission
     from paddock.world.geodesy import Origin
 
     found = read_mission(file, Origin(*scenario.world.origin))
@@ -178,7 +144,7 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
         with bar(f"writing {output.folder}") as progress:
             output.files, output.missing = write_files(found, output.folder, progress)
     if options.animate is not None:
-        from paddock.planning.report.animation import animate
+        from paddock.record.mission_report.animation import animate
 
         with bar(f"drawing {options.animate}") as progress:
             run = None if found.outcome is None else found.outcome.run
@@ -229,8 +195,7 @@ def _file_name(name: str) -> str:
 def _print_json(found: Findings, output: Output) -> None:
     import json
 
-    from paddock.planning.report.document import comparison, numbers
-    from paddock.planning.report.outcome import outcome_numbers
+    from paddock.record.mission_report.document import comparison, numbers, outcome_numbers
 
     values: dict[str, Any] = {"scenario": found.scenario.name, **numbers(found.plan, found.metrics)}
     values["compute_s"] = round(output.seconds, 6)
@@ -247,8 +212,8 @@ def _print_tables(found: Findings, output: Output) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from paddock.planning.report.summary import summary
-    from paddock.planning.report.table import comparison_table, vehicle_table
+    from paddock.record.mission_report.comparison import comparison_table
+    from paddock.record.mission_report.text import summary, vehicle_table
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -274,7 +239,7 @@ def _print_rest(console: Console, found: Findings, output: Output) -> None:
     """Print undone tasks with reasons, the method, and the paths of the files."""
     from rich.markup import escape
 
-    from paddock.planning.report.summary import closeness
+    from paddock.record.mission_report.text import closeness
 
     plan = found.plan
     if plan.undone:

@@ -101,7 +101,7 @@ def _poses(count: int, seed: int) -> Any:
 
 def _missions(quick: bool) -> Iterator[Result]:
     from paddock.planning import KinematicRun, Mission, generate
-    from paddock.planning.scenario_setup import setup_of
+    from paddock.planning.from_scenario import setup_of
 
     setup = setup_of(generate(1))
     default = best_time(lambda: KinematicRun(Mission(setup)).finish(), 0.5 if quick else 2.0)
@@ -119,8 +119,8 @@ def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
     from time import perf_counter
 
     from paddock.planning import KinematicRun, Mission, Task
-    from paddock.planning.coverage.point import PointShape
-    from paddock.planning.obstacles.zone import CircleZone
+    from paddock.planning.coverage.shapes import PointShape
+    from paddock.planning.obstacles.zones import CircleZone
 
     run = KinematicRun(Mission(setup))
     run.advance(60.0)
@@ -144,7 +144,7 @@ def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
 def _quality(quick: bool) -> Iterator[Result]:
     """Generated missions: what routing saves against clustered greedy, on the mean of the missions."""
     from paddock.planning import generate, solve
-    from paddock.planning.scenario_setup import setup_of
+    from paddock.planning.from_scenario import setup_of
 
     count, options = (2, {"seconds": 1.0}) if quick else (20, {"seconds": 5.0, "iterations": 1e8})
     problems = [setup_of(generate(seed)).problem for seed in range(count)]
