@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from paddock.behaviour.rule import Rule, find_rule, rule_names
-from paddock.planning.method import find_method, method_names
+from paddock.planning.methods import find_method, method_names
 from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
-from paddock.scenario.schema import scenario_schema
+from paddock.scenario.scenario import scenario_schema
 from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.serve.endpoints.vds1.publisher import AXLES, PLAIN, WHEELS, sources
 from paddock.serve.subscribers.methods import METHODS
 from paddock.serve.subscribers.parameters import Parameter
+from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot.frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
 from paddock.sitl.autopilot.common_parameters import COMMON
@@ -29,12 +30,11 @@ from paddock.sitl.autopilot.crafts import CRAFTS, find_craft
 from paddock.sitl.autopilot.mission.items import KINDS, Role
 from paddock.sitl.autopilot.mode_switch import switch_parameters
 from paddock.sitl.autopilot.parameters import Parameter as Setting
-from paddock.sitl.equipment.standard_vehicles import VEHICLES
-from paddock.sitl.hosting.quick import ARDUPILOT_FRAMES
+from paddock.sitl.equipment import VEHICLES
+from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.rates import EVERY, GROUP_OF, UNGROUPED
-from paddock.sitl.registry import adapter_types, find_adapter
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record, byte_table
@@ -42,15 +42,11 @@ from paddock.wire.params import REQUIRED
 from paddock.wire.shm import CONTROL, DATA, SLOT
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
 from paddock.wire.stream.commands import COMMANDS
-from paddock.wire.stream.debug import LINES, SPHERES
+from paddock.wire.stream.drawing import LINES, MARKER, SPHERES
 from paddock.wire.stream.events import EVENT
-from paddock.wire.stream.fpv import FPV_STATE
-from paddock.wire.stream.frames import FRAME_HEADER
-from paddock.wire.stream.markers import MARKER
-from paddock.wire.stream.poses import POSES
-from paddock.wire.stream.positions import POSITIONS
-from paddock.wire.stream.telemetry import TELEMETRY
-from paddock.wire.stream.tick import TICK
+from paddock.wire.stream.frames import FRAME_HEADER, TICK
+from paddock.wire.stream.positions import POSES, POSITIONS
+from paddock.wire.stream.status import FPV_STATE, TELEMETRY
 from paddock.wire.vds1 import RECORDS
 from paddock.world.columns import Column, columns_of
 
@@ -550,12 +546,12 @@ def channel_table() -> str:
     return table(["channel", "message", "content", "when"], rows)
 
 
-SHORTCUT = re.compile(r'group: "(\w+)", key: "[^"]*", shown: "([^"]+)", meaning: "([^"]+)"')
+SHORTCUT = re.compile(r'group: "(\w+)",\s+key: "[^"]*",\s+shown: "([^"]+)",\s+meaning: "([^"]+)"')
 
 
 def shortcut_table() -> str:
     """The keys of the page, from the table that its handler and its own sheet read."""
-    text = (ROOT / "web/src/panels/shortcuts.ts").read_text(encoding="utf-8")
+    text = (ROOT / "web/src/panels/shortcuts.tsx").read_text(encoding="utf-8")
     found = [(group, shown.replace("\\\\", "\\"), meaning) for group, shown, meaning in SHORTCUT.findall(text)]
     groups = dict.fromkeys(group for group, _, _ in found)
     rows = [(group, keys(shown), meaning) for name in groups for group, shown, meaning in found if group == name]

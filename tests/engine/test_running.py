@@ -15,7 +15,7 @@ from paddock.engine import pacing
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import load_scenario
-from paddock.world.clock import Clock
+from paddock.world.world import Clock
 
 Load = Callable[..., Simulation]
 POINT = {"name": "dot", "model": "point"}

@@ -20,10 +20,9 @@ from paddock.sensing.site import Site, site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import Placement, VehicleModel, find_model
 from paddock.world.columns import Floats, checked, column_index, columns_of, filled
-from paddock.world.fleet import Fleet
+from paddock.world.fleet import Fleet, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.pose import FARTHEST, Environment
-from paddock.world.streams import draw_uniforms, stream_ids
 from paddock.world.world import World
 
 SPAWN_PURPOSE = 1

@@ -16,8 +16,8 @@ from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.sensing.site import Site
 from paddock.vehicles.model import model_names
 from paddock.world.columns import column_index, defaults_of
+from paddock.world.fleet import stream_ids
 from paddock.world.pose import Environment, Pose
-from paddock.world.streams import stream_ids
 
 
 def run(quick: bool) -> Iterator[Result]:

@@ -11,7 +11,7 @@ import pytest
 
 from paddock.compute.quaternion import unrotate
 from paddock.compute.routine import routine
-from paddock.scenario.catalog import load_preset
+from paddock.scenario.loading import load_preset
 from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.scenario.catalog import load_preset
+from paddock.scenario.loading import load_preset
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.local_frame import LocalFrame
 from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
