@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.engine.replay import replayed
+from paddock.engine.simulation import replayed
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 

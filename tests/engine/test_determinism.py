@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import paddock
 from paddock.compute.threads import available_threads
-from paddock.engine.replay import replayed
+from paddock.engine.simulation import replayed
 from paddock.engine.simulation import Simulation
 from paddock.scenario import load_scenario
 from paddock.world.ring import RingWriter

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from paddock.engine import events, log
 from paddock.engine.actions import Control, Posted, Remove, Report, Spawn
 from paddock.engine.events import EventLog
-from paddock.engine.log import ActionLog
+from paddock.engine.mailbox import ActionLog
 from paddock.engine.mailbox import Mailbox
 from paddock.errors import PaddockError
 from paddock.world.archive import pack, unpack

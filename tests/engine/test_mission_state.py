@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.replay import replayed
+from paddock.engine.simulation import replayed
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record import Recorder, verify

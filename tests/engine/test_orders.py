@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from paddock.engine.actions import Control, Order
-from paddock.engine.replay import replayed
-from paddock.engine.routes import entry_routes
+from paddock.engine.simulation import replayed
+from paddock.engine.behaviours import entry_routes
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 
@@ -441,7 +441,7 @@ def test_mistakes_are_named_and_change_nothing(
 
 
 def test_too_many_different_orders_are_refused(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.engine.ordering.MOST_ORDERS", 2)
+    monkeypatch.setattr("paddock.engine.overrides.MOST_ORDERS", 2)
     sim = load(crew("point"))
     sim.order("crew[0]", GOTO)
     sim.order("crew[1]", GOTO)

@@ -13,7 +13,7 @@ import pytest
 import paddock
 from paddock.engine.actions import Control
 from paddock.engine.pipeline import HaltedError
-from paddock.engine.replay import replayed
+from paddock.engine.simulation import replayed
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 

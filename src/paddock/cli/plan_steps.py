@@ -64,7 +64,7 @@ def conduct(scenario: Scenario, options: PlanOptions) -> int:
 
 def _warn(scenario: Scenario) -> None:
     """Say if the plan cannot be flown here, though it can be planned."""
-    from paddock.engine.check import build_problems
+    from paddock.engine.build import build_problems
 
     if problems := build_problems(scenario):
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""

@@ -12,7 +12,7 @@ from typing import Any
 
 from paddock import __version__
 from paddock.engine.events import Event
-from paddock.engine.routes import entry_routes
+from paddock.engine.behaviours import entry_routes
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
 from paddock.serve.inspecting import recorded_fleets, recorded_tree

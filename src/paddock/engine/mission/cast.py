@@ -43,7 +43,7 @@ class Cast:
 
     def crews(self, names: list[str]) -> tuple[list[Crew], Ints]:
         """The agents of these names, fleet by fleet, and the places of those whose vehicles have gone."""
-        now = (self.world.run, self.world.roster, len(names), *map(id, self.programs.values()))
+        now = (self.world.run, self.world.roster_version, len(names), *map(id, self.programs.values()))
         if now != self._known:
             self._known = now
             self._crews, self._missing = self._found(names)

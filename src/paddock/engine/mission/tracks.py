@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddock.engine.conduct import MEMORY, Conduct
+from paddock.engine.behaviours import MEMORY, FleetBehaviour
 from paddock.engine.mission.curve import COLUMNS
 from paddock.engine.mission.following import FAR, RULE, Memory
 from paddock.engine.mission.style import Style, style_of
 from paddock.engine.mission.table import NOTHING, rows_of
-from paddock.engine.plan import Plan
+from paddock.engine.behaviours import RuleSetup
 from paddock.engine.program import FleetProgram
 from paddock.planning.paths.path import Path
 from paddock.planning.paths.segment import Pose
@@ -31,7 +31,7 @@ class Track(NamedTuple):
     speed: float  # m/s
 
 
-class FollowingConduct(Conduct):
+class FollowingBehaviour(FleetBehaviour):
     """Vehicles that come back from an order go on where they left their route."""
 
     def admit(self, rows: slice | Ints) -> None:
@@ -47,9 +47,9 @@ class FleetTracks:
         """The fleet follows routes from now on."""
         self.program = program
         self.style: Style = style_of(program, environment)
-        drawn_up = Plan(RULE, None, self.style.values, EMPTY)
-        self.conduct = FollowingConduct(drawn_up, program.model, program.fleet, program.varying)
-        program.conduct = self.conduct
+        setup = RuleSetup(RULE, None, self.style.values, EMPTY)
+        self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.varying)
+        program.behaviour = self.behaviour
         self.parts: dict[int, Floats] = {}  # agent -> its rows of the table
 
     @property
@@ -94,22 +94,22 @@ class FleetTracks:
             self.memory[COLUMN[name], rows] += shift
         self.memory[COLUMN["loop"], rows] += np.where(repeats, shift, 0.0)
         table = np.concatenate([NOTHING, *self.parts.values()])
-        self.conduct.path = np.ascontiguousarray(table) if len(table) else EMPTY
+        self.behaviour.path = np.ascontiguousarray(table) if len(table) else EMPTY
 
     def heights(self, rows: Ints, otherwise: Floats) -> Floats:
         """The heights (m) of their paths where they are; `otherwise` for those without."""
         has = self.column("last", rows) > self.column("first", rows)
         k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
-        on = self.conduct.path[k]
+        on = self.behaviour.path[k]
         along = self.column("inside", rows) * on[:, 10] / np.sqrt(1.0 + on[:, 6] ** 2)
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
 
     def save(self) -> Floats:
         """The table; whose its rows are stands in the memory."""
-        return self.conduct.path
+        return self.behaviour.path
 
     def restore(self, table: Floats, rows: Ints, agents: Ints) -> None:
         """Exactly what was saved; the memory is back already."""
-        self.conduct.path = np.ascontiguousarray(table)
+        self.behaviour.path = np.ascontiguousarray(table)
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
         self.parts = {agent: table[a:b] for agent, a, b in zip(agents.tolist(), first, last, strict=True)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.engine.routes import PlannedRoute
+from paddock.engine.behaviours import PlannedRoute
 from paddock.planning.mission.views import MemberView, MissionView, TaskView, ZoneView
 
 if TYPE_CHECKING:

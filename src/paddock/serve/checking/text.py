@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddock.engine.check import build_problems
+from paddock.engine.build import build_problems
 from paddock.errors import PaddockError
 from paddock.scenario import Problem, ScenarioError, located
 from paddock.scenario.source import TEXT_SOURCE

@@ -1,4 +1,4 @@
-"""Commands with zero-order hold: they stay until changed, time out in simulation time, and have a failsafe."""
+"""Commands of vehicles: checked, held until they change, timed out in simulation time, with a failsafe; placing."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.program import FleetProgram
+from paddock.engine.actions import PlaceAction
+from paddock.engine.build import FASTEST, placed_states
+from paddock.engine.program import VARYING, FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Ints
+from paddock.world.pose import FARTHEST
 
 
 def refuse_driven(program: FleetProgram, rows: Ints) -> None:
-    """A vehicle that a rule drives takes no commands; the first of them is named."""
+    """Raise PaddockError if a rule drives one of these vehicles."""
     driven = rows[program.driven(rows)] if program.acts else ()
     for row in driven[:1]:
         what, rule = program.driver(row) or ("", "")
@@ -23,10 +26,10 @@ def refuse_driven(program: FleetProgram, rows: Ints) -> None:
         raise PaddockError(f"{name!r} is driven by its {what} {rule!r}, not by commands")
 
 
-def check_control(
+def check_command(
     program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], target: str | int | Ints
 ) -> dict[str, Any]:
-    """The inputs as floats or arrays of the right length; nothing is applied yet."""
+    """Return the inputs as floats or arrays of the right length; PaddockError if the vehicles do not accept them."""
     target = f"{len(rows)} vehicles of {program.fleet.name}" if isinstance(target, np.ndarray) else target
     refuse_driven(program, rows)
     known = column_index(program.model.command)
@@ -44,7 +47,7 @@ def check_control(
 
 
 def _clean_arrays(command: type, inputs: Mapping[str, Any], count: int) -> dict[str, Floats]:
-    """Arrays that there is nothing to say about, all at once within their ranges; none if any has to be refused."""
+    """Return the valid arrays, clipped to their ranges in one operation; empty if any is invalid."""
     names = tuple(
         name
         for name, value in inputs.items()
@@ -53,7 +56,7 @@ def _clean_arrays(command: type, inputs: Mapping[str, Any], count: int) -> dict[
     ranges = _ranges(command, names)
     if ranges is None:
         return {}
-    table = np.array([inputs[name] for name in names])  # a copy: the caller may go on writing into its own
+    table = np.array([inputs[name] for name in names])  # a copy: the caller may reuse its array
     if not np.isfinite(table).all():
         return {}
     return dict(zip(names, table.clip(*ranges), strict=True))
@@ -61,7 +64,7 @@ def _clean_arrays(command: type, inputs: Mapping[str, Any], count: int) -> dict[
 
 @lru_cache(maxsize=512)
 def _ranges(command: type, names: tuple[str, ...]) -> tuple[Floats, Floats] | None:
-    """The lowest and highest values (k, 1) of these inputs; None if one is unknown or takes only some values."""
+    """Return the lowest and highest values (k, 1) of these inputs; None if one is unknown or an enumeration."""
     known, columns = column_index(command), columns_of(command)
     if not names or any(name not in known or columns[known[name]].choices for name in names):
         return None
@@ -74,7 +77,7 @@ def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -
         value = value.item()
     if isinstance(value, np.ndarray | list | tuple):
         try:
-            array = np.array(value, dtype=np.float64)  # a copy: the caller may go on writing into its own
+            array = np.array(value, dtype=np.float64)  # a copy: the caller may reuse its array
         except (TypeError, ValueError):
             raise InvalidValueError(f"input {column.name!r} of {target!r} must be an array of numbers") from None
         if array.shape != (count,):
@@ -93,16 +96,16 @@ def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -
     return min(max(checked(unbounded, value, "input", str(target)), column.low), column.high)
 
 
-def apply_control(
+def apply_command(
     program: FleetProgram, rows: Ints, values: Mapping[str, Any], tick: int, lasting: int | None = None
 ) -> int:
-    """Latch the values; inputs that are not named stay. Returns how many vehicles left their failsafe by this.
+    """Latch the values; other inputs stay. Return the number of vehicles that leave their failsafe.
 
-    They expire after `lasting` ticks, without it after the fleet's timeout, if it has one.
+    They expire after `lasting` ticks (None: after the fleet's timeout, if it has one).
     """
     fleet = program.fleet
     known = column_index(program.model.command)
-    whole = len(rows) == fleet.n and (fleet.n == 1 or bool((rows[1:] > rows[:-1]).all()))  # ids may come in any order
+    whole = len(rows) == fleet.n and (fleet.n == 1 or bool((rows[1:] > rows[:-1]).all()))  # ids may be in any order
     where: Any = slice(0, fleet.n) if whole else rows
     commands = fleet.command
     for name, value in values.items():
@@ -116,41 +119,68 @@ def apply_control(
     return recovered
 
 
-def policy_values(program: FleetProgram, policy: str) -> Floats:
-    """The inputs that a policy sets: `failsafe`, `brake` (both hold what they do not name) or `default`."""
+def _policy_values(program: FleetProgram, policy: str) -> Floats:
+    """Return the inputs that a policy sets; NaN where it holds the last command."""
     if policy == "default":
         return defaults_of(program.model.command)
     return program.brake if policy == "brake" else program.failsafe
 
 
-def apply_policy(program: FleetProgram, rows: Ints, policy: str) -> None:
-    """Set the inputs of some vehicles as a policy says."""
-    values = policy_values(program, policy)
-    for row in np.flatnonzero(~np.isnan(values)):
-        program.fleet.command[row, rows] = values[row]
-
-
 def policy_inputs(program: FleetProgram, policy: str) -> dict[str, Any]:
-    """What a policy would set, as inputs of a command."""
-    values = policy_values(program, policy)
+    """Return the inputs that a policy sets: `failsafe`, `brake` or `default`."""
+    values = _policy_values(program, policy)
     return {
         name: float(values[k]) for name, k in column_index(program.model.command).items() if not np.isnan(values[k])
     }
 
 
 def next_timeout(program: FleetProgram) -> int:
-    """The tick at which the next vehicle of the fleet times out, or NEVER."""
+    """Return the tick at which the next command of the fleet times out, or NEVER."""
     fleet = program.fleet
     waiting = fleet.tables["expires"][: fleet.n][fleet.tables["failed"][: fleet.n] == 0]
     return int(waiting.min()) if len(waiting) else NEVER
 
 
 def fail_silent(program: FleetProgram, tick: int) -> Ints:
-    """Apply the failsafe to vehicles whose last command is too old; returns their rows."""
+    """Apply the failsafe to vehicles whose command has timed out; return their rows."""
     fleet = program.fleet
     overdue = fleet.tables["expires"][: fleet.n] <= tick
     rows = np.flatnonzero(overdue & (fleet.tables["failed"][: fleet.n] == 0))
-    apply_policy(program, rows, "failsafe")
+    values = _policy_values(program, "failsafe")
+    for k in np.flatnonzero(~np.isnan(values)):
+        fleet.command[k, rows] = values[k]
     fleet.tables["failed"][rows] = 1
     program.expires_from = next_timeout(program)
     return rows
+
+
+def check_place(program: FleetProgram, rows: Ints, place: PlaceAction) -> PlaceAction:
+    """Return the action in plain floats; PaddockError unless it is for one vehicle and a valid pose."""
+    if len(rows) != 1:
+        raise PaddockError(f"{place.target!r} is a fleet of {len(rows)}: place one member, e.g. {place.target}[0]")
+    if program.carried:
+        raise PaddockError(f"{place.target!r} is moved by its mission: it cannot be placed")
+    pose, (speed,) = _floats(place.pose, 4, "a pose is x, y, z (m) and yaw (rad)"), _floats([place.speed], 1, "a speed")
+    if max(map(abs, pose[:3])) > FARTHEST:
+        raise InvalidValueError(f"vehicles are placed within {FARTHEST:g} m of the origin, not at {pose[:3]}")
+    if abs(speed) > FASTEST:
+        raise InvalidValueError(f"the speed is at most {FASTEST:g} m/s, not {speed:g}")
+    return PlaceAction(place.target, pose, speed)
+
+
+def place_vehicle(program: FleetProgram, rows: Ints, place: PlaceAction, environment: Floats) -> None:
+    """Set the state of a vehicle that starts at that pose; its commands, sensors and parameters stay."""
+    fleet = program.fleet
+    varied = {name: fleet.tables[VARYING][k, rows] for k, name in enumerate(program.varying)}
+    fleet.state[:, rows] = placed_states(program, np.array([place.pose]), place.speed, environment, varied)
+    program.forget_poses()
+
+
+def _floats(values: Any, count: int, what: str) -> list[float]:
+    try:
+        plain = [float(value) for value in values]
+    except (TypeError, ValueError):
+        plain = []
+    if len(plain) != count or not np.isfinite(plain).all():
+        raise InvalidValueError(f"{what}, finite numbers, not {values!r}")
+    return plain
