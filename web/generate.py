@@ -23,11 +23,10 @@ from paddock.wire.layout import Record
 from paddock.wire.params import REQUIRED
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
 from paddock.wire.stream.commands import COMMANDS
+from paddock.wire.stream.drawing import MARKER, MarkerFlag, MarkerKind
 from paddock.wire.stream.events import EVENT
-from paddock.wire.stream.frames import FRAME_HEADER, FrameType
-from paddock.wire.stream.markers import MARKER, MarkerFlag, MarkerKind
-from paddock.wire.stream.poses import POSES
-from paddock.wire.stream.tick import TICK
+from paddock.wire.stream.frames import FRAME_HEADER, TICK, FrameType
+from paddock.wire.stream.positions import POSES
 from paddock.world.frames import FRAMES
 
 TARGET = Path(__file__).parent / "src" / "net" / "schema.ts"

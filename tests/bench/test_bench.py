@@ -12,7 +12,7 @@ from paddock.bench.suites import swarm
 from paddock.bench.suites.kernels import ARITHMETIC, SCALAR
 from paddock.compute.kernel import kernel
 from paddock.errors import UnknownNameError
-from paddock.vehicles.registry import model_names
+from paddock.vehicles.model import model_names
 
 
 def test_targets_are_judged() -> None:

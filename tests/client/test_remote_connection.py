@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import paddock
-from paddock.client.errors import NoAnswerError
+from paddock.client.session import NoAnswerError
 
 OWNER = """
 import sys, paddock

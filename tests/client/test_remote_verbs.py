@@ -13,7 +13,7 @@ from paddock.client.simulation import RemoteSimulation
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
-from paddock.serve.replaying import ReplaySource
+from paddock.serve.replay import ReplaySource
 from paddock.serve.share import serve_options
 
 

@@ -11,7 +11,7 @@ from paddock.errors import PaddockError
 from paddock.planning.generating import drawn_tasks, generate
 from paddock.scenario import load_scenario
 from paddock.scenario.mission import Generate
-from paddock.scenario.mission_tasks import Task
+from paddock.scenario.tasks import Task
 
 RADIUS = 80.0
 MANY = drawn_tasks(11, Generate(tasks=4000), RADIUS)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from paddock.scenario import ScenarioError, load_scenario
-from paddock.scenario.marks import SHOWN_PROBLEMS
+from paddock.scenario.problems import SHOWN_PROBLEMS
 
 
 def problems(text: str, folder: Path) -> list[str]:
@@ -186,7 +186,7 @@ def test_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "race.yaml").write_text("vehicles: []\n")
     (tmp_path / "swarm.yml").write_text("vehicles: []\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("paddock.scenario.source.demo_names", lambda: [])
+    monkeypatch.setattr("paddock.scenario.loading.demo_names", lambda: [])
     for name, message in (
         ("rcae.yaml", "rcae.yaml: no such scenario file or demo; did you mean 'race.yaml'?"),
         ("zzz", "zzz: no such scenario file or demo; valid: race.yaml, swarm.yml"),

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from paddock.scenario import ScenarioError
-from paddock.scenario.load import MAX_EXPANSION, load_yaml, read_text
-from paddock.scenario.scalars import plain_scalar, reads_as_text
+from paddock.scenario.marked_yaml import MAX_EXPANSION, load_yaml, plain_scalar, read_text, reads_as_text
 
 
 def problem(text: str) -> str:

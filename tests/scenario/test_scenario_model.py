@@ -108,7 +108,7 @@ def test_files_and_scenarios(tmp_path: Path) -> None:
 def test_demos_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "demos").mkdir()
     (tmp_path / "demos" / "swarm.yaml").write_text("name: the swarm\nvehicles: []\n")
-    monkeypatch.setattr("paddock.scenario.catalog.FOLDER", tmp_path)
+    monkeypatch.setattr("paddock.scenario.loading.FOLDER", tmp_path)
     monkeypatch.chdir(tmp_path)
     assert load_scenario("swarm").name == "the swarm"
     (tmp_path / "swarm").write_text("name: a file\nvehicles: []\n")

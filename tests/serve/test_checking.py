@@ -7,12 +7,10 @@ import pytest
 
 from paddock.errors import PaddockError
 from paddock.scenario import Problem, load_scenario, located
-from paddock.serve.checking import process
-from paddock.serve.checking.process import Checker
-from paddock.serve.checking.reading import MOST_TEXT, read
-from paddock.serve.checking.text import problems_of
+from paddock.serve.checker import MOST_TEXT, Checker, read
+from paddock.serve.checking import problems_of
 from paddock.serve.live.choosing import shown_text
-from paddock.serve.live.trust import installed_names
+from paddock.serve.trust import installed_names
 
 KNOWN = installed_names()
 
@@ -91,10 +89,10 @@ def test_the_process_answers_and_is_ended_when_it_takes_too_long(monkeypatch: py
         (problem,) = await checker.check("vehicles:\n- {model: quod}\n", None)
         assert problem == {"line": 2, "column": 11, "message": "unknown model 'quod'; did you mean 'quad'?"}
         assert await asyncio.gather(*(checker.check("vehicles: []", KNOWN) for _ in range(3))) == [[], [], []]
-        monkeypatch.setattr(process, "PATIENCE", 0.0)
+        monkeypatch.setattr("paddock.serve.checker.PATIENCE", 0.0)
         with pytest.raises(PaddockError, match="took more than 0 s and was given up"):
             await checker.check("vehicles: []", KNOWN)
-        monkeypatch.setattr(process, "PATIENCE", 60.0)
+        monkeypatch.setattr("paddock.serve.checker.PATIENCE", 60.0)
         assert await checker.check("vehicles: []", None) == []  # by another process
         await checker.close()
 

@@ -111,7 +111,7 @@ def vector_width() -> Finding:
 
 def accelerator() -> Iterator[Finding]:
     """The accelerator, which is optional."""
-    from paddock.compute.device import find_gpu
+    from paddock.compute.cuda import find_gpu
 
     gpu = find_gpu()
     yield Finding("core", "gpu", "ok" if gpu.available else "warn", gpu.name if gpu.available else "none", gpu.reason)

@@ -9,7 +9,7 @@ from paddock.cli.progress import bar
 from paddock.errors import PaddockError, unknown_name
 
 if TYPE_CHECKING:
-    from paddock.record.run import Run
+    from paddock.record.reader import Run
 
 PLOTS = "plots"
 
@@ -29,7 +29,7 @@ def export(file: str, /, *, to: str, output: str | None = None, fleet: str | Non
         Only this fleet.
     """
     from paddock.record.export import FORMATS
-    from paddock.record.run import open_run
+    from paddock.record.reader import open_run
 
     if to not in (*FORMATS, PLOTS):
         raise unknown_name("format", to, (*FORMATS, PLOTS), "--to")

@@ -61,7 +61,7 @@ def _drawn(options: PlanOptions) -> Scenario:
     drawn = generate(options.seed or 0, 4 if options.uavs is None else options.uavs, tasks)
     if options.import_tasks is None:
         return drawn
-    from paddock.cli.plan_origin import origin_in
+    from paddock.planning.exchange import origin_in
 
     where = origin_in(options.import_tasks)
     name = Path(options.import_tasks).stem
@@ -87,7 +87,7 @@ def _chosen(scenario: Scenario, options: PlanOptions) -> Scenario:
 
 def _with_tasks(scenario: Scenario, file: str) -> Scenario:
     """With the tasks and zones of a file; what could not be taken over is told on stderr."""
-    from paddock.planning.exchange.files import read_mission
+    from paddock.planning.exchange import read_mission
     from paddock.world.geodesy import Origin
 
     found = read_mission(file, Origin(*scenario.world.origin))

@@ -117,7 +117,7 @@ def _serving(player: Player, served: Served | None, notices: Notices) -> Iterato
     if served is None:
         yield lambda: None
         return
-    from paddock.serve.replaying import ReplaySource
+    from paddock.serve.replay import ReplaySource
 
     with serving(ReplaySource(player, served.options.lock), served, notices) as ready:
         yield ready

@@ -9,13 +9,13 @@ from inspect import isawaitable
 from typing import Any, Self, TypeVar
 
 from paddock.client import verbs
-from paddock.client.calls import Call, Calls
+from paddock.client.channel import Call, Calls
 from paddock.client.control import Commands, ControlRequest, Controls
 from paddock.client.missions import AsyncRemoteMission
 from paddock.client.session import Session
 from paddock.client.simulation import default_name
+from paddock.client.states import Watching
 from paddock.client.verbs import Verb
-from paddock.client.watching import Watching
 from paddock.errors import PaddockError
 from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.recordings import Event

@@ -12,8 +12,7 @@ from time import monotonic
 from typing import Any
 
 from paddock.client import verbs
-from paddock.client.errors import LateControlError
-from paddock.client.session import Session
+from paddock.client.session import LateControlError, Session
 from paddock.client.states import sensors_of
 from paddock.errors import PaddockError
 from paddock.wire.messages import replies

@@ -9,12 +9,12 @@ from concurrent.futures import Future
 from typing import Any, Self, TypeVar, overload
 
 from paddock.client import verbs
-from paddock.client.calls import Calls
+from paddock.client.channel import Calls
 from paddock.client.control import Controls, Handler, RemoteClaim
 from paddock.client.missions import RemoteMission
 from paddock.client.session import Session
+from paddock.client.states import Watching
 from paddock.client.verbs import Verb
-from paddock.client.watching import Watching
 from paddock.errors import PaddockError
 from paddock.wire.messages.controls import Command
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers

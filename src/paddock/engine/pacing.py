@@ -19,7 +19,7 @@ import numpy as np
 
 from paddock.engine.clock_thread import ClockThread
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.world.clock import Clock
+from paddock.world.world import Clock
 
 SLOWEST, FASTEST = 0.05, 100.0
 SLICE = 0.01

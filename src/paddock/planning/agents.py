@@ -13,9 +13,9 @@ from paddock.planning.paths.segment import Pose
 from paddock.planning.problem import Agent, Moves
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.mission import Mission
-from paddock.vehicles.registry import find_model
+from paddock.vehicles.model import find_model
 from paddock.world.columns import Floats, column_index, defaults_of
-from paddock.world.streams import draw_uniforms, stream_ids
+from paddock.world.fleet import draw_uniforms, stream_ids
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same places
 MARGIN = 1.25

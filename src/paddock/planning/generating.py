@@ -14,9 +14,9 @@ from scipy.spatial import cKDTree
 from paddock.errors import InvalidValueError
 from paddock.scenario import Scenario, load_scenario
 from paddock.scenario.mission import Generate, Mission, Mix, fleet_entry
-from paddock.scenario.mission_tasks import Task, numbered
+from paddock.scenario.tasks import Task, numbered
 from paddock.world.columns import Floats
-from paddock.world.streams import draw_uniforms, stream_ids
+from paddock.world.fleet import draw_uniforms, stream_ids
 
 KINDS = ("point", "line", "circle", "area")
 LINE_LENGTH = (50.0, 200.0)  # m

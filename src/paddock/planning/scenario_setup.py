@@ -21,8 +21,8 @@ from paddock.planning.problem import Agent, Problem, Task
 from paddock.planning.setup import Happening, MissionSetup
 from paddock.scenario import Scenario
 from paddock.scenario.mission import Mission
-from paddock.scenario.mission_tasks import NoFlyZone, PolygonTask
-from paddock.scenario.mission_tasks import Task as TaskSection
+from paddock.scenario.tasks import NoFlyZone, PolygonTask
+from paddock.scenario.tasks import Task as TaskSection
 
 T = TypeVar("T")
 

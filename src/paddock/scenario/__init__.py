@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddock.scenario.catalog import demo_names, demo_path, load_preset, preset_description, preset_names
-from paddock.scenario.choice import BehaviourChoice, MethodChoice, SensorChoice
-from paddock.scenario.marks import ScenarioError
+from paddock.scenario.base import BehaviourChoice, MethodChoice, SensorChoice
+from paddock.scenario.loading import (
+    demo_names,
+    demo_path,
+    load_preset,
+    load_scenario,
+    preset_description,
+    preset_names,
+    scenario_from_text,
+)
 from paddock.scenario.mission import Mission
-from paddock.scenario.model import Scenario
-from paddock.scenario.problems import Problem, located
-from paddock.scenario.schema import scenario_schema
-from paddock.scenario.sections import Clock, Every, Record, Sync, World
+from paddock.scenario.problems import Problem, ScenarioError, located
+from paddock.scenario.scenario import Clock, Every, Record, Scenario, Sync, World, scenario_schema
 from paddock.scenario.serve import Serve
 from paddock.scenario.sitl import Sitl
-from paddock.scenario.source import load_scenario, scenario_from_text
-from paddock.scenario.spawn import Spawn
-from paddock.scenario.vehicle import VehicleEntry
+from paddock.scenario.vehicle import Spawn, VehicleEntry
 
 if TYPE_CHECKING:
     from paddock.scenario.spawning import spawn_poses

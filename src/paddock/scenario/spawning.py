@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.scenario.spawn import Circle, Grid, Line, Random
-from paddock.scenario.vehicle import VehicleEntry
+from paddock.scenario.vehicle import Circle, Grid, Line, Random, VehicleEntry
 
 Floats = NDArray[np.float64]
 Uniform = Callable[[int, int], NDArray[Any]]

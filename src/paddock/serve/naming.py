@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
-from paddock.behaviour.registry import find_rule, rule_names
-from paddock.behaviour.rule import Rule
+from paddock.behaviour.rule import Rule, find_rule, rule_names
 from paddock.scenario import scenario_schema
-from paddock.sensing.registry import find_sensor, sensor_names
+from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.world.columns import Column, columns_of
 
 INTERNAL = "has_target"

@@ -12,7 +12,7 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder
 from paddock.serve.mission_tree import MissionTeller
-from paddock.serve.replaying import ReplaySource
+from paddock.serve.replay import ReplaySource
 
 CREW = {"name": "bus", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}
 TASKS = [

@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def _answer(sim: Simulation, host: Host) -> None:
-    from paddock.serve.figures import simulation_figures
+    from paddock.serve.describe import simulation_figures
 
     for line in sys.stdin:
         if line.strip() == "figures":

@@ -11,10 +11,9 @@ from time import monotonic, sleep, time
 from typing import Any
 
 from paddock.wire import rpc
-from paddock.wire.stream.frames import FrameType
+from paddock.wire.stream.frames import FrameType, Tick, decode_tick
 from paddock.wire.stream.positions import decode_positions
 from paddock.wire.stream.split import Frame, Splitter, frames_in
-from paddock.wire.stream.tick import Tick, decode_tick
 
 LIMIT = 1 << 26
 

@@ -221,4 +221,4 @@ def maximum_row(row: int) -> int:
     return row if row > 0 else 0
 
 
-RULE = Rule("Follow the route of a mission", Options, desire, Memory).named("mission")
+RULE = Rule("Follow the route of a mission", Options, desire, Memory, name="mission")

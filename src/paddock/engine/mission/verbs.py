@@ -16,10 +16,9 @@ from paddock.planning.problem import Problem
 from paddock.planning.scenario_setup import refuse_tight, task_of, zone_of
 from paddock.scenario import ScenarioError, VehicleEntry
 from paddock.scenario.base import Number, Section, Text
-from paddock.scenario.marks import Marks, dotted
-from paddock.scenario.mission_tasks import FARTHEST, NoFlyZone, Task
-from paddock.scenario.plain import plain
-from paddock.scenario.problems import validated
+from paddock.scenario.marked_yaml import plain
+from paddock.scenario.problems import Marks, dotted, validated
+from paddock.scenario.tasks import FARTHEST, NoFlyZone, Task
 
 if TYPE_CHECKING:
     from paddock.engine.mission.run import MissionRun

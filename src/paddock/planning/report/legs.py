@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from paddock.planning.exchange.places import to_places
+from paddock.planning.exchange import to_places
 from paddock.planning.plans import Leg, Plan, Route
 from paddock.planning.report.words import clock, course, latitude, longitude
 from paddock.world.geodesy import Origin

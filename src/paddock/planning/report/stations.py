@@ -8,13 +8,12 @@ from math import cos, pi, sin
 
 import numpy as np
 
-from paddock.planning.exchange.document import as_text
-from paddock.planning.exchange.geojson import to_geojson
-from paddock.planning.exchange.qgroundcontrol import Loiter, to_plans
+from paddock.planning.exchange import Loiter, to_geojson, to_plans
 from paddock.planning.generating import drawn_tasks
 from paddock.planning.plans import Leg, Plan, Route
 from paddock.planning.setup import MissionSetup
 from paddock.scenario import Mission, Scenario
+from paddock.wire.json_document import document_text
 from paddock.world.columns import Floats
 from paddock.world.geodesy import Origin
 
@@ -26,7 +25,7 @@ VEHICLES = {"aircraft": "fixed_wing", "hover": "quad", "ground": "rover"}
 def geojson_text(scenario: Scenario, setup: MissionSetup, plan: Plan) -> str:
     """Base, tasks, zones and routes as the text of a GeoJSON file."""
     routes = [(route.agent, route.path.points(SPACING)) for route in plan.routes if route.legs]
-    return as_text(to_geojson(written_out(scenario, setup), Origin(*scenario.world.origin), routes))
+    return document_text(to_geojson(written_out(scenario, setup), Origin(*scenario.world.origin), routes))
 
 
 def ground_station_texts(scenario: Scenario, plan: Plan) -> dict[str, str]:
@@ -38,7 +37,7 @@ def ground_station_texts(scenario: Scenario, plan: Plan) -> dict[str, str]:
             kind = {"vehicle": VEHICLES[agent.moves], "speed": agent.speed}
             origin = Origin(*scenario.world.origin)
             found = to_plans([(route.agent, list(_parts(route)))], scenario.mission, origin, **kind)  # type: ignore[arg-type]
-            texts[_file(route.agent, texts)] = as_text(found[route.agent])
+            texts[_file(route.agent, texts)] = document_text(found[route.agent])
     return texts
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from paddock.engine.actions import Control
 from paddock.errors import InvalidValueError
 from paddock.serve.live.group import Group
-from paddock.serve.live.trust import refuse_foreign
 from paddock.serve.operations import operation
+from paddock.serve.trust import refuse_foreign
 
 
 class Changing(Group):

@@ -6,10 +6,10 @@ from typing import Any
 
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, ScenarioError
-from paddock.serve.checking.reading import MOST_TEXT, read
+from paddock.serve.checker import MOST_TEXT, read
 from paddock.serve.live.group import Group
-from paddock.serve.live.trust import foreign_names, known_names
 from paddock.serve.operations import operation
+from paddock.serve.trust import foreign_names, known_names
 
 
 class Choosing(Group):

@@ -10,8 +10,7 @@ from typing import Any
 from paddock.engine.barrier import ControlSource, LateReplyError
 from paddock.engine.simulation import Simulation
 from paddock.scenario import Scenario
-from paddock.serve.owner import ClockOwner
-from paddock.serve.source import Push
+from paddock.serve.source import ClockOwner, Push
 from paddock.serve.states import StateTeller
 from paddock.world.snapshot import Snapshot
 

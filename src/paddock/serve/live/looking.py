@@ -7,11 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from paddock import __version__
-from paddock.serve.inspecting import fleet_infos, inspected_tree
+from paddock.serve.describe import fleet_infos, fleet_trees, inspected_tree, parameter_column, vehicle_tree
 from paddock.serve.live.group import Group
 from paddock.serve.operations import operation
 from paddock.serve.subscribers.shapes import MetadataTree
-from paddock.serve.views import fleet_trees, parameter_column, vehicle_tree
 
 FOR_PAGES = ("locked", "can_load", "recording")
 """What an overview tells beside the metadata."""

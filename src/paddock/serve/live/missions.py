@@ -9,10 +9,10 @@ from paddock.engine.actions import MissionOrder
 from paddock.errors import UnknownNameError
 from paddock.planning.mission.views import tree_of
 from paddock.serve.live.group import Group, Stage
-from paddock.serve.live.trust import refuse_foreign
 from paddock.serve.mission_tree import MissionTeller
 from paddock.serve.operations import operation
 from paddock.serve.subscribers.shapes import MissionTree
+from paddock.serve.trust import refuse_foreign
 
 
 class Missions(Group):

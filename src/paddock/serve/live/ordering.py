@@ -7,8 +7,8 @@ from typing import Any
 
 from paddock.engine.actions import Order
 from paddock.serve.live.group import Group
-from paddock.serve.live.trust import known_names, refuse_foreign_behaviour
 from paddock.serve.operations import operation
+from paddock.serve.trust import known_names, refuse_foreign_behaviour
 
 
 class Ordering(Group):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddock.serve.live.group import Group
-from paddock.serve.marking import marker_from_tree
+from paddock.serve.mirror import marker_from_tree
 from paddock.serve.operations import operation
 
 

@@ -13,7 +13,7 @@ from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.serve.figures import simulation_figures
+from paddock.serve.describe import simulation_figures
 from paddock.serve.live.changing import Changing
 from paddock.serve.live.choosing import Choosing
 from paddock.serve.live.claiming import Claiming
@@ -23,10 +23,9 @@ from paddock.serve.live.missions import Missions
 from paddock.serve.live.ordering import Ordering
 from paddock.serve.live.showing import Showing
 from paddock.serve.live.timing import Timing
-from paddock.serve.marking import change_tree, placed_tree
+from paddock.serve.mirror import change_tree, placed_tree
 from paddock.serve.operations import Operations
-from paddock.serve.owner import ClockOwner
-from paddock.serve.source import Push
+from paddock.serve.source import ClockOwner, Push
 from paddock.world.snapshot import Snapshot
 
 GROUPS = (Looking, Timing, Changing, Showing, Claiming, Choosing, Ordering, Missions)

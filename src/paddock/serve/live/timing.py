@@ -8,8 +8,8 @@ from typing import Any
 from paddock.engine.simulation import LAST_TIME
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.live.group import Group
-from paddock.serve.live.trust import refuse_foreign_state
 from paddock.serve.operations import operation
+from paddock.serve.trust import refuse_foreign_state
 
 FEW_TICKS, FEW_VEHICLES = 10, 200
 """What may be stepped by the thread that hears the hub, which hears nothing else meanwhile."""

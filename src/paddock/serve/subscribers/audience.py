@@ -22,8 +22,7 @@ from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from paddock.serve.endpoint import Send
-    from paddock.serve.hub import Hub
+    from paddock.serve.hub import Hub, Send
 
 SWEEP = 0.1
 """s between looks at who waits for something that does not come by itself."""

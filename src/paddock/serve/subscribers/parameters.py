@@ -8,8 +8,8 @@ from math import inf
 from typing import Any, Literal
 
 from paddock.errors import suggestion
-from paddock.serve.subscribers.columns import Want
 from paddock.serve.subscribers.shapes import WantedColumns
+from paddock.serve.subscribers.subscription import Want
 from paddock.wire.params import REQUIRED, Params
 from paddock.wire.strict_json import LARGEST, SMALLEST
 from paddock.world.frames import FRAMES

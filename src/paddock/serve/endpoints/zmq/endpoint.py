@@ -11,13 +11,13 @@ import zmq
 
 from paddock import __version__
 from paddock.errors import PaddockError, UnknownNameError
+from paddock.serve.counters import LimitedLog
 from paddock.serve.endpoints.zmq.operations import Operation, operation_of
 from paddock.serve.endpoints.zmq.peers import IGNORED, SILENCE, STRIKES, Peer, Peers
 from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.hub import OperationError
 from paddock.serve.hub import Reply as Outcome
-from paddock.serve.limited_log import LimitedLog
 from paddock.serve.states import state_of
 from paddock.wire.error import WireError
 from paddock.wire.messages.replies import Body, Done, Error, Reply, Welcome, encode_id, encode_reply
@@ -34,8 +34,7 @@ from paddock.wire.messages.requests import (
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from paddock.serve.endpoint import Send
-    from paddock.serve.hub import Hub
+    from paddock.serve.hub import Hub, Send
 
 MESSAGE_MOST = 64 << 20
 """Bytes of a message at most: a saved state may be large."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from paddock.errors import PaddockError
 from paddock.scenario import preset_names
-from paddock.serve.describing import column_trees
+from paddock.serve.describe import column_trees
 from paddock.serve.subscribers.method import method
 from paddock.serve.subscribers.parameters import vehicle
 from paddock.serve.subscribers.shapes import FramesTree, InspectedTree, MetadataTree, ModelsTree, ModelTree
-from paddock.vehicles.registry import find_model, model_names
+from paddock.vehicles.model import find_model, model_names
 
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paddock.serve.hub import OperationError
-from paddock.serve.subscribers.change import NATIVE, units_per_metre
 from paddock.serve.subscribers.method import method
 from paddock.serve.subscribers.parameters import Parameter, frame, number, numbers, rows
 from paddock.serve.subscribers.shapes import DrawnTree, Moment
+from paddock.serve.subscribers.subscription import NATIVE, units_per_metre
 from paddock.wire.rpc import INVALID_PARAMS, RpcError
 from paddock.world.frames import convert_position
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from paddock.errors import PaddockError
-from paddock.serve.subscribers.change import NATIVE
 from paddock.serve.subscribers.method import method
 from paddock.serve.subscribers.parameters import frame, vehicle, vehicles, whole
 from paddock.serve.subscribers.roster import roster_tree
-from paddock.serve.subscribers.selection import refuse_unknown, select
 from paddock.serve.subscribers.shapes import EventsTree, FleetStateTree, RosterTree, StatesTree, StateTree
+from paddock.serve.subscribers.subscription import NATIVE, refuse_unknown, select
 from paddock.wire.rpc import INVALID_PARAMS, RpcError
 from paddock.world.frames import conversion
 from paddock.world.layout import POSE

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from paddock.errors import PaddockError
 from paddock.scenario import demo_names, demo_path
 from paddock.scenario import load_scenario as loaded
-from paddock.scenario.load import read_text
-from paddock.serve.checking.reading import MOST_TEXT
+from paddock.scenario.loading import read_text
+from paddock.serve.checker import MOST_TEXT
 from paddock.serve.hub import OperationError
 from paddock.serve.naming import named_schema
-from paddock.serve.page_folder import FOLDER
+from paddock.serve.page import FOLDER
 from paddock.serve.subscribers.method import method
 from paddock.serve.subscribers.parameters import text
 from paddock.serve.subscribers.shapes import (

@@ -6,13 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
-from paddock.serve.subscribers.columns import Want, refuse_too_many, refuse_unknown_columns
 from paddock.serve.subscribers.method import method
 from paddock.serve.subscribers.parameters import choices, flag, frame, number, text, vehicles, wants
 from paddock.serve.subscribers.roster import roster_tree
-from paddock.serve.subscribers.selection import refuse_unknown
 from paddock.serve.subscribers.shapes import GrantedRate, Nothing, Pong, Subscribed, WantedNumber
-from paddock.serve.subscribers.subscription import KINDS, Subscription, View
+from paddock.serve.subscribers.subscription import (
+    KINDS,
+    Subscription,
+    View,
+    Want,
+    refuse_too_many,
+    refuse_unknown,
+    refuse_unknown_columns,
+)
 from paddock.wire.rpc import INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:

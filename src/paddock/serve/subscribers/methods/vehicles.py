@@ -7,10 +7,10 @@ from itertools import groupby
 from math import cos, sin
 from typing import TYPE_CHECKING, Any
 
-from paddock.serve.subscribers.change import NATIVE
 from paddock.serve.subscribers.method import method
 from paddock.serve.subscribers.parameters import ID_MAX, frame, number, objects, text, vehicle, whole
 from paddock.serve.subscribers.shapes import Moment, Removed, Spawned
+from paddock.serve.subscribers.subscription import NATIVE
 from paddock.world.frames import convert_position, convert_quaternion
 from paddock.world.rotation import euler_from_quaternion
 
