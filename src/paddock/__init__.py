@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from paddock.client import connect, connect_async
-    from paddock.engine.simulation import replayed
-    from paddock.engine.simulation import Simulation
+    from paddock.engine.simulation import Simulation, replayed
     from paddock.scenario import Scenario
     from paddock.serve.share import share
     from paddock.world.markers import Marker

@@ -18,7 +18,7 @@ from paddock.sitl.hosting.quick import quick_scenario
 
 
 def host_of(sim: Any) -> SitlHost:
-    return next(o for c in sim.closing if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    return next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
 
 
 Links = Callable[[int], dict[str, Any]]
@@ -99,7 +99,7 @@ def test_a_recorded_run_is_replayed_without_its_autopilots(own_links: Links) -> 
         sim.step(250 * 8)
         with paddock.replayed(sim.scenario, sim.log.entries, sim.tick) as again:
             assert again.tick == sim.tick and again.state_hash() == sim.state_hash()
-            assert not again.barrier.partners
+            assert not again.autopilots.partners
 
 
 def test_reset_begins_everything_anew(own_links: Links) -> None:
@@ -197,7 +197,7 @@ def test_a_vehicle_with_an_autopilot_takes_nobody_elses_commands(own_links: Link
     with paddock.load(mixed(own_links(2))) as sim:
         for refused in (
             lambda: sim.command("rover", speed=1.0),
-            lambda: sim.order("copter", "hold"),
+            lambda: sim.override("copter", "hold"),
             lambda: sim.claim("rover"),
         ):
             with pytest.raises(PaddockError, match="flown by its autopilot"):

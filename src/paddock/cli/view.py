@@ -176,5 +176,5 @@ class View:
 
 def guides(sim: Simulation) -> list[tuple[int, Floats]]:
     """The paths that fleets follow, with the fleets' positions in the list."""
-    conducts = [program.conduct for program in sim.roster.programs.values()]
+    conducts = [program.behaviour for program in sim.engine.programs.values()]
     return [(k, conduct.path) for k, conduct in enumerate(conducts) if conduct is not None and conduct.rule.needs_path]

@@ -218,9 +218,7 @@ class Claims:
         self.autopilots.refuse_flown(ids)
         for claim in self.active:
             if not claim.released and not claim.ids.isdisjoint(ids.tolist()):
-                raise PaddockError(
-                    f"{claim.name!r} has claimed {', '.join(claim.vehicles)}: release the claim first"
-                )
+                raise PaddockError(f"{claim.name!r} has claimed {', '.join(claim.vehicles)}: release the claim first")
 
     def current(self, exists: Callable[[str], bool]) -> list[Claim]:
         """Return the claims to wait for; release those whose vehicles no longer exist."""
@@ -319,5 +317,7 @@ class BarrierStage:
             return claim.collect(float("inf"), self.thread)
         if policy == "hold":
             return None
-        wanted = {name: self.applier.policy_inputs(name, policy) for name in claim.vehicles if self.applier.exists(name)}
+        wanted = {
+            name: self.applier.policy_inputs(name, policy) for name in claim.vehicles if self.applier.exists(name)
+        }
         return [CommandAction(vehicle, inputs) for vehicle, inputs in wanted.items() if inputs]

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.behaviour.paths import path_points
-from paddock.behaviour.registry import find_rule, rule_names
-from paddock.behaviour.rule import NOBODY, Route, Rule, Urge
+from paddock.behaviour.rule import NOBODY, Route, Rule, Urge, find_rule, rule_names
 from paddock.compute.kernel import kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from paddock.engine.engine import Engine
 
 
+INSIDE = {
+    **{name: name for name in ("world", "mailbox", "barrier", "publisher", "applier", "pipeline", "pacer", "prepare")},
+    **{"driver": "thread", "errands": "thread", "stage": "mission_stage", "roster": "fleets", "post": "post"},
+    **{"restarted": "on_restart", "closing": "on_close", "idling": "on_idle"},
+}
+
+
 def _warn(old: str, new: str) -> None:
     warnings.warn(f"Simulation.{old}() is deprecated: use {new}()", DeprecationWarning, stacklevel=3)
 
@@ -24,6 +31,12 @@ class DeprecatedVerbs:
     """Base class of `Simulation` with its earlier spellings."""
 
     engine: Engine
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a part of the engine by its earlier name."""
+        if name in INSIDE:
+            return getattr(self.engine, INSIDE[name])
+        raise AttributeError(f"'Simulation' object has no attribute {name!r}")
 
     def order(self, target: Target, behaviour: Any, *, at_tick: int | None = None, source: str = "") -> None:
         """Use `override`."""

@@ -99,7 +99,9 @@ class Engine:
         """Check an action and queue it for the next tick or `at_tick`. Any thread may call this."""
         if not isinstance(action, POSTABLE):
             raise PaddockError(f"only {', '.join(kind.__name__ for kind in POSTABLE)} can be posted, not {action!r}")
-        tick = NEXT_TICK if at_tick is None else whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62)
+        tick = (
+            NEXT_TICK if at_tick is None else whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62)
+        )
         version = self.applier.version
         action = self.applier.checked(action)
         self.mailbox.refuse_if_full()

@@ -14,9 +14,8 @@ from paddock.engine.events import EventLog
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
-from paddock.scenario.marks import Marks, dotted
-from paddock.scenario.plain import plain
-from paddock.scenario.problems import validated
+from paddock.scenario.marked_yaml import plain
+from paddock.scenario.problems import Marks, dotted, validated
 from paddock.world.world import World
 
 MORE_VEHICLES = {"count", "spawn", "pose", "speed", "commands", "id"}
@@ -51,7 +50,7 @@ class Fleets:
             self._check_target(entry, self.programs[entry.name], partial(self.scenario.at, "vehicles", k))
 
     def spawn(self, fields: Mapping[str, Any]) -> str:
-        """Add a fleet from the fields of a `vehicles` entry, or vehicles to the fleet named by `fleet`; return its name."""
+        """Add a fleet given by the fields of an entry, or vehicles to the fleet named by `fleet`; return its name."""
         if "fleet" in fields:
             return self._reinforce(fields)
         entry = read_entry(fields)

@@ -1,4 +1,4 @@
-"""Named frames: the world, every vehicle, and frames that users mount on them (a lidar on `red`, a map in the world)."""
+"""Named frames: the world, every vehicle, and frames mounted on them (a lidar on `red`, a map in the world)."""
 
 from __future__ import annotations
 

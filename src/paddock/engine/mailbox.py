@@ -31,9 +31,7 @@ class Mailbox:
         self._queue: list[Posted] = []
         self.sequence = 0
 
-    def post(
-        self, action: Action, tick: int = NEXT_TICK, source: str = "", checked_at: tuple[int, ...] = ()
-    ) -> None:
+    def post(self, action: Action, tick: int = NEXT_TICK, source: str = "", checked_at: tuple[int, ...] = ()) -> None:
         """Queue an action for the first tick >= `tick`. Safe from any thread, never blocks."""
         self._incoming.append((tick, action, source, checked_at))
 

@@ -1,7 +1,7 @@
 """The markers of a simulation, `sim.markers`: put by any thread, seen by listeners, never part of the state.
 
-A frame is checked when a marker is put in it. If the frame goes stale later, the marker stays until its time is over; it
-cannot be drawn meanwhile.
+A frame is checked when a marker is put in it. If the frame goes stale later, the marker stays until its time is over,
+but cannot be drawn meanwhile.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class MarkerBoard:
                 self._notify("visibility", (), namespace, visible)
 
     def alive(self, now: float | None = None, hidden: bool = False) -> list[PlacedMarker]:
-        """Return the visible markers at a simulation time (s; None: now) by namespace and id, optionally hidden ones."""
+        """Return the visible (and `hidden`) markers at a simulation time (s; None: now), by namespace and id."""
         now = self.now() if now is None else now
         with self._lock:
             self._expire(now)
@@ -205,7 +205,9 @@ class MarkerBoard:
             raise unknown_name("marker namespace", str(namespace), self._placed)
         return self._placed[namespace]
 
-    def _notify(self, kind: str, placed: tuple[PlacedMarker, ...] = (), namespace: str = "", visible: bool = True) -> None:
+    def _notify(
+        self, kind: str, placed: tuple[PlacedMarker, ...] = (), namespace: str = "", visible: bool = True
+    ) -> None:
         self.version += 1
         self._ordered = None
         change = MarkerChange(kind, self.version, placed, namespace, visible)
@@ -230,6 +232,4 @@ def _points(placed: Iterable[PlacedMarker]) -> int:
 
 def _refuse_more(what: str, count: int, limit: int) -> None:
     if count > limit:
-        raise InvalidValueError(
-            f"{count} {what} exceed the limit of {limit}: remove some, or give them a ttl"
-        )
+        raise InvalidValueError(f"{count} {what} exceed the limit of {limit}: remove some, or give them a ttl")

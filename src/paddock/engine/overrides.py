@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from paddock.behaviour.registry import find_rule
+from paddock.behaviour.rule import find_rule
 from paddock.engine.actions import OverrideAction, Target
 from paddock.engine.behaviours import (
     MEMORY,
@@ -32,7 +32,7 @@ from paddock.engine.commands import next_timeout
 from paddock.engine.program import FleetProgram, checked_inputs
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import BehaviourChoice
-from paddock.scenario.choice import Behaviour
+from paddock.scenario.base import Behaviour
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
@@ -102,7 +102,9 @@ def check_override(world: World, programs: Mapping[str, FleetProgram], action: O
     choice = _choice(action.behaviour)
     parts, named = _vehicles(world, action.target)
     if choice is None or choice.name == EXTERNAL:
-        return CheckedOverride(tuple(OverridePart(programs[name], rows, choice, None) for name, rows, _ in parts), choice)
+        return CheckedOverride(
+            tuple(OverridePart(programs[name], rows, choice, None) for name, rows, _ in parts), choice
+        )
     setup = _setup(choice, named)
     if setup.per_vehicle and sum(len(rows) for _, rows, _ in parts) < named:
         raise InvalidValueError("override: a vehicle is named twice, but takes one value of a list")
@@ -452,7 +454,9 @@ def saved_setups(saved: Mapping[str, Any]) -> dict[int, tuple[BehaviourChoice, R
     """Return number -> behaviour of saved overrides."""
     written = {int(number): _choice(tree["behaviour"]) for number, tree in saved["squads"].items()}
     counts = {number: int(np.count_nonzero(saved["marks"] == number)) for number in written}
-    return {number: (choice, _setup(choice, counts[number])) for number, choice in written.items() if choice is not None}
+    return {
+        number: (choice, _setup(choice, counts[number])) for number, choice in written.items() if choice is not None
+    }
 
 
 def fleet_routes(program: FleetProgram) -> Iterator[PlannedRoute]:

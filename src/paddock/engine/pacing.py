@@ -102,11 +102,22 @@ class Pacer:
         self._pace = checked_pace(pace)
         self.thread.wake()
 
-    def set_mode(self, mode: RunMode) -> None:
-        """Change the mode; a running loop reacts immediately. A paused run is not held, but stays paused."""
-        if not (mode is RunMode.HELD and self.mode is RunMode.PAUSED):
-            self.mode = mode
-            self.thread.wake()
+    def pause(self) -> None:
+        """Pause the run; a running loop reacts immediately."""
+        self._set_mode(RunMode.PAUSED)
+
+    def resume(self) -> None:
+        """Let time pass again."""
+        self._set_mode(RunMode.RUNNING)
+
+    def hold(self, unpause: bool = False) -> None:
+        """Let time pass only by requested ticks; a paused run stays paused without `unpause`."""
+        if unpause or self.mode is RunMode.RUNNING:
+            self._set_mode(RunMode.HELD)
+
+    def _set_mode(self, mode: RunMode) -> None:
+        self.mode = mode
+        self.thread.wake()
 
     def stop(self) -> None:
         """Make `run` return."""
@@ -145,7 +156,9 @@ class Pacer:
     def cancel_ticks(self, reason: str) -> None:
         """Cancel the requested ticks with an error."""
         for request in self._take_requests():
-            request.done.set_exception(PaddockError(f"{reason} at tick {self.clock.tick}, before tick {request.target}"))
+            request.done.set_exception(
+                PaddockError(f"{reason} at tick {self.clock.tick}, before tick {request.target}")
+            )
 
     def finish_ticks(self) -> None:
         """End the requested ticks here, with the tick reached as their result."""

@@ -64,9 +64,7 @@ def every(tick: int, period: int) -> int:
 class Pipeline:
     """Runs the due stages of each tick, in order, and advances the clock."""
 
-    def __init__(
-        self, clock: Clock, before: tuple[Stage, ...], motion: MotionStage, after: tuple[Stage, ...]
-    ) -> None:
+    def __init__(self, clock: Clock, before: tuple[Stage, ...], motion: MotionStage, after: tuple[Stage, ...]) -> None:
         self.clock = clock
         self.before = before
         self.motion = motion

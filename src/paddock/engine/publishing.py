@@ -53,9 +53,7 @@ class PublishStage:
 
     name = "publish"
 
-    def __init__(
-        self, world: World, programs: dict[str, FleetProgram], poses: FleetPoses, period: int | None
-    ) -> None:
+    def __init__(self, world: World, programs: dict[str, FleetProgram], poses: FleetPoses, period: int | None) -> None:
         self.world = world
         self.programs = programs
         self.poses = poses
@@ -105,7 +103,9 @@ class PublishStage:
         """Warn once per fleet. This is no event: the state must not depend on who takes snapshots."""
         if fleet not in self._not_finite and not np.isfinite(block[:3].sum()):
             self._not_finite.add(fleet)
-            warnings.warn(f"fleet {fleet!r} has vehicles at positions that are not finite", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                f"fleet {fleet!r} has vehicles at positions that are not finite", RuntimeWarning, stacklevel=2
+            )
 
     def serve(self) -> None:
         """Make the snapshot that another thread waits for. Called by the ticking thread."""

@@ -144,11 +144,11 @@ class Simulation(DeprecatedVerbs):
 
     def pause(self) -> None:
         """Pause a running `run`; `step` still works."""
-        self.engine.pacer.set_mode(RunMode.PAUSED)
+        self.engine.pacer.pause()
 
     def resume(self) -> None:
         """Resume a paused or held run."""
-        self.engine.pacer.set_mode(RunMode.RUNNING)
+        self.engine.pacer.resume()
 
     def stop(self) -> None:
         """Make `run` return."""

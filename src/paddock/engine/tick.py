@@ -20,8 +20,7 @@ from paddock.engine.program import FleetProgram
 from paddock.engine.publishing import FleetPoses, PublishStage
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
-from paddock.world.clock import Clock
-from paddock.world.world import World
+from paddock.world.world import Clock, World
 
 if TYPE_CHECKING:
     from paddock.engine.mission.run import MissionRun

@@ -176,7 +176,9 @@ class World:
     def restore(self, saved: dict[str, Any]) -> None:
         """Exactly what was saved; the fleets must exist already."""
         self.clock.tick = saved["tick"]
-        self.seed, self.run, self.roster_version, self.next_id = (saved[k] for k in ("seed", "run", "roster", "next_id"))
+        self.seed, self.run, self.roster_version, self.next_id = (
+            saved[k] for k in ("seed", "run", "roster", "next_id")
+        )
         self.used_ids = [(low, high) for low, high in saved["used_ids"]]
         self.environment[:] = saved["environment"]
         self.transforms.restore(saved["transforms"])

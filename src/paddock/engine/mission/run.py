@@ -6,16 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from paddock.engine.actions import MissionAction
-from paddock.engine.behaviours import PoseBlocks
+from paddock.engine.behaviours import PlannedRoute, PoseBlocks
 from paddock.engine.events import EventLog
+from paddock.engine.fleets import Fleets
 from paddock.engine.mission.cast import Cast, check_members
 from paddock.engine.mission.dynamics import DynamicsExecution
 from paddock.engine.mission.kinematic import KinematicExecution
 from paddock.engine.mission.verbs import carry_out, checked
 from paddock.engine.mission.view import mission_routes, view_of
 from paddock.engine.program import FleetProgram
-from paddock.engine.fleets import Fleets
-from paddock.engine.behaviours import PlannedRoute
 from paddock.planning.mission.log import Entry
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.views import MissionView

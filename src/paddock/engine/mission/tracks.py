@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddock.engine.behaviours import MEMORY, FleetBehaviour
+from paddock.engine.behaviours import MEMORY, FleetBehaviour, RuleSetup
 from paddock.engine.mission.curve import COLUMNS
 from paddock.engine.mission.following import FAR, RULE, Memory
 from paddock.engine.mission.style import Style, style_of
 from paddock.engine.mission.table import NOTHING, rows_of
-from paddock.engine.behaviours import RuleSetup
 from paddock.engine.program import FleetProgram
 from paddock.planning.paths.path import Path
 from paddock.planning.paths.segment import Pose

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.actions import Control
+from paddock.engine.actions import CommandAction
 from paddock.errors import InvalidValueError
 from paddock.serve.live.group import Group
 from paddock.serve.operations import operation
@@ -28,7 +28,7 @@ class Changing(Group):
         timeout: float | None = None,
     ) -> None:
         """Inputs of a vehicle or a fleet."""
-        self.sim.post(Control(target, inputs, timeout), at_tick, client)
+        self.sim.engine.post(CommandAction(target, inputs, timeout), at_tick, client)
         self.stage.commands += 1
 
     @operation
@@ -38,20 +38,20 @@ class Changing(Group):
         for name, values in inputs.items():
             if np.ndim(values) and np.shape(values) != numbers.shape:
                 raise InvalidValueError(f"input {name!r} needs one value for each of {len(numbers)} vehicles")
-        self.sim.mailbox.refuse_if_full()
-        with self.sim.applier.rebuilding:
-            parts = [part for _, _, part in self.sim.world.ids.split(numbers)]
+        self.sim.engine.mailbox.refuse_if_full()
+        with self.sim.engine.applier.rebuilding:
+            parts = [part for _, _, part in self.sim.engine.world.ids.split(numbers)]
         controls = [self._control(numbers, inputs, part, timeout) for part in parts]
         for control in controls:
-            self.sim.mailbox.post(control, source=client)
+            self.sim.engine.mailbox.post(control, source=client)
         self.stage.commands += len(numbers)
 
-    def _control(self, ids: Any, inputs: dict[str, Any], part: Any, timeout: float | None) -> Control:
+    def _control(self, ids: Any, inputs: dict[str, Any], part: Any, timeout: float | None) -> CommandAction:
         values = {name: np.asarray(value)[part] if np.ndim(value) else value for name, value in inputs.items()}
         if len(part) == 1:  # one vehicle: plain numbers are checked and latched faster
             values = {name: float(value[0]) if np.ndim(value) else value for name, value in values.items()}
-            return self.sim.applier.checked(Control(int(ids[part[0]]), values, timeout))
-        return self.sim.applier.checked(Control(ids[part], values, timeout))
+            return self.sim.engine.applier.checked_command(CommandAction(int(ids[part[0]]), values, timeout))
+        return self.sim.engine.applier.checked_command(CommandAction(ids[part], values, timeout))
 
     @operation
     def spawn(self, client: str, entry: dict[str, Any]) -> Future[Any]:
@@ -67,7 +67,7 @@ class Changing(Group):
         return self.stage.errand(lambda: self._spawn_all(entries))
 
     def _spawn_all(self, entries: list[dict[str, Any]]) -> list[str]:
-        self.sim.roster.check(entries)
+        self.sim.engine.fleets.check(entries)
         return [self.sim.spawn(**entry) for entry in entries]
 
     @operation
@@ -81,8 +81,8 @@ class Changing(Group):
         return self.stage.errand(self._clear)
 
     def _clear(self) -> int:
-        count = self.sim.world.vehicles
-        for name in list(self.sim.world.fleets):
+        count = self.sim.engine.world.vehicles
+        for name in list(self.sim.engine.world.fleets):
             self.sim.remove(name)
         return count
 
@@ -97,4 +97,4 @@ class Changing(Group):
         moving: bool = False,
     ) -> Future[Any]:
         """Place a named frame."""
-        return self.stage.errand(lambda: self.sim.set_frame(name, parent, position, quaternion, moving))
+        return self.stage.errand(lambda: self.sim.frames.set(name, parent, position, quaternion, moving))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-from paddock.engine.barrier import ControlRequest, ControlSource
+from paddock.engine.barrier import Claim, CommandRequest
 from paddock.errors import PaddockError
 from paddock.serve.live.group import Group
 from paddock.serve.operations import operation
@@ -25,7 +25,7 @@ class Claiming(Group):
         self.stage.teller.forget(client)
         claim.on_request = lambda request: self._ask(client, claim, request)
         self.stage.claims[client] = claim
-        sync = self.sim.barrier.sync
+        sync = self.sim.engine.barrier.sync
         return {"every": sync.every, "timeout": sync.timeout, "on_timeout": sync.on_timeout}
 
     @operation
@@ -55,7 +55,7 @@ class Claiming(Group):
             claim.release()
         return claim is not None
 
-    def _ask(self, client: str, claim: ControlSource, request: ControlRequest) -> None:
+    def _ask(self, client: str, claim: Claim, request: CommandRequest) -> None:
         """Runs in the thread that ticks, which then waits for the reply; who cannot be asked loses its claim."""
         try:
             self._send(client, request)
@@ -68,7 +68,7 @@ class Claiming(Group):
             with suppress(Exception):  # telling is what may have failed
                 self.stage.push("refused", {"client": client, "kind": type(error).__name__, "message": told})
 
-    def _send(self, client: str, request: ControlRequest) -> None:
+    def _send(self, client: str, request: CommandRequest) -> None:
         left = request.deadline - monotonic()
         message = self.stage.teller.control_request(client, request.snapshot, left, request.vehicles)
         self.stage.push("control_request", {"client": client, "tick": request.tick, "message": message})

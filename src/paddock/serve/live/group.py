@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddock.engine.barrier import ControlSource, LateReplyError
+from paddock.engine.barrier import Claim, LateReplyError
 from paddock.engine.simulation import Simulation
 from paddock.scenario import Scenario
 from paddock.serve.source import ClockOwner, Push
@@ -25,7 +25,7 @@ class Stage:
     sim: Simulation
     owner: ClockOwner
     director: Director | None = None  # of whoever lets clients load another scenario
-    claims: dict[str, ControlSource] = field(default_factory=dict)  # client -> its claim
+    claims: dict[str, Claim] = field(default_factory=dict)  # client -> its claim
     commands: int = 0  # taken
     teller: StateTeller = field(default_factory=StateTeller)
     push: Push = lambda kind, content: None
@@ -33,7 +33,7 @@ class Stage:
     attend: Callable[[], None] = lambda: None  # see to errands, should nobody drive
     workshop: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "paddock-workshop"))
 
-    def claim_of(self, client: str) -> ControlSource:
+    def claim_of(self, client: str) -> Claim:
         """What a client has claimed."""
         claim = self.claims.get(client)
         if claim is None:
@@ -42,13 +42,13 @@ class Stage:
 
     def glance(self, work: Callable[[], Any]) -> Future[Any]:
         """Look at the state between two ticks, or while a client is waited for."""
-        done = self.sim.errands.leave(work, glance=True)
+        done = self.sim.engine.thread.request(work, look=True)
         self.attend()
         return done
 
     def errand(self, work: Callable[[], Any]) -> Future[Any]:
         """Change the state between two ticks."""
-        done = self.sim.errands.leave(work)
+        done = self.sim.engine.thread.request(work)
         self.attend()
         return done
 

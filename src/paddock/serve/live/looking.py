@@ -28,7 +28,7 @@ class Looking(Group):
     def clock(self, client: str) -> dict[str, Any]:
         """How time passes; the tick and the time come with every answer."""
         sim = self.sim
-        return {"pace": sim.pace, "paused": sim.paused, "run": sim.world.run, "owner": self.stage.owner.client}
+        return {"pace": sim.pace, "paused": sim.paused, "run": sim.engine.world.run, "owner": self.stage.owner.client}
 
     @operation
     def metadata(self, client: str) -> Future[Any]:
@@ -51,11 +51,11 @@ class Looking(Group):
         return {
             "name": sim.scenario.name,
             "description": sim.scenario.description,
-            "seed": sim.world.seed,
-            "rate": sim.world.clock.rate,
+            "seed": sim.engine.world.seed,
+            "rate": sim.engine.world.clock.rate,
             "pace": sim.pace,
             "paused": sim.paused,
-            "run": sim.world.run,
+            "run": sim.engine.world.run,
             "version": __version__,
             "owner": owner.client,
             "locked": owner.locked,
@@ -71,14 +71,14 @@ class Looking(Group):
         return self.stage.glance(self._publish)
 
     def _publish(self) -> dict[str, Any]:
-        snapshot = self.sim.publisher.snapshot()
+        snapshot = self.sim.engine.publisher.snapshot()
         self.stage.publish(snapshot)
         return {"tick": snapshot.tick, "run": snapshot.run, "roster": snapshot.roster}
 
     @operation
     def state(self, client: str, vehicle: str | int) -> Future[Any]:
         """One vehicle's public columns."""
-        return self.stage.glance(lambda: vehicle_tree(self.sim.publisher.snapshot()[vehicle]))
+        return self.stage.glance(lambda: vehicle_tree(self.sim.engine.publisher.snapshot()[vehicle]))
 
     @operation
     def sensors(self, client: str, target: str | int) -> Future[Any]:
@@ -105,7 +105,7 @@ class Looking(Group):
         """What takes points of one frame to another, now or at another simulation time (s)."""
 
         def work() -> dict[str, Any]:
-            found = self.sim.transform(target, source, time)
+            found = self.sim.frames.transform(target, source, time)
             return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
 
         return self.stage.glance(work)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
-from paddock.engine.actions import MissionOrder
+from paddock.engine.actions import MissionAction
 from paddock.errors import UnknownNameError
 from paddock.planning.mission.views import tree_of
 from paddock.serve.live.group import Group, Stage
@@ -68,30 +68,30 @@ class Missions(Group):
     def _ask(self, client: str, verb: str, arguments: dict[str, Any]) -> Future[Any]:
         return self._give(client, self._checked(verb, arguments))
 
-    def _checked(self, verb: str, arguments: dict[str, Any]) -> MissionOrder:
+    def _checked(self, verb: str, arguments: dict[str, Any]) -> MissionAction:
         """The mission says what is wrong, in the words that it has for programs too."""
-        return self.sim.stage.checked(MissionOrder(verb, arguments))
+        return self.sim.engine.mission_stage.checked(MissionAction(verb, arguments))
 
-    def _give(self, client: str, order: MissionOrder) -> Future[Any]:
-        return self.stage.errand(lambda: self.sim.direct(order.verb, source=client, **order.arguments))
+    def _give(self, client: str, order: MissionAction) -> Future[Any]:
+        return self.stage.errand(lambda: self.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
 
     def _view(self) -> dict[str, Any] | None:
-        view = self.sim.mission
-        return None if view is None else tree_of(view)
+        mission = self.sim.mission
+        return None if mission is None else tree_of(mission.view())
 
     def _tree(self) -> MissionTree | None:
-        run = self.sim.stage.mission
+        run = self.sim.engine.mission
         if run is None or run.scenario.mission is None:
             return None
         return self._teller.tree(run.mission, run.scenario.mission.base, self._id_of)
 
     def _id_of(self, name: str) -> int | None:
         try:
-            fleet, rows = self.sim.world.find(name)
+            fleet, rows = self.sim.engine.world.find(name)
         except UnknownNameError:
             return None
         return int(fleet.ids[rows[0]])
 
     def _name_of(self, id: int) -> str:
-        program, rows = self.sim.applier.found(id)
+        program, rows = self.sim.engine.applier.found(id)
         return program.fleet.vehicle_name(int(rows[0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
-from paddock.engine.actions import Order
+from paddock.engine.actions import OverrideAction
 from paddock.serve.live.group import Group
 from paddock.serve.operations import operation
 from paddock.serve.trust import known_names, refuse_foreign_behaviour
@@ -20,17 +20,17 @@ class Ordering(Group):
     ) -> Future[Any]:
         """Tell vehicles what to do: a behaviour, `external` (take commands), or None (back to what the entry says)."""
         refuse_foreign_behaviour(behaviour, known_names(self.sim))
-        return self.stage.aside(lambda: self._give(client, Order(target, behaviour)))
+        return self.stage.aside(lambda: self._give(client, OverrideAction(target, behaviour)))
 
-    def _give(self, client: str, given: Order) -> Future[Any]:
+    def _give(self, client: str, given: OverrideAction) -> Future[Any]:
         """Refused, and compiled, before the thread that ticks hears of it: it has better things to do."""
-        order = self.sim.applier.checked_order(given)
-        return self.stage.errand(lambda: self.sim.order(order.target, order.behaviour, source=client))
+        order = self.sim.engine.applier.checked_override(given)
+        return self.stage.errand(lambda: self.sim.override(order.target, order.behaviour, source=client))
 
     @operation
     def orders(self, client: str) -> Future[Any]:
         """The orders that are being followed."""
-        return self.stage.glance(lambda: [given._asdict() for given in self.sim.orders()])
+        return self.stage.glance(lambda: [given._asdict() for given in self.sim.overrides()])
 
     @operation
     def routes(self, client: str) -> Future[Any]:

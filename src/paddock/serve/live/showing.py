@@ -15,15 +15,15 @@ class Showing(Group):
     @operation
     def mark(self, client: str, markers: list[dict[str, Any]]) -> None:
         """Show markers, in place of those of the same namespace and id."""
-        self.sim.mark(*map(marker_from_tree, markers), source=client)
+        self.sim.markers.put(*map(marker_from_tree, markers), source=client)
 
     @operation
     def unmark(self, client: str, namespace: str | None = None, number: int | list[int] | None = None) -> None:
         """Take a marker away (or some of a namespace), a whole namespace, or everything."""
         for one in number if isinstance(number, list) else [number]:
-            self.sim.unmark(namespace, one)
+            self.sim.markers.remove(namespace, one)
 
     @operation
     def show_markers(self, client: str, namespace: str, visible: bool = True) -> None:
         """Show or hide a namespace."""
-        self.sim.show_markers(namespace, visible)
+        self.sim.markers.show(namespace, visible)

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import asdict
 from typing import Any
 
-from paddock.engine.actions import Posted, SetFrame
+from paddock.engine.actions import FrameAction, Posted
 from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
 from paddock.engine.simulation import Simulation
@@ -43,7 +43,7 @@ class LiveSource:
         """
         self.sim = sim
         self.preparing = preparing
-        self.rate = sim.world.clock.rate
+        self.rate = sim.engine.world.clock.rate
         self.stage = Stage(sim, ClockOwner(locked), director)
         self.operations = Operations([group(self.stage) for group in GROUPS])
         self.refused = 0  # operations that could not be done
@@ -103,7 +103,7 @@ class LiveSource:
         if claim is not None:
             claim.release()
         if self.stage.owner.release(client):
-            self.sim.pacer.revoke(f"{client} has left")
+            self.sim.engine.pacer.cancel_ticks(f"{client} has left")
             self.sim.resume()
 
     def prepared(self) -> None:
@@ -119,7 +119,7 @@ class LiveSource:
             *([("preparing", {"text": self.preparing})] if self.preparing else ()),
             ("markers", {"put": list(map(placed_tree, board.alive(self.sim.time, hidden=True)))}),
             ("hidden", {"namespaces": hidden}),
-            ("frames", {"tree": self.sim.world.transforms.save()}),
+            ("frames", {"tree": self.sim.engine.world.transforms.save()}),
         ]
 
     def figures(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class LiveSource:
         return [
             (sim.events.listeners, self._on_event),
             (sim.log.listeners, self._on_action),
-            (sim.restarted, self._on_restart),
+            (sim.engine.on_restart, self._on_restart),
             (sim.markers.listeners, self._on_markers),
         ]
 
@@ -142,21 +142,21 @@ class LiveSource:
         while not self._closing:
             self._asked.wait()
             self._asked.clear()
-            self.sim.errands.serve_idle()
+            self.sim.engine.thread.serve_idle()
 
     def _on_event(self, event: Event) -> None:
         self.stage.push("event", asdict(event))
 
     def _on_action(self, posted: Posted) -> None:
         frame = posted.action
-        if isinstance(frame, SetFrame):
+        if isinstance(frame, FrameAction):
             pose = {"position": list(frame.position), "quaternion": list(frame.quaternion), "time": self.sim.time}
             self.stage.push("frames", {"name": frame.name, "parent": frame.parent, "moving": frame.moving, **pose})
 
     def _on_restart(self, how: str) -> None:
-        self.stage.push("restart", {"how": how, "run": self.sim.world.run, "tick": self.sim.tick})
-        self.stage.push("frames", {"tree": self.sim.world.transforms.save()})
-        self.stage.publish(self.sim.publisher.snapshot())
+        self.stage.push("restart", {"how": how, "run": self.sim.engine.world.run, "tick": self.sim.tick})
+        self.stage.push("frames", {"tree": self.sim.engine.world.transforms.save()})
+        self.stage.publish(self.sim.engine.publisher.snapshot())
 
     def _on_markers(self, change: MarkerChange) -> None:
         self.stage.push("markers", change_tree(change))

@@ -26,21 +26,19 @@ class Timing(Group):
         if isinstance(ticks, bool) or not isinstance(ticks, int) or not 0 <= ticks < 1 << 53:
             raise InvalidValueError(f"step takes a whole number of ticks >= 0, not {ticks!r}")
         self.stage.owner.take(client, "step")
-        pacer = self.sim.pacer
-        if not pacer.held:
-            pacer.set(held=True)
+        pacer = self.sim.engine.pacer
+        pacer.hold()
         if not pacer.running:
             return self.stage.errand(lambda: self._step(ticks))
-        return self._step_here(ticks) or pacer.grant(ticks)
+        return self._step_here(ticks) or pacer.request_ticks(ticks)
 
     def _step_here(self, ticks: int) -> Future[Any] | None:
         """A few quick ticks in this thread, to which handing them over would take longer; None if it cannot be."""
         sim = self.sim
-        quick = (
-            ticks <= FEW_TICKS and sim.world.vehicles <= FEW_VEHICLES and sim.barrier.waits_for_nobody(sim.tick, ticks)
-        )
+        few = ticks <= FEW_TICKS and sim.engine.world.vehicles <= FEW_VEHICLES
+        quick = few and sim.engine.barrier.is_free(sim.tick, ticks)
         end = sim.tick + ticks
-        if not quick or not sim.pacer.step_in_place(ticks):
+        if not quick or not sim.engine.pacer.step_in_place(ticks):
             return None
         if sim.tick < end:
             raise PaddockError(f"step was stopped at tick {sim.tick}, {end - sim.tick} ticks early")
@@ -66,7 +64,7 @@ class Timing(Group):
         if error is not None:
             told.set_exception(error)
         else:
-            told.set_result(self.stage.teller.state(client, self.sim.publisher.snapshot()))
+            told.set_result(self.stage.teller.state(client, self.sim.engine.publisher.snapshot()))
             if client not in self.stage.claims:  # it has left meanwhile, or never claimed anything
                 self.stage.teller.forget(client)
 
@@ -84,12 +82,12 @@ class Timing(Group):
         return self._run_until(until)
 
     def _run_until(self, until: float) -> Future[Any]:
-        pacer = self.sim.pacer
+        pacer = self.sim.engine.pacer
         if not pacer.running:
-            pacer.set(held=False, paused=False)
+            pacer.resume()
             return self.stage.errand(lambda: self._run(until))
-        pacer.set(held=True, paused=False)
-        return pacer.grant(max(0, self.sim.world.clock.tick_at(until) - self.sim.tick), paced=True)
+        pacer.hold(unpause=True)
+        return pacer.request_ticks(max(0, self.sim.engine.world.clock.tick_at(until) - self.sim.tick), paced=True)
 
     @operation
     def stop(self, client: str) -> int:
@@ -98,8 +96,8 @@ class Timing(Group):
         if self._driving:
             self.sim.stop()
         elif self.stage.owner.client is not None:
-            self.sim.pacer.set(held=True)
-            self.sim.pacer.finish()
+            self.sim.engine.pacer.hold()
+            self.sim.engine.pacer.finish_ticks()
         return self.sim.tick
 
     @operation
@@ -125,7 +123,7 @@ class Timing(Group):
     def hold(self, client: str) -> None:
         """Own the clock: time passes by `step` and `run` of this client only."""
         self.stage.owner.take(client, "hold")
-        self.sim.pacer.set(held=True)
+        self.sim.engine.pacer.hold()
 
     @operation
     def let_go(self, client: str) -> None:

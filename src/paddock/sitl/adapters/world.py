@@ -65,14 +65,14 @@ class WorldAdapter(SimulatorAdapter):
                 self._sim = self._host or Simulation(load_scenario(EMPTY if self._scenario is None else self._scenario))
                 self._asked_us = self.sim_time_us
                 if self.hosted:
-                    self._sim.restarted.append(self._restarted)
+                    self._sim.engine.on_restart.append(self._restarted)
 
     def disconnect(self) -> None:
         """Let go of the vehicles, and of the simulation if it is its own."""
         with self.lock:
             sim, self._sim = self._sim, None
             if sim is not None and self.hosted:
-                sim.restarted.remove(self._restarted)
+                sim.engine.on_restart.remove(self._restarted)
             elif sim is not None:
                 sim.close()
             self._bound.clear()
@@ -99,7 +99,7 @@ class WorldAdapter(SimulatorAdapter):
             sim = self.simulation
             self._bound.check_free(vehicle)
             try:
-                if not self.hosted and not sim.applier.exists(vehicle.name):
+                if not self.hosted and not sim.engine.applier.exists(vehicle.name):
                     joining.spawn(sim, vehicle, self.imu_rate)
                     self._bound.spawned.add(vehicle.id)
                 joining.check(sim, vehicle)
@@ -114,7 +114,7 @@ class WorldAdapter(SimulatorAdapter):
             name = self._known.find(vehicle).name
             if vehicle in self._bound.spawned:
                 self.simulation.remove(name)
-            elif self.simulation.applier.exists(name):
+            elif self.simulation.engine.applier.exists(name):
                 self._rest((vehicle,))
             self._bound.remove(vehicle)
 
@@ -141,7 +141,7 @@ class WorldAdapter(SimulatorAdapter):
             self._bound.forget()
             if how == "reset":
                 self._bound.jammed.clear()
-                there = self.simulation.applier.exists
+                there = self.simulation.engine.applier.exists
                 self._rest(tuple(v for v, placed in self._bound.placed.items() if there(placed.name)))
 
     # time ------------------------------------------------------------------------------------------------------------
@@ -157,13 +157,13 @@ class WorldAdapter(SimulatorAdapter):
         with self.lock:
             carried = [part.feed.carried for v in self._bound.placed for part in self._parts((v,))]
             common = frozenset.intersection(*carried) if carried else CARRIED
-            rate = self._sim.world.clock.rate if self._sim is not None else EMPTY["clock"]["rate"]
+            rate = self._sim.engine.world.clock.rate if self._sim is not None else EMPTY["clock"]["rate"]
         return Capabilities(common | {"truth"} if self.truth else common, rate, CAPACITY, terrain=False, wind=True)
 
     @property
     def sim_time_us(self) -> int:
         """The time of the tick."""
-        return 0 if self._sim is None else round(self._sim.tick * 1e6 / self._sim.world.clock.rate)
+        return 0 if self._sim is None else round(self._sim.tick * 1e6 / self._sim.engine.world.clock.rate)
 
     def step(self, dt_us: int, timeout: float = 1.0) -> bool:
         """Advance by whole ticks; what is left of a tick counts in the next step. Hosted: the host does it."""
@@ -173,7 +173,9 @@ class WorldAdapter(SimulatorAdapter):
                 raise AdapterError(f"adapter {self.name!r} cannot step back by {-dt_us} us")
             if not self.hosted:
                 self._asked_us += dt_us
-                due = (self._asked_us + 0.5) * sim.world.clock.rate / 1e6  # a tick's time is told to the nearest us
+                due = (
+                    (self._asked_us + 0.5) * sim.engine.world.clock.rate / 1e6
+                )  # a tick's time is told to the nearest us
                 sim.step(max(0, int(due + 1e-9) - sim.tick))
         return True
 
@@ -214,7 +216,7 @@ class WorldAdapter(SimulatorAdapter):
             for feed, rows, places in parts:
                 control = feed.control(limited[places], rows, sim.tick)
                 if control is not None:
-                    sim.barrier.post(control, sim.tick, self.name)
+                    sim.engine.mailbox.post(control, sim.tick, self.name)
 
     # what becomes of sensors -----------------------------------------------------------------------------------------
 

@@ -50,7 +50,7 @@ class SitlHost:
         self.station: Station | None = None
         self.bridge = _bridge(sim, self.section)
         self.world = WorldAdapter(WORLD, simulation=sim, truth=self.section.truth)
-        self._partner = EnginePartner(self.bridge, sim.world.clock.rate)
+        self._partner = EnginePartner(self.bridge, sim.engine.world.clock.rate)
         self._places = StartingPlaces(sim)
         try:
             self._open()
@@ -67,12 +67,12 @@ class SitlHost:
         for seat in build_seats(sim, self.section):
             self._take_seat(seat)
         self._open_mavlink([seat for seat in self.seats if seat.pilots.autopilot == "builtin"])
-        self.bridge.go_on = sim.barrier.go_on
-        self.bridge.meanwhile.append(sim.barrier.meanwhile)
+        self.bridge.go_on = lambda: not sim.engine.thread.stopping
+        self.bridge.meanwhile.append(sim.engine.thread.serve_looks)
         own = [seat.placed.name for seat in self.seats if seat.adapter == WORLD]
-        sim.barrier.join(self._partner, frozenset(sim.snapshot()[name].id for name in own))
-        sim.restarted.append(self._partner.restarted)
-        sim.closing.append(self.close)
+        sim.autopilots.join(self._partner, frozenset(sim.snapshot()[name].id for name in own))
+        sim.engine.on_restart.append(self._partner.restarted)
+        sim.engine.on_close.append(self.close)
 
     def _take_seat(self, seat: Seat) -> None:
         self.bridge.spawn(seat.placed, seat.pilot, seat.adapter)
@@ -101,26 +101,26 @@ class SitlHost:
         self.station = Station(self.hub, [seat for seat in seats if seat.pilots.mission is not None])
         self.bridge.after_exchange += [self.station.service, self.hub.service]
         self.bridge.meanwhile.append(self.hub.idle)
-        self.sim.idling.append(self.hub.idle)
+        self.sim.engine.on_idle.append(self.hub.idle)
 
     def _telling(self, name: str) -> Callable[[Severity, str], None]:
         """What an autopilot warns of is an event of the run."""
 
         def tell(severity: Severity, text: str) -> None:
             if severity <= Severity.WARNING:
-                self.sim.applier.report("autopilot", name, text)
+                self.sim.engine.applier.report("autopilot", name, text)
 
         return tell
 
     def close(self) -> None:
         """Let go of the simulation, the sockets and the pilots; nothing if that has been done."""
-        self.sim.barrier.leave(self._partner)
-        if self._partner.restarted in self.sim.restarted:
-            self.sim.restarted.remove(self._partner.restarted)
+        self.sim.autopilots.leave(self._partner)
+        if self._partner.restarted in self.sim.engine.on_restart:
+            self.sim.engine.on_restart.remove(self._partner.restarted)
         self._places.close()
         hub, self.hub = self.hub, None
         if hub is not None:
-            self.sim.idling[:] = [call for call in self.sim.idling if call != hub.idle]
+            self.sim.engine.on_idle[:] = [call for call in self.sim.engine.on_idle if call != hub.idle]
             hub.close()
         self.bridge.close()
 
@@ -176,5 +176,5 @@ def _bridge(sim: Simulation, section: Sitl) -> Bridge:
         section.time if section.time != "scaled" else "lockstep",  # the engine keeps the pace
         timeout=section.timeout,
         fallback=section.on_timeout,
-        report=sim.applier.report,
+        report=sim.engine.applier.report,
     )

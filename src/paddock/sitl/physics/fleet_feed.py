@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.routine import routine
-from paddock.engine.actions import Control
+from paddock.engine.actions import CommandAction
 from paddock.engine.program import FleetProgram
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.airframe import Airframe, Inputs, find_airframe
@@ -172,14 +172,14 @@ class FleetFeed:
 
     # actuators -------------------------------------------------------------------------------------------------------
 
-    def control(self, block: Floats, rows: Ints | slice, tick: int) -> Control | None:
+    def control(self, block: Floats, rows: Ints | slice, tick: int) -> CommandAction | None:
         """The command for these rows (ascending); None if it is in force already and never expires."""
         inputs = self.airframe.commanded(block, rows)
         if self.posted_at != tick and self._in_force(inputs, rows):
             return None
         self.posted_at = tick
         fleet = self.program.fleet
-        return Control(fleet.name if len(block) == fleet.n else fleet.ids[rows].copy(), inputs)
+        return CommandAction(fleet.name if len(block) == fleet.n else fleet.ids[rows].copy(), inputs)
 
     def _in_force(self, inputs: Inputs, rows: Ints | slice) -> bool:
         fleet, known = self.program.fleet, column_index(self.program.model.command)

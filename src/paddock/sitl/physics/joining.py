@@ -20,7 +20,7 @@ def spawn(sim: Simulation, vehicle: Placed, imu_rate: float | None) -> None:
     east, north, up = map(float, convert_position(vehicle.position, "ned", "enu"))
     entry = {**VEHICLES[vehicle.craft], "name": vehicle.name, "pose": [east, north, up, 0.5 * pi - vehicle.heading]}
     try:
-        sim.spawn(**equipped(entry, vehicle.craft, imu_rate, sim.world.clock.rate))
+        sim.spawn(**equipped(entry, vehicle.craft, imu_rate, sim.engine.world.clock.rate))
     except PaddockError as error:
         raise AdapterError(f"vehicle {vehicle.id}: {error}") from None
     _sense_first(sim, vehicle.name)
@@ -28,17 +28,19 @@ def spawn(sim: Simulation, vehicle: Placed, imu_rate: float | None) -> None:
 
 def _sense_first(sim: Simulation, name: str) -> None:
     """Who has just come is measured where it stands, as far as its sensors are due."""
-    program, _ = sim.applier.found(name)
+    program, _ = sim.engine.applier.found(name)
     for sensor in program.sensors.values():
         if sensor.due(sim.tick) == sim.tick:
             poses, streams = program.pose_block(sim.tick), program.fleet.tables["streams"]
-            sensor.sample(sim.tick, poses, program.fleet.n, streams, sim.world.environment, sim.world.seed)
+            sensor.sample(
+                sim.tick, poses, program.fleet.n, streams, sim.engine.world.environment, sim.engine.world.seed
+            )
 
 
 def check(sim: Simulation, vehicle: Placed) -> None:
     """One vehicle, with an airframe and an IMU, that no rule drives; anything else is an AdapterError."""
     try:
-        program, rows = sim.applier.found(vehicle.name)
+        program, rows = sim.engine.applier.found(vehicle.name)
     except PaddockError as error:
         raise AdapterError(f"vehicle {vehicle.id}: {error}") from None
     if len(rows) != 1:
@@ -53,5 +55,5 @@ def check(sim: Simulation, vehicle: Placed) -> None:
 
 def imu_period_us(sim: Simulation, name: str) -> int:
     """Simulated us from one sample of its IMU to the next, rounded down."""
-    program, _ = sim.applier.found(name)
-    return int(program.sensors["imu"].period * 1e6 / sim.world.clock.rate)
+    program, _ = sim.engine.applier.found(name)
+    return int(program.sensors["imu"].period * 1e6 / sim.engine.world.clock.rate)

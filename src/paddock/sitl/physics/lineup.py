@@ -32,12 +32,12 @@ class Lineup:
         self.names = names
         self.known: dict[tuple[int, ...], list[Part]] = {}
         self._feeds: dict[str, FleetFeed] = {}
-        self._roster = (sim.world.run, sim.world.roster)
+        self._roster = (sim.engine.world.run, sim.engine.world.roster_version)
 
     @property
     def stale(self) -> bool:
         """Whether vehicles have come or gone since."""
-        return (self.sim.world.run, self.sim.world.roster) != self._roster
+        return (self.sim.engine.world.run, self.sim.engine.world.roster_version) != self._roster
 
     def parts(self, vehicles: tuple[int, ...]) -> list[Part]:
         """These vehicles fleet by fleet; worked out once for every choice of them."""
@@ -47,19 +47,19 @@ class Lineup:
 
     def mark(self, vehicle: int, truth: bool, jammed: bool) -> None:
         """Whether its sensor data has the truth, and no GNSS; nothing for one that has left the world."""
-        if self.sim.applier.exists(self.names[vehicle]):
+        if self.sim.engine.applier.exists(self.names[vehicle]):
             feed, row = self._find(vehicle)
             feed.tell_truth(row, truth)
             feed.jam(row, jammed)
 
     def _find(self, vehicle: int) -> tuple[FleetFeed, int]:
         try:
-            fleet, rows = self.sim.world.find(self.names[vehicle])
+            fleet, rows = self.sim.engine.world.find(self.names[vehicle])
         except PaddockError as error:
             raise AdapterError(f"vehicle {vehicle} is not in the world any more: {error}") from None
         if fleet.name not in self._feeds:
-            program, origin = self.sim.roster.programs[fleet.name], Origin(*self.sim.scenario.world.origin)
-            self._feeds[fleet.name] = FleetFeed(program, origin, 1e6 / self.sim.world.clock.rate)
+            program, origin = self.sim.engine.programs[fleet.name], Origin(*self.sim.scenario.world.origin)
+            self._feeds[fleet.name] = FleetFeed(program, origin, 1e6 / self.sim.engine.world.clock.rate)
         return self._feeds[fleet.name], int(rows[0])
 
     def _parts(self, vehicles: tuple[int, ...]) -> Iterator[Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from paddock.engine.actions import Place
+from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 
 
@@ -21,26 +21,26 @@ class StartingPlaces:
     def __init__(self, sim: Simulation) -> None:
         self.sim = sim
         self._starts: dict[str, Start] = {}
-        sim.restarted.append(self._restarted)
+        sim.engine.on_restart.append(self._restarted)
 
     def close(self) -> None:
         """Let go of the simulation; nothing if that has been done."""
-        if self._restarted in self.sim.restarted:
-            self.sim.restarted.remove(self._restarted)
+        if self._restarted in self.sim.engine.on_restart:
+            self.sim.engine.on_restart.remove(self._restarted)
 
     def put_back(self, name: str, source: str = "") -> None:
         """With the next tick; it enters the log, so that a replay repeats it. Nothing for one that has left."""
-        if self.sim.applier.exists(name):
+        if self.sim.engine.applier.exists(name):
             start = self._starts[name]
-            self.sim.post(Place(name, start.pose, start.speed), source=source)
+            self.sim.engine.post(PlaceAction(name, start.pose, start.speed), source=source)
 
     def note(self, name: str) -> None:
         """Where it stands now is where it started."""
-        vehicle, (program, _) = self.sim.snapshot()[name], self.sim.applier.found(name)
+        vehicle, (program, _) = self.sim.snapshot()[name], self.sim.engine.applier.found(name)
         x, y, z = map(float, vehicle.position)
         self._starts[name] = Start((x, y, z, float(vehicle.yaw)), float(program.entry.get("speed", 0.0)))
 
     def _restarted(self, how: str) -> None:
         if how == "reset":
-            for name in filter(self.sim.applier.exists, self._starts):
+            for name in filter(self.sim.engine.applier.exists, self._starts):
                 self.note(name)
