@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from paddock.behaviour.rule import Rule, find_rule, rule_names
-from paddock.planning.method import find_method, method_names
+from paddock.planning.methods import find_method, method_names
 from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
 from paddock.scenario.scenario import scenario_schema
@@ -546,12 +546,12 @@ def channel_table() -> str:
     return table(["channel", "message", "content", "when"], rows)
 
 
-SHORTCUT = re.compile(r'group: "(\w+)", key: "[^"]*", shown: "([^"]+)", meaning: "([^"]+)"')
+SHORTCUT = re.compile(r'group: "(\w+)",\s+key: "[^"]*",\s+shown: "([^"]+)",\s+meaning: "([^"]+)"')
 
 
 def shortcut_table() -> str:
     """The keys of the page, from the table that its handler and its own sheet read."""
-    text = (ROOT / "web/src/panels/shortcuts.ts").read_text(encoding="utf-8")
+    text = (ROOT / "web/src/panels/shortcuts.tsx").read_text(encoding="utf-8")
     found = [(group, shown.replace("\\\\", "\\"), meaning) for group, shown, meaning in SHORTCUT.findall(text)]
     groups = dict.fromkeys(group for group, _, _ in found)
     rows = [(group, keys(shown), meaning) for name in groups for group, shown, meaning in found if group == name]

@@ -1,4 +1,4 @@
-"""Writes src/net/schema.ts, the page's types, from what Python declares: `python web/generate.py [--check]`.
+"""Writes src/wire/schema.ts, the page's types, from what Python declares: `python web/generate.py [--check]`.
 
 Frame types and record layouts come from `paddock.wire.stream`, trees from `paddock.serve.subscribers.shapes`, methods
 with their parameters and results from `paddock.serve.subscribers.methods`. With --check nothing is written, and the
@@ -29,7 +29,7 @@ from paddock.wire.stream.frames import FRAME_HEADER, TICK, FrameType
 from paddock.wire.stream.positions import POSES
 from paddock.world.frames import FRAMES
 
-TARGET = Path(__file__).parent / "src" / "net" / "schema.ts"
+TARGET = Path(__file__).parent / "src" / "wire" / "schema.ts"
 LONGEST = 120
 RECORDS = {
     "HEADER": FRAME_HEADER,
@@ -209,7 +209,7 @@ def main() -> int:
         return 0
     if TARGET.read_text(encoding="utf-8") == text:
         return 0
-    print("web/src/net/schema.ts is not what Python says: run python web/generate.py", file=sys.stderr)
+    print("web/src/wire/schema.ts is not what Python says: run python web/generate.py", file=sys.stderr)
     return 1
 
 

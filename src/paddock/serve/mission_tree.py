@@ -8,10 +8,10 @@ from typing import TypedDict
 
 import numpy as np
 
-from paddock.planning.mission.board import Job
-from paddock.planning.mission.members import Member
 from paddock.planning.mission.mission import Mission
-from paddock.planning.obstacles.zone import Zone
+from paddock.planning.mission.state import Job
+from paddock.planning.mission.vehicles import Member
+from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
 from paddock.serve.subscribers.shapes import MemberTree, MissionTree, Place, TaskTree, ZoneTree
 from paddock.serve.subscribers.shapes.mission import TaskState

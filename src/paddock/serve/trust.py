@@ -9,7 +9,7 @@ from typing import Any
 from paddock.behaviour.rule import rule_names
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
-from paddock.planning.method import method_names
+from paddock.planning.methods import method_names
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry, load_scenario
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import KeyPath

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.errors import PaddockError
 from paddock.scenario import demo_names, demo_path
 from paddock.scenario import load_scenario as loaded
-from paddock.scenario.loading import read_text
+from paddock.scenario.marked_yaml import read_text
 from paddock.serve.checker import MOST_TEXT
 from paddock.serve.hub import OperationError
 from paddock.serve.naming import named_schema
