@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.engine import events, mailbox
+from paddock.engine import events
+from paddock.engine import mailbox as mailbox_module
 from paddock.engine.actions import CommandAction, EventAction, Posted, RemoveAction, SpawnAction
 from paddock.engine.events import EventLog
 from paddock.engine.mailbox import ActionLog, Mailbox
@@ -76,7 +77,7 @@ def test_an_unknown_kind_of_action_is_refused() -> None:
 
 
 def test_the_log_keeps_so_much_and_says_what_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mailbox, "BYTES_KEPT", 1 << 20)
+    monkeypatch.setattr(mailbox_module, "BYTES_KEPT", 1 << 20)
     actions, heard = ActionLog(), []
     actions.listeners.append(heard.append)
     for k in range(5000):

@@ -296,7 +296,9 @@ def test_transforms_at_another_time(sim: Simulation) -> None:
     assert sim.frames.transform("red", "head", time=0.1).position == pytest.approx([0.0, 1.0, 0.0])
     assert sim.frames.transform("red", "red", time=0.1).position == pytest.approx([0.0, 0.0, 0.0])
     assert sim.frames.transform("world", "red", time=0.3) == sim.frames.transform("world", "red")
-    with pytest.raises(PaddockError, match=r"the pose of vehicle 'red' is known only now, at 0\.300 s, not at 0\.100 s"):
+    with pytest.raises(
+        PaddockError, match=r"the pose of vehicle 'red' is known only now, at 0\.300 s, not at 0\.100 s"
+    ):
         sim.frames.transform("world", "head", time=0.1)
     with pytest.raises(StaleFrameError, match="crane"):
         sim.frames.transform("world", "crane", time=0.31)

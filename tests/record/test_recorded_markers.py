@@ -28,7 +28,9 @@ def test_changes_in_their_order(small: Simulation, tmp_path: Path) -> None:
     small.markers.put(Marker.text("early", 3, "before", ttl=5.0))
     small.step(100)
     with Recorder(small, tmp_path / "run.mcap"):
-        small.markers.put(Marker.line("plan", 1, PATH, width=0.25), Marker.circle("goal", 2, (1.0, 2.0, 0.0), radius=3.0))
+        small.markers.put(
+            Marker.line("plan", 1, PATH, width=0.25), Marker.circle("goal", 2, (1.0, 2.0, 0.0), radius=3.0)
+        )
         small.step(10)
         small.markers.show("plan", False)
         small.markers.show("plan", True)

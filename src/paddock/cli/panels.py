@@ -64,7 +64,7 @@ class Meter:
     def read(self) -> None:
         """Take a reading."""
         now = time.perf_counter()
-        stages = {name: (stage.calls, stage.nanoseconds) for name, stage in self.sim.pipeline.times.items()}
+        stages = {name: (stage.calls, stage.nanoseconds) for name, stage in self.sim.engine.pipeline.times.items()}
         self._readings.append(_MeterReading(now, self.sim.time, stages))
         while len(self._readings) > 2 and self._readings[1].wall < now - WINDOW:
             self._readings.popleft()

@@ -248,8 +248,8 @@ def build_problems(scenario: Scenario) -> list[str]:
 def _mission_problems(scenario: Scenario, world: World) -> list[str]:
     if scenario.mission is None:
         return []
-    from paddock.engine.mission.cast import check_members  # planning is imported for a mission only
-    from paddock.planning.scenario_setup import setup_of
+    from paddock.engine.mission.tracks import check_members  # planning is imported for a mission only
+    from paddock.planning.from_scenario import setup_of
 
     try:
         check_members(scenario, world)

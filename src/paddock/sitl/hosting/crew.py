@@ -87,7 +87,7 @@ def _seat(sim: Simulation, sitl: Sitl, pilots: AutopilotEntry, craft: str, sysid
 
 def _placed(sim: Simulation, pilots: AutopilotEntry, craft: str, sysid: int, member: int) -> Placed:
     if pilots.adapter == WORLD:
-        fleet = sim.world.fleets[pilots.vehicles or ""]
+        fleet = sim.engine.world.fleets[pilots.vehicles or ""]
         name = fleet.vehicle_name(member)
         vehicle = sim.snapshot()[name]
         x, y, z = map(float, vehicle.position)
@@ -102,7 +102,7 @@ def _ned(x: float, y: float, z: float) -> tuple[float, float, float]:
 
 
 def _pilot(sim: Simulation, sitl: Sitl, pilots: AutopilotEntry, craft: str, sysid: int, instance: int) -> Pilot:
-    dt = sim.world.clock.dt
+    dt = sim.engine.world.clock.dt
     if pilots.autopilot == "ardupilot":
         from paddock.sitl.ardupilot.pilot import ArduPilotPilot
 
