@@ -512,25 +512,25 @@ export interface Notifications {
 
 /** Every method: what it takes, and what it answers. */
 export interface Methods {
-  /** Have one more task done. */
+  /** Add a task to the mission. */
   add_task: { params: { task: Readonly<Record<string, unknown>> }; result: Moment };
-  /** Close one more zone. */
+  /** Add a no-fly zone to the mission. */
   add_zone: { params: { zone: Readonly<Record<string, unknown>> }; result: Moment };
   /** Arm or disarm a drone. */
   arm_drone: { params: { vehicle_id?: number; vehicle?: string | number; armed: boolean }; result: Moment };
-  /** Show the token; any other request may carry it as well, in a field `token`. */
+  /** Present the token; any other request may carry it as well, in a field `token`. */
   authenticate: { params: { token: string }; result: Nothing };
-  /** What is wrong with a scenario, with line and column; nothing of it is run. */
+  /** Return the errors of a scenario, with line and column, without running it. */
   check_scenario: { params: { text: string }; result: ProblemsTree };
-  /** Take everything out; tells how many vehicles that were. */
+  /** Remove all vehicles; return how many there were. */
   clear_all_robots: { params: Nothing; result: Removed };
-  /** Take away all that was drawn. */
+  /** Remove everything drawn in the namespace `debug`. */
   clear_debug: { params: Nothing; result: Moment };
-  /** Let a vehicle fail for good: it does no more tasks. */
+  /** Disable a vehicle of the mission permanently; others take over its tasks. */
   damage_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
-  /** Take markers away. */
+  /** Remove markers. */
   delete_markers: { params: { namespace?: string | null; id?: number | null }; result: Moment };
-  /** Draw lines; tells the id of the marker that they are. */
+  /** Draw lines as a marker of the namespace `debug`; return its id. */
   draw_debug_lines: {
     params: {
       lines: readonly (readonly number[])[];
@@ -541,7 +541,7 @@ export interface Methods {
     };
     result: DrawnTree;
   };
-  /** Draw spheres; tells the ids of the markers that they are, one for each radius. */
+  /** Draw spheres as markers of the namespace `debug`, one for each radius; return their ids. */
   draw_debug_spheres: {
     params: {
       spheres: readonly (readonly number[])[];
@@ -551,66 +551,66 @@ export interface Methods {
     };
     result: DrawnTree;
   };
-  /** The poses of many vehicles, fleet by fleet, up to 10,000 of them. */
+  /** Return the poses of up to 10,000 vehicles, fleet by fleet. */
   get_all_states: { params: { vehicles?: readonly (string | number)[] | null; frame?: FrameName }; result: StatesTree };
-  /** What has happened after an event. */
+  /** Return the events after a number, oldest first. */
   get_events: { params: { since?: number }; result: EventsTree };
-  /** The named frames (ENU, m), each where it was placed in its parent last. */
+  /** Return the named frames (ENU, m), each with its last pose in its parent. */
   get_frames: { params: Nothing; result: FramesTree };
-  /** What is being simulated or played: scenario, clock, fleets with their inputs and columns. */
+  /** Return the scenario, the clock, and the fleets with their inputs and columns. */
   get_metadata: { params: Nothing; result: MetadataTree };
-  /** The mission as it stands, in m east and north; null where there is none. */
+  /** Return the mission, in m east and north; null without one. */
   get_mission: { params: Nothing; result: PresentMission };
-  /** The orders that vehicles follow, with their ids as [first, count]. */
+  /** Return the overrides in effect, with ids as [first, count]. */
   get_orders: { params: Nothing; result: OrdersTree };
-  /** Who is there: fleets, with ids and members as [first, count]. */
+  /** Return the fleets, with ids and members as [first, count]. */
   get_roster: { params: Nothing; result: RosterTree };
-  /** Where vehicles are to go: the paths and points of what they follow, in m east, north and up. */
+  /** Return the paths and points that vehicles follow, in m east, north and up. */
   get_routes: { params: Nothing; result: RoutesTree };
-  /** The YAML text of what runs: as it was written if it came from a file. */
+  /** Return the YAML text of the running scenario, as written if it came from a file. */
   get_running_scenario: { params: Nothing; result: ScenarioText };
-  /** The YAML text of a demo. */
+  /** Return the YAML text of a demo. */
   get_scenario: { params: { name: string }; result: ScenarioText };
-  /** The JSON schema of scenarios, for editors. */
+  /** Return the JSON schema of scenarios, for editors. */
   get_schema: { params: Nothing; result: Readonly<Record<string, unknown>> };
-  /** Pose and all other public columns of one vehicle. */
+  /** Return the pose and the other public columns of one vehicle. */
   get_state: { params: { vehicle_id?: number; vehicle?: string | number; frame?: FrameName }; result: StateTree };
-  /** Tell vehicles to do something else than their entry says. */
+  /** Override the behaviour of vehicles. */
   give_order: {
     params: { vehicles: readonly (string | number)[]; behaviour: string | Readonly<Record<string, unknown>> | null };
     result: Moment;
   };
-  /** Every state, command, parameter and sensor column of a vehicle, with units; of a recording, what it has. */
+  /** Return every state, command, parameter and sensor column of a vehicle, with units. */
   inspect: { params: { vehicle_id?: number; vehicle?: string | number }; result: InspectedTree };
-  /** Give the clock back, which a step has taken; time goes on. Nothing happens to whoever has not got it. */
+  /** Release the clock, which a step has taken; time advances again. */
   let_go: { params: Nothing; result: Moment };
-  /** The models of which vehicles can be brought in, with their presets (the default first) and inputs. */
+  /** Return the models of which vehicles can be added, with presets (the default first) and inputs. */
   list_models: { params: Nothing; result: ModelsTree };
-  /** The scenarios that come with Paddock: what they show, how many vehicles, and a picture if there is one. */
+  /** Return the scenarios that come with Paddock: description, number of vehicles, picture. */
   list_scenarios: { params: Nothing; result: ScenariosTree };
-  /** End the run and begin another on the same addresses: clients connect again. Refused if it has mistakes. */
+  /** End the run and start another on the same addresses; clients reconnect. Refused if it has errors. */
   load_scenario: { params: { text?: string | null; name?: string | null }; result: Nothing };
-  /** Have a task done elsewhere. */
+  /** Move a task of the mission. */
   move_task: { params: { name: string; x: number; y: number }; result: Moment };
-  /** Hold the run. */
+  /** Pause the run; `step` still works. */
   pause: { params: Nothing; result: Moment };
-  /** Whether the hub is there, what it knows of the simulation's clock, and what is still being prepared. */
+  /** Return the simulation's clock as the hub knows it, and what is still being prepared. */
   ping: { params: Nothing; result: Pong };
-  /** Show markers (ENU, m) in place of those of the same namespace and id: all, or none if one is refused. */
+  /** Show markers (ENU, m) in place of those with the same namespace and id; all or none. */
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
-  /** Have a task not done. */
+  /** Remove a task from the mission. */
   remove_task: { params: { name: string }; result: Moment };
-  /** Take a vehicle out, or a fleet by its name. */
+  /** Remove a vehicle, or a fleet by its name. */
   remove_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
-  /** From tick 0 again. */
+  /** Restart the scenario from tick 0. */
   reset: { params: { seed?: number | null }; result: Moment };
-  /** Go on. */
+  /** Resume the run. */
   resume: { params: Nothing; result: Moment };
-  /** Jump within a recording that is played, and tell where to; the frames follow. A live simulation cannot. */
+  /** Jump within the recording that is played and return the new position. A live simulation refuses. */
   seek: { params: { position: number }; result: Position };
-  /** Want other columns; frames that answer this list carry the number that is told. */
+  /** Send other columns; the frames that carry them have the returned number. */
   set_columns: { params: { columns: readonly WantedColumns[] }; result: WantedNumber };
-  /** Inputs of a vehicle, each a member of its own, e.g. `steer`; those not named stay. A fleet takes lists. */
+  /** Set inputs of a vehicle, each a member such as `steer`; the others stay. A fleet takes lists. */
   set_control: {
     params: {
       vehicle_id?: number;
@@ -620,7 +620,7 @@ export interface Methods {
     };
     result: Moment;
   };
-  /** The sticks and the mode of a drone; what is not named stays. */
+  /** Set the sticks and the mode of a drone; those that are not named stay. */
   set_fpv_control: {
     params: {
       vehicle_id?: number;
@@ -633,15 +633,15 @@ export interface Methods {
     };
     result: Moment;
   };
-  /** Show or hide the markers of a namespace, for everyone. */
+  /** Show or hide the markers of a namespace, for every client. */
   set_marker_visibility: { params: { namespace: string; visible: boolean }; result: Moment };
-  /** Let time pass faster or slower. */
+  /** Set the pace of the run. */
   set_pace: { params: { pace: number }; result: Moment };
-  /** Be sent groups at another rate; tells the rate granted. */
+  /** Send groups of frames at another rate; return the granted rate. */
   set_rate: { params: { rate?: number | null }; result: GrantedRate };
-  /** Exactly so many ticks; answered when they have passed. The clock belongs to this client from now on. */
+  /** Advance by exactly this many ticks, then answer. The client controls the clock from then on. */
   simulation_step: { params: { ticks?: number }; result: Moment };
-  /** A quadrotor that is disarmed and in angle mode; tells its name and id. */
+  /** Add a quadrotor, disarmed and in angle mode; return its name and id. */
   spawn_fpv_drone: {
     params: {
       vehicle_id?: number | null;
@@ -655,7 +655,7 @@ export interface Methods {
     };
     result: SpawnedDrone;
   };
-  /** Bring vehicles into the world; tells their names and ids, in the order given. */
+  /** Add vehicles; return their names and ids, in the order given. */
   spawn_robots: {
     params: {
       robots: readonly {
@@ -672,7 +672,7 @@ export interface Methods {
     };
     result: Spawned;
   };
-  /** Be sent frames from now on, instead of what was subscribed before; tells the rate granted and the roster. */
+  /** Send frames from now on, in place of an earlier subscription; return the granted rate and the roster. */
   subscribe: {
     params: {
       rate?: number | null;
@@ -684,6 +684,6 @@ export interface Methods {
     };
     result: Subscribed;
   };
-  /** Be sent no more frames. */
+  /** Send no more frames. */
   unsubscribe: { params: Nothing; result: Nothing };
 }
