@@ -165,20 +165,21 @@ def build_if_stale(root: Path) -> bool:
 
 
 def check(root: Path) -> None:
-    """Types and unit tests of the page; what they say goes to the terminal."""
+    """Run the type checker, linter and unit tests of the page; their output goes to the terminal."""
     web = root / "web"
     node, npm = node_and_npm()
     install_modules(web, npm, tools=True)
-    for name, *arguments in (["tsc", "--noEmit"], ["vitest", "run"]):
-        package = "typescript" if name == "tsc" else name
+    packages = {"tsc": "typescript", "biome": "@biomejs/biome", "vitest": "vitest"}
+    for name, *arguments in (["tsc", "--noEmit"], ["biome", "check"], ["vitest", "run"]):
+        package = packages[name]
         described = json.loads((web / "node_modules" / package / "package.json").read_text(encoding="utf-8"))
         script = web / "node_modules" / package / described["bin"][name]
         if subprocess.run([*node, str(script), *arguments], cwd=web, check=False).returncode:
-            raise PageError(f"{name} {' '.join(arguments)} found mistakes in web/")
+            raise PageError(f"{name} {' '.join(arguments)} found errors in web/")
 
 
 def main(arguments: list[str]) -> None:
-    """`python hatch_build.py`: build if stale. `python hatch_build.py check`: types and unit tests."""
+    """`python hatch_build.py`: build if stale. `python hatch_build.py check`: types, lint, unit tests."""
     try:
         if arguments == ["check"]:
             check(ROOT)

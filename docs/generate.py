@@ -13,13 +13,12 @@ from math import isinf
 from pathlib import Path
 from typing import Any
 
-from paddock.behaviour.registry import find_rule, rule_names
-from paddock.behaviour.rule import Rule
-from paddock.planning.method import find_method, method_names
+from paddock.behaviour.rule import Rule, find_rule, rule_names
+from paddock.planning.methods import find_method, method_names
 from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
-from paddock.scenario.schema import scenario_schema
-from paddock.sensing.registry import find_sensor, sensor_names
+from paddock.scenario.scenario import scenario_schema
+from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.serve.endpoints.vds1.publisher import AXLES, PLAIN, WHEELS, sources
 from paddock.sitl.ardupilot.frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
@@ -34,8 +33,7 @@ from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.rates import EVERY, GROUP_OF, UNGROUPED
 from paddock.sitl.registry import adapter_types, find_adapter
-from paddock.vehicles.model import VehicleModel
-from paddock.vehicles.registry import find_model, model_names
+from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record, byte_table
 from paddock.wire.operations import METHODS, OPERATIONS, Operation
@@ -43,15 +41,11 @@ from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, describe
 from paddock.wire.shm import CONTROL, DATA, SLOT
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
 from paddock.wire.stream.commands import COMMANDS
-from paddock.wire.stream.debug import LINES, SPHERES
+from paddock.wire.stream.drawing import LINES, MARKER, SPHERES
 from paddock.wire.stream.events import EVENT
-from paddock.wire.stream.fpv import FPV_STATE
-from paddock.wire.stream.frames import FRAME_HEADER
-from paddock.wire.stream.markers import MARKER
-from paddock.wire.stream.poses import POSES
-from paddock.wire.stream.positions import POSITIONS
-from paddock.wire.stream.telemetry import TELEMETRY
-from paddock.wire.stream.tick import TICK
+from paddock.wire.stream.frames import FRAME_HEADER, TICK
+from paddock.wire.stream.positions import POSES, POSITIONS
+from paddock.wire.stream.status import FPV_STATE, TELEMETRY
 from paddock.wire.vds1 import RECORDS
 from paddock.world.columns import Column, columns_of
 
@@ -569,12 +563,12 @@ def channel_table() -> str:
     return table(["channel", "message", "content", "when"], rows)
 
 
-SHORTCUT = re.compile(r'group: "(\w+)", key: "[^"]*", shown: "([^"]+)", meaning: "([^"]+)"')
+SHORTCUT = re.compile(r'group: "(\w+)",\s+key: "[^"]*",\s+shown: "([^"]+)",\s+meaning: "([^"]+)"')
 
 
 def shortcut_table() -> str:
     """The keys of the page, from the table that its handler and its own sheet read."""
-    text = (ROOT / "web/src/panels/shortcuts.ts").read_text(encoding="utf-8")
+    text = (ROOT / "web/src/panels/shortcuts.tsx").read_text(encoding="utf-8")
     found = [(group, shown.replace("\\\\", "\\"), meaning) for group, shown, meaning in SHORTCUT.findall(text)]
     groups = dict.fromkeys(group for group, _, _ in found)
     rows = [(group, keys(shown), meaning) for name in groups for group, shown, meaning in found if group == name]

@@ -19,13 +19,12 @@ from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, Axes, Co
 from paddock.wire.operations.results import Moment, Point, Quaternion, Range
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
 from paddock.wire.stream.commands import COMMANDS
+from paddock.wire.stream.drawing import MARKER, MarkerFlag, MarkerKind
 from paddock.wire.stream.events import EVENT
-from paddock.wire.stream.frames import FRAME_HEADER, FrameType
-from paddock.wire.stream.markers import MARKER, MarkerFlag, MarkerKind
-from paddock.wire.stream.poses import POSES
-from paddock.wire.stream.tick import TICK
+from paddock.wire.stream.frames import FRAME_HEADER, TICK, FrameType
+from paddock.wire.stream.positions import POSES
 
-TARGET = Path(__file__).parent / "src" / "net" / "schema.ts"
+TARGET = Path(__file__).parent / "src" / "wire" / "schema.ts"
 LONGEST = 120
 RECORDS = {
     "HEADER": FRAME_HEADER,
@@ -208,7 +207,7 @@ def main() -> int:
         return 0
     if TARGET.read_text(encoding="utf-8") == text:
         return 0
-    print("web/src/net/schema.ts is not what Python says: run python web/generate.py", file=sys.stderr)
+    print("web/src/wire/schema.ts is not what Python says: run python web/generate.py", file=sys.stderr)
     return 1
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import paddock
-from paddock.behaviour.registry import find_rule, rule_names
+from paddock.behaviour.rule import find_rule, rule_names
 
 HEAD = """\
 vehicles:

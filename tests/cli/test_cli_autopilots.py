@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from paddock.cli.autopilots import status_lines
+from paddock.cli.panels import status_lines
 from paddock.sitl.bridge.status import StatusRow
 from paddock.sitl.hosting.doing import Doing
 from paddock.sitl.hosting.host import PortRow

@@ -15,7 +15,7 @@ from paddock.engine import pacing
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import load_scenario
-from paddock.world.clock import Clock
+from paddock.world.world import Clock
 
 Load = Callable[..., Simulation]
 POINT = {"name": "dot", "model": "point"}
@@ -263,7 +263,7 @@ def test_inspect_shows_every_column_with_its_own_parameters(load: Load) -> None:
 
 def test_sensors_say_how_old_they_are(load: Load) -> None:
     delayed = {"gnss": {"rate": 20, "delay": 0.1, "position_noise": 0.0}}
-    from paddock.sensing.registry import find_sensor
+    from paddock.sensing.sensor import find_sensor
     from paddock.world.columns import column_index
 
     options = {k: v for k, v in delayed["gnss"].items() if k in column_index(find_sensor("gnss").options)}

@@ -11,9 +11,9 @@ import pytest
 
 import paddock
 from paddock.engine.simulation import Simulation
-from paddock.record import Recorder, codec, open_run, verify
-from paddock.record.scribe import Scribe
+from paddock.record import Recorder, channels, open_run, verify
 from paddock.record.verification import Verification
+from paddock.record.writer import Scribe
 from paddock.scenario import demo_names
 from paddock.wire.messages.recordings import StateHash
 
@@ -85,14 +85,14 @@ def test_a_tampered_command_is_found(record: Callable[..., Path], monkeypatch: p
         sim.command("red", throttle=0.5, at_tick=100)
         sim.step(200)
 
-    real = codec.encode_posted
+    real = channels.encode_posted
 
     def forged(posted: Any) -> bytes:
         posted.action.inputs["throttle"] = 0.5 + 1e-9
         return real(posted)
 
     honest = verify(record(drive, "honest.mcap"))
-    monkeypatch.setattr(codec, "encode_posted", forged)
+    monkeypatch.setattr(channels, "encode_posted", forged)
     path = record(drive, "forged.mcap")
     monkeypatch.undo()
     result = verify(path)

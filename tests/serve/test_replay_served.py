@@ -19,11 +19,10 @@ from paddock.serve.host import Host
 from paddock.serve.replay import ReplaySource
 from paddock.serve.share import serve_options, to_stderr
 from paddock.wire import rpc
-from paddock.wire.stream.debug import decode_lines
-from paddock.wire.stream.frames import FrameType
+from paddock.wire.stream.drawing import decode_lines
+from paddock.wire.stream.frames import FrameType, decode_tick
 from paddock.wire.stream.positions import decode_positions
 from paddock.wire.stream.split import Frame, Splitter, frames_in
-from paddock.wire.stream.tick import decode_tick
 from paddock.world.frame_ring import FrameRingReader, Frames
 
 RING = f"paddock_test_replay_{os.getpid()}"  # tests of this file may run in several processes at once

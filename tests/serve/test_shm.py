@@ -11,13 +11,11 @@ import pytest
 import paddock
 from paddock.errors import PaddockError
 from paddock.serve.host import Host
-from paddock.wire.stream.debug import decode_lines
-from paddock.wire.stream.fpv import decode_fpv
-from paddock.wire.stream.frames import FrameType
+from paddock.wire.stream.drawing import decode_lines
+from paddock.wire.stream.frames import FrameType, decode_tick
 from paddock.wire.stream.positions import decode_positions
 from paddock.wire.stream.split import frames_in
-from paddock.wire.stream.telemetry import decode_telemetry
-from paddock.wire.stream.tick import decode_tick
+from paddock.wire.stream.status import decode_fpv, decode_telemetry
 from paddock.world.frame_ring import FrameRingReader, Frames
 
 RING = f"paddock_test_shm_{os.getpid()}"  # tests of this file may run in several processes at once

@@ -13,7 +13,7 @@ from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.registry import find_adapter
 from paddock.sitl.sensor_data import COLUMN, SensorData
-from paddock.testing import ConformanceError, Report, check_adapter
+from paddock.testing import ConformanceError, ConformanceReport, check_adapter
 
 THIRD_PARTY = '''
 """A whole adapter in one file: a cart on a rail that runs north; 1 motor, IMU only."""
@@ -100,7 +100,7 @@ ADAPTER = Rail
 
 def test_the_lightweight_adapter_passes_every_check() -> None:
     report = check_adapter("lightweight")
-    assert isinstance(report, Report)
+    assert isinstance(report, ConformanceReport)
     assert len(report.details) == 18
     assert str(report).startswith("adapter 'lightweight': 18 checks passed")
 

@@ -34,11 +34,15 @@ ACCEPTED: list[tuple[str, Any, dict[str, Any]]] = [
     ("reset", {"seed": None}, {"seed": None}),
     ("seek", {"position": 2}, {"position": 2.0}),
     ("set_control", {"vehicle_id": 7, "steer": 1}, {"vehicle": 7, "inputs": {"steer": 1}, "timeout": None}),
-    ("set_control", {"vehicle": "red", "mode": "a", "x": [1, 2.5]}, {"vehicle": "red", "inputs": {"mode": "a", "x": [1, 2.5]}, "timeout": None}),
+    (
+        "set_control",
+        {"vehicle": "red", "mode": "a", "x": [1, 2.5]},
+        {"vehicle": "red", "inputs": {"mode": "a", "x": [1, 2.5]}, "timeout": None},
+    ),
     ("inspect", {"vehicle": 7, "vehicle_id": None}, {"vehicle": 7}),
     ("give_order", {"vehicles": ["a", 1], "behaviour": None}, {"vehicles": ["a", 1], "behaviour": None}),
     ("move_task", {"name": "t", "x": 1, "y": 2.5}, {"name": "t", "x": 1.0, "y": 2.5}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("method", "params", "arguments"), ACCEPTED)
@@ -73,18 +77,38 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("subscribe", {"kinds": ["posses"]}, "value", "'kinds[0]' cannot be 'posses'; did you mean 'poses'?"),
     ("subscribe", {"vehicles": [1, 2.0]}, "value", "'vehicles' must be a list of up to 10000 names"),
     ("subscribe", {"columns": [{"columns": [""]}]}, "value", "subscribe: columns[0]: 'columns' must be a list of up"),
-    ("spawn_robots", {"robots": [ROBOT, {"robot_type": 1}]}, "value", "spawn_robots: robots[1]: 'robot_type' must be a"),
+    (
+        "spawn_robots",
+        {"robots": [ROBOT, {"robot_type": 1}]},
+        "value",
+        "spawn_robots: robots[1]: 'robot_type' must be a",
+    ),
     ("spawn_robots", {"robots": [{"robot_typ": "a"}]}, "missing", "robots[0]: 'robot_type' is missing: a text of 1 to"),
-    ("spawn_robots", {"robots": [{**ROBOT, "yav": 1}]}, "unknown", "robots[0]: unknown field 'yav'; did you mean 'yaw'?"),
-    ("set_fpv_control", {"vehicle": 1, "throtle": 0.5, "zzz": 1}, "unknown", "unknown fields 'throtle', 'zzz'; did you mean 'throttle'?"),
-    ("set_control", {"vehicle": 1, "steer": None}, "value", "'steer' must be a number, a text or a list of numbers, got null"),
+    (
+        "spawn_robots",
+        {"robots": [{**ROBOT, "yav": 1}]},
+        "unknown",
+        "robots[0]: unknown field 'yav'; did you mean 'yaw'?",
+    ),
+    (
+        "set_fpv_control",
+        {"vehicle": 1, "throtle": 0.5, "zzz": 1},
+        "unknown",
+        "unknown fields 'throtle', 'zzz'; did you mean 'throttle'?",
+    ),
+    (
+        "set_control",
+        {"vehicle": 1, "steer": None},
+        "value",
+        "'steer' must be a number, a text or a list of numbers, got null",
+    ),
     ("set_control", {"vehicle": 1, "steer": True}, "value", "'steer' must be a number, a text"),
     ("set_control", {"steer": 1}, "value", "set_control: name the vehicle by either 'vehicle_id'"),
     ("set_control", {"vehicle": "a", "vehicle_id": 1}, "value", "set_control: name the vehicle by either 'vehicle_id'"),
     ("set_control", {"vehicle_id": 2**31}, "value", "'vehicle_id' must be a whole number from 0 to 2147483647, got"),
     ("ping", [1, 2], "value", "ping: give parameters by name, in an object, not as a list, by position"),
     ("ping", "x", "value", 'ping: give parameters by name, in an object, not as "x"'),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("method", "params", "reason", "text"), REFUSED)

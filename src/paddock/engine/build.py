@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.behaviour.registry import find_rule
+from paddock.behaviour.rule import find_rule
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
 from paddock.engine.conduct import Conduct
@@ -15,17 +15,14 @@ from paddock.engine.plan import plan
 from paddock.engine.program import VARYING, FleetProgram, checked_inputs
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
-from paddock.sensing.registry import find_sensor
-from paddock.sensing.sensor import Sensor
+from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import Site, site_at
 from paddock.sensing.suite import FleetSensor
-from paddock.vehicles.model import Placement, VehicleModel
-from paddock.vehicles.registry import find_model
+from paddock.vehicles.model import Placement, VehicleModel, find_model
 from paddock.world.columns import Floats, checked, column_index, columns_of, filled
-from paddock.world.fleet import Fleet
+from paddock.world.fleet import Fleet, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.pose import FARTHEST, Environment
-from paddock.world.streams import draw_uniforms, stream_ids
 from paddock.world.world import World
 
 SPAWN_PURPOSE = 1

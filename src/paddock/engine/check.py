@@ -40,8 +40,8 @@ def mission_problems(scenario: Scenario, world: World) -> list[str]:
     """What is wrong with the mission, if there is one."""
     if scenario.mission is None:
         return []
-    from paddock.engine.mission.cast import check_members  # planning is not needed where there is no mission
-    from paddock.planning.scenario_setup import setup_of
+    from paddock.engine.mission.run import check_members  # planning is not needed where there is no mission
+    from paddock.planning.from_scenario import setup_of
 
     try:
         check_members(scenario, world)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from math import inf
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.world.marker_values import checked_id
-from paddock.world.markers import Marker
+from paddock.world.markers import Marker, checked_id
 from paddock.world.transforms import TIME_ROUNDING_S
 
 MAX_MARKERS = 100_000

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from paddock.behaviour.registry import find_rule
+from paddock.behaviour.rule import find_rule
 from paddock.engine.actions import Order
 from paddock.engine.addressing import addressed
 from paddock.engine.company import Company
@@ -20,7 +20,7 @@ from paddock.engine.program import FleetProgram, checked_inputs
 from paddock.engine.squad import Squad, choice_of
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import BehaviourChoice
-from paddock.scenario.choice import Behaviour
+from paddock.scenario.base import Behaviour
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.columns import column_index, defaults_of
 from paddock.world.fleet import NEVER, Ints

@@ -14,7 +14,7 @@ from time import monotonic
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.world.clock import Clock
+from paddock.world.world import Clock
 
 SLOWEST, FASTEST = 0.05, 100.0
 SLICE = 0.01

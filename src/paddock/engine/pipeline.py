@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Protocol
 
-from paddock.world.clock import Clock
+from paddock.world.world import Clock
 
 NEVER_DUE = 1 << 62
 """A tick that no run reaches."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.registry import find_rule, rule_names
+from paddock.behaviour.rule import find_rule, rule_names
 from paddock.engine.orders import OWN
 from paddock.engine.plan import Plan, plan
 from paddock.engine.program import FleetProgram

@@ -9,34 +9,154 @@ from __future__ import annotations
 
 import atexit
 import os
+import platform
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib import import_module
 from math import isfinite
-from time import time_ns
+from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from paddock.engine.actions import Posted
 from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
+from paddock.engine.state import settled_state
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.record.conveyor import Conveyor
-from paddock.record.hashing import HashPlan
-from paddock.record.markers import present
-from paddock.record.mcapwriter import FLUSH_EVERY, McapWriter
-from paddock.record.output import Output, open_output
-from paddock.record.pictures import point_cloud
-from paddock.record.scribe import PRECISIONS, Scribe
-from paddock.record.timeline import Timeline
-from paddock.record.versions import versions
+from paddock.record.foxglove import point_cloud
+from paddock.record.writer import FLUSH_EVERY, PRECISIONS, McapWriter, Output, Scribe, Timeline, open_output, present
 from paddock.wire.messages.recordings import RunStart, StateHash
+from paddock.world.archive import digest
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.scenario import Scenario
+
+
+def versions() -> dict[str, str]:
+    """Versions of Paddock and of what computes its numbers."""
+    import numba
+
+    package = import_module(__name__.partition(".")[0])  # by name: this room must not depend on the whole house
+    return {
+        "paddock": package.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }
+
+
+Job = Callable[[], None]
+
+FEWEST, MOST = 8, 512
+"""Samples that may wait: at least, and at most."""
+ROOM = 64 * 2**20
+"""Bytes of samples that may wait, if that is more than the fewest."""
+
+
+class Conveyor:
+    """A queue of jobs, of which the samples are bounded."""
+
+    def __init__(self) -> None:
+        self._jobs: deque[tuple[Job, bool]] = deque()
+        self._change = threading.Condition()
+        self._samples = 0  # that wait or are being written
+        self.closed = False
+
+    def put(self, job: Job) -> None:
+        """A job that must be done; never waits."""
+        with self._change:
+            if not self.closed:
+                self._jobs.append((job, False))
+                self._change.notify_all()
+
+    def offer(self, job: Job, nbytes: int, patient: bool) -> bool:
+        """A sample: False if there is no room for it, unless one is `patient` and waits until there is."""
+        limit = min(max(FEWEST, ROOM // max(nbytes, 1)), MOST)
+        with self._change:
+            while self._samples >= limit and patient and not self.closed:
+                self._change.wait()
+            if self._samples >= limit or self.closed:
+                return False
+            self._samples += 1
+            self._jobs.append((job, True))
+            self._change.notify_all()
+            return True
+
+    def work(self, idle: float) -> bool:
+        """Do the next job, or nothing if none comes for `idle` s of wall time; False when all is done and closed."""
+        with self._change:
+            if not self._jobs and not self.closed:
+                self._change.wait(idle)
+            if not self._jobs:
+                return not self.closed
+            job, is_sample = self._jobs.popleft()
+        try:
+            job()
+        finally:
+            if is_sample:
+                with self._change:
+                    self._samples -= 1
+                    self._change.notify_all()
+        return True
+
+    def close(self) -> None:
+        """Nothing more comes; what is there is still done."""
+        with self._change:
+            self.closed = True
+            self._change.notify_all()
+
+    def abandon(self) -> None:
+        """Nothing more is done."""
+        with self._change:
+            self.closed = True
+            self._jobs.clear()
+            self._change.notify_all()
+
+
+FEW = 1000
+"""Vehicles up to which the state is hashed often."""
+OFTEN, SELDOM = 0.1, 1.0
+"""Simulated s between two hashes, of few vehicles and of many."""
+SHARE = 0.05
+"""Of the wall time, what hashing may take in the long run; a world that runs faster than that is hashed less often."""
+ALLOWANCE = 0.25
+"""s of wall time that hashing may take beyond its share, so that short runs are hashed in full."""
+
+
+class HashPlan:
+    """Hashes the settled state of a simulation now and then. Which ticks it picks does not change the run."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self.sim = sim
+        self._next_tick = 0
+        self._started, self._spent = monotonic(), 0.0
+
+    def restart(self) -> None:
+        """The run begins anew: hash at the next occasion."""
+        self._next_tick = 0
+
+    def due(self) -> bool:
+        """Whether to hash now."""
+        if self.sim.tick < self._next_tick:
+            return False
+        return self._spent <= ALLOWANCE + SHARE * (monotonic() - self._started)
+
+    def take(self) -> str:
+        """The digest of the state now."""
+        started = monotonic()
+        text = digest(settled_state(self.sim))
+        self._spent += monotonic() - started
+        period = max(1, self.sim.world.clock.ticks(OFTEN if self.sim.world.vehicles <= FEW else SELDOM))
+        self._next_tick = max(self._next_tick + period, self.sim.tick + period // 2)
+        return text
+
 
 RATE = 30.0
 """Samples per simulated second, Hz, unless one says otherwise."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.engine.state import settled_state
 from paddock.errors import PaddockError
-from paddock.record.run import Run, Section, open_run
-from paddock.record.versions import versions
+from paddock.record.reader import Run, Section, open_run
+from paddock.record.recorder import versions
 from paddock.world.archive import digest
 
 if TYPE_CHECKING:

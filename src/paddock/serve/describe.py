@@ -14,11 +14,9 @@ from paddock.engine.inspect import inspected, sensor_readings
 from paddock.engine.program import VARYING, FleetProgram
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
-from paddock.sensing.registry import find_sensor, sensor_names
-from paddock.sensing.sensor import Sensor
+from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED
-from paddock.vehicles.model import VehicleModel
-from paddock.vehicles.registry import find_model, model_names
+from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.world.columns import Column, Floats, column_index, columns_of
 from paddock.world.layout import FleetLayout

@@ -6,15 +6,15 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from paddock.behaviour.registry import rule_names
+from paddock.behaviour.rule import rule_names
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
-from paddock.planning.method import method_names
+from paddock.planning.methods import method_names
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry, load_scenario
-from paddock.scenario.marks import KeyPath
-from paddock.scenario.plain import plain
-from paddock.sensing.registry import sensor_names
-from paddock.vehicles.registry import model_names
+from paddock.scenario.marked_yaml import plain
+from paddock.scenario.problems import KeyPath
+from paddock.sensing.sensor import sensor_names
+from paddock.vehicles.model import model_names
 from paddock.world.archive import unpack
 
 EXTERNAL = "external"

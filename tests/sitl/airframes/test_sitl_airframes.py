@@ -14,7 +14,7 @@ from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.airframe import Airframe, find_airframe
-from paddock.vehicles.registry import find_model
+from paddock.vehicles.model import find_model
 
 
 def airframe(model: str, **entry: Any) -> Airframe:

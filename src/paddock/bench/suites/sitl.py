@@ -100,7 +100,7 @@ def _ardupilot(quick: bool) -> Iterator[Result]:
 @contextmanager
 def _echo(port: int) -> Iterator[None]:
     """A peer in a process of its own."""
-    peer = subprocess.Popen([sys.executable, "-m", "paddock.bench.sitl.echo_peer", str(port)])
+    peer = subprocess.Popen([sys.executable, "-m", "paddock.bench.peers.echo_ardupilot", str(port)])
     try:
         yield
     finally:

@@ -9,17 +9,15 @@ from pydantic import Field
 
 from paddock.engine.actions import MissionOrder
 from paddock.engine.build import build_program
-from paddock.engine.mission.cast import refuse_driven
+from paddock.engine.mission.tracks import refuse_driven
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.agents import agents_of
+from paddock.planning.from_scenario import agents_of, refuse_tight, task_of, zone_of
 from paddock.planning.problem import Problem
-from paddock.planning.scenario_setup import refuse_tight, task_of, zone_of
 from paddock.scenario import ScenarioError, VehicleEntry
 from paddock.scenario.base import Number, Section, Text
-from paddock.scenario.marks import Marks, dotted
-from paddock.scenario.mission_tasks import FARTHEST, NoFlyZone, Task
-from paddock.scenario.plain import plain
-from paddock.scenario.problems import validated
+from paddock.scenario.marked_yaml import plain
+from paddock.scenario.problems import Marks, dotted, validated
+from paddock.scenario.tasks import FARTHEST, NoFlyZone, TaskEntry
 
 if TYPE_CHECKING:
     from paddock.engine.mission.run import MissionRun
@@ -94,7 +92,7 @@ def _read(order: MissionOrder) -> Section:
     return section
 
 
-def _add_task(run: MissionRun, section: Task) -> None:
+def _add_task(run: MissionRun, section: TaskEntry) -> None:
     assert run.scenario.mission is not None
     task = task_of(section, run.scenario.mission)
     refuse_tight(task, [member.agent for member in run.mission.agents])
@@ -140,7 +138,7 @@ def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
 
 
 VERBS: dict[str, Verb] = {
-    "add_task": Verb(Task, _add_task, "task"),
+    "add_task": Verb(TaskEntry, _add_task, "task"),
     "add_zone": Verb(NoFlyZone, _add_zone, "zone"),
     "add_vehicle": Verb(VehicleEntry, _add_vehicle, "vehicle"),
     "damage": Verb(Damage, _damage),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from paddock.engine.actions import MissionOrder
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.errors import PaddockError
-from paddock.world.clock import Clock
+from paddock.world.world import Clock
 
 if TYPE_CHECKING:
     from paddock.engine.mission.run import MissionRun

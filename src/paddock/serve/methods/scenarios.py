@@ -7,13 +7,12 @@ from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from paddock.behaviour.registry import find_rule, rule_names
-from paddock.behaviour.rule import Rule
+from paddock.behaviour.rule import Rule, find_rule, rule_names
 from paddock.errors import PaddockError
 from paddock.scenario import demo_names, demo_path, scenario_schema
 from paddock.scenario import load_scenario as loaded
-from paddock.scenario.load import read_text
-from paddock.sensing.registry import find_sensor, sensor_names
+from paddock.scenario.marked_yaml import read_text
+from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.serve.hub import OperationError
 from paddock.serve.page import FOLDER
 from paddock.wire.operations.results import (

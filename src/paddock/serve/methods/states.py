@@ -13,7 +13,7 @@ from paddock.errors import PaddockError
 from paddock.scenario import preset_names
 from paddock.serve.describe import column_trees
 from paddock.serve.subscribers.subscription import NATIVE, refuse_unknown, roster_tree, select
-from paddock.vehicles.registry import find_model, model_names
+from paddock.vehicles.model import find_model, model_names
 from paddock.wire.operations.arguments import ArgumentError
 from paddock.wire.operations.results import (
     FleetStateTree,

@@ -11,11 +11,11 @@ import numpy as np
 
 from paddock.engine.actions import MissionOrder
 from paddock.errors import UnknownNameError
-from paddock.planning.mission.board import Job
-from paddock.planning.mission.members import Member
 from paddock.planning.mission.mission import Mission
+from paddock.planning.mission.state import Job
+from paddock.planning.mission.vehicles import Member
 from paddock.planning.mission.views import tree_of
-from paddock.planning.obstacles.zone import Zone
+from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
 from paddock.serve.trust import refuse_foreign
 from paddock.wire.operations.results import MemberTree, MissionTree, Place, TaskState, TaskTree, ZoneTree

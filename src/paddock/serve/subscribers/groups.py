@@ -23,13 +23,10 @@ from paddock.serve.subscribers.subscription import (
     select,
 )
 from paddock.wire.stream.columns import Block, encode_columns
-from paddock.wire.stream.fpv import FPV_STATE, encode_fpv
-from paddock.wire.stream.frames import Target, counted_size
-from paddock.wire.stream.poses import POSES, encode_poses
-from paddock.wire.stream.positions import POSITIONS, Poses, encode_positions
-from paddock.wire.stream.telemetry import TELEMETRY, TelemetryFlag, encode_telemetry
-from paddock.wire.stream.tick import FRAME_SIZE as TICK_SIZE
-from paddock.wire.stream.tick import Tick, encode_tick
+from paddock.wire.stream.frames import FRAME_SIZE as TICK_SIZE
+from paddock.wire.stream.frames import Target, Tick, counted_size, encode_tick
+from paddock.wire.stream.positions import POSES, POSITIONS, Poses, encode_poses, encode_positions
+from paddock.wire.stream.status import FPV_STATE, TELEMETRY, TelemetryFlag, encode_fpv, encode_telemetry
 from paddock.world.frames import FRAMES, conversion
 from paddock.world.layout import FleetLayout, Ints, Layout
 from paddock.world.snapshot import ANGULAR_VELOCITY, VELOCITY, Snapshot

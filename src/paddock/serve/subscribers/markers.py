@@ -17,8 +17,15 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.mirror import FIELDS
 from paddock.serve.subscribers.subscription import NATIVE, turned_in_body, units_per_metre
-from paddock.wire.stream.debug import encode_lines, encode_spheres
-from paddock.wire.stream.markers import NO_FLAGS, MarkerFlag, MarkerKind, MarkerRecord, encode_markers
+from paddock.wire.stream.drawing import (
+    NO_FLAGS,
+    MarkerFlag,
+    MarkerKind,
+    MarkerRecord,
+    encode_lines,
+    encode_markers,
+    encode_spheres,
+)
 from paddock.world.frames import conversion, convert_position
 from paddock.world.marker_shapes import segments, spheres
 from paddock.world.markers import Marker

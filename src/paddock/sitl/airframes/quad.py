@@ -10,7 +10,7 @@ from paddock.compute.routine import routine
 from paddock.engine.program import FleetProgram
 from paddock.sitl.airframe import Airframe, Inputs, Rows
 from paddock.sitl.sensor_data import Floats
-from paddock.vehicles.parts.flight_control import MOTORS
+from paddock.vehicles.parts.quad import MOTORS
 from paddock.world.columns import column_index
 
 NAMES = ("motor_1", "motor_2", "motor_3", "motor_4")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import atan2, sincos, sqrt
 from paddock.compute.routine import routine
-from paddock.sensing.registry import find_sensor
+from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.sensor_data import COLUMN, Floats

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.scenario.sitl import WORLD, AdapterEntry, Pilots, Sitl, system_ids
+from paddock.scenario.sitl import WORLD, AdapterEntry, AutopilotEntry, Sitl, system_ids
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.bridge.events import problem
 from paddock.sitl.hosting.equipping import craft_of
@@ -30,7 +30,7 @@ class Seat:
     placed: Placed
     pilot: Pilot
     adapter: str
-    pilots: Pilots  # the entry it comes from
+    pilots: AutopilotEntry  # the entry it comes from
     instance: int
 
 
@@ -79,13 +79,13 @@ def build_seats(sim: Simulation, sitl: Sitl) -> Iterator[Seat]:
                 raise type(error)(f"{sim.scenario.at('sitl', 'pilots', k)}: {error}") from None
 
 
-def _seat(sim: Simulation, sitl: Sitl, pilots: Pilots, craft: str, sysid: int, member: int) -> Seat:
+def _seat(sim: Simulation, sitl: Sitl, pilots: AutopilotEntry, craft: str, sysid: int, member: int) -> Seat:
     instance = sysid - 1 if pilots.instance is None else pilots.instance + member
     placed = _placed(sim, pilots, craft, sysid, member)
     return Seat(placed, _pilot(sim, sitl, pilots, craft, sysid, instance), pilots.adapter, pilots, instance)
 
 
-def _placed(sim: Simulation, pilots: Pilots, craft: str, sysid: int, member: int) -> Placed:
+def _placed(sim: Simulation, pilots: AutopilotEntry, craft: str, sysid: int, member: int) -> Placed:
     if pilots.adapter == WORLD:
         fleet = sim.world.fleets[pilots.vehicles or ""]
         name = fleet.vehicle_name(member)
@@ -101,7 +101,7 @@ def _ned(x: float, y: float, z: float) -> tuple[float, float, float]:
     return north, east, down
 
 
-def _pilot(sim: Simulation, sitl: Sitl, pilots: Pilots, craft: str, sysid: int, instance: int) -> Pilot:
+def _pilot(sim: Simulation, sitl: Sitl, pilots: AutopilotEntry, craft: str, sysid: int, instance: int) -> Pilot:
     dt = sim.world.clock.dt
     if pilots.autopilot == "ardupilot":
         from paddock.sitl.ardupilot.pilot import ArduPilotPilot

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from paddock.scenario import Scenario, SensorChoice, VehicleEntry
-from paddock.scenario.sitl import MODEL_CRAFTS, WORLD, Pilots
+from paddock.scenario.sitl import MODEL_CRAFTS, WORLD, AutopilotEntry
 from paddock.sitl.equipment.standard_sensors import standard_sensors
 
 
-def craft_of(pilots: Pilots, entry: VehicleEntry | None) -> str:
+def craft_of(pilots: AutopilotEntry, entry: VehicleEntry | None) -> str:
     """What these pilots fly."""
     return pilots.craft or (MODEL_CRAFTS[entry.model] if entry is not None else "")
 
@@ -25,7 +25,7 @@ def equipped_scenario(scenario: Scenario) -> Scenario:
     )
 
 
-def _equipped(entry: VehicleEntry, pilots: Pilots, scenario: Scenario) -> VehicleEntry:
+def _equipped(entry: VehicleEntry, pilots: AutopilotEntry, scenario: Scenario) -> VehicleEntry:
     ticks = scenario.clock.rate  # a real autopilot wants its IMU as often as the world ticks
     chosen = standard_sensors(craft_of(pilots, entry), None if pilots.autopilot == "builtin" else ticks, ticks)
     sensors = tuple(SensorChoice(name=name, options=options) for choice in chosen for name, options in choice.items())

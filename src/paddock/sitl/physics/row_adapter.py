@@ -13,7 +13,7 @@ from paddock.compute.philox import signed
 from paddock.sitl.adapter import AdapterError, Placed, SimulatorAdapter
 from paddock.sitl.equipment.options import Options
 from paddock.sitl.sensor_data import Floats, SensorData, empty_block
-from paddock.world.streams import stream_ids
+from paddock.world.fleet import stream_ids
 
 LAST_ID = 254
 RATES = {"gnss": 5.0, "compass": 25.0, "barometer": 25.0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import atan2, degrees, hypot, isfinite
 from typing import Any
 
-from paddock.sensing.atmosphere import altitude_of
+from paddock.sensing.site import altitude_of
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.px4.true_motion import TrueMotion
 from paddock.sitl.sensor_data import Columns, Floats

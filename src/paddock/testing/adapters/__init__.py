@@ -11,7 +11,7 @@ from paddock.sitl.registry import find_adapter
 from paddock.testing.adapters import actuators, blocks, concurrency, life, position, sensors, time
 from paddock.testing.adapters.rig import AdapterRig
 from paddock.testing.adapters.watch import watched
-from paddock.testing.report import ConformanceError, Report
+from paddock.testing.conformance import ConformanceError, ConformanceReport
 
 CHECKS: dict[str, Callable[[AdapterRig], str]] = {
     "declarations": life.check_declarations,
@@ -44,7 +44,7 @@ def check_adapter(
     motion: ActuatorCommands | None = None,
     rests: bool = True,
     deterministic: bool | None = None,
-) -> Report:
+) -> ConformanceReport:
     """Check an adapter, given what makes one (a class, a function) or its type's name.
 
     `craft` is what its vehicles are, `step_us` a step that suits it; `motion` are commands that visibly move such a
@@ -55,7 +55,7 @@ def check_adapter(
     made = find_adapter(make) if isinstance(make, str) else make
     _check_maker(made)
     rig = AdapterRig(made, craft, step_us, motion, rests, deterministic)
-    report = Report(rig.subject)
+    report = ConformanceReport(rig.subject)
     for check, run in CHECKS.items():
         rig.check = check
         try:

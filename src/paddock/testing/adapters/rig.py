@@ -10,7 +10,7 @@ import numpy as np
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed, SimulatorAdapter
 from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
-from paddock.testing.report import ConformanceError
+from paddock.testing.conformance import ConformanceError
 
 MOTIONS = {
     "rover": ActuatorCommands(armed=True, motors=[0.6, 0.4]),

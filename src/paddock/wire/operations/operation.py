@@ -156,10 +156,8 @@ class Operation:
     def _join_vehicle(self, values: dict[str, Any]) -> None:
         by_id, by_name = values.pop("vehicle_id"), values["vehicle"]
         if (by_id is None) == (by_name is None):
-            valid = (
-                f"'vehicle_id', a whole number up to {ID_MAX}, or 'vehicle', a name of up to {LONGEST_NAME} characters"
-            )
-            raise ArgumentError("value", f"{self.entry.rpc}: give either {valid} or an id")
+            valid = "'vehicle_id', a whole number, or 'vehicle', a name or an id"
+            raise ArgumentError("value", f"{self.entry.rpc}: name the vehicle by either {valid}")
         if by_name is None:
             values["vehicle"] = by_id
 

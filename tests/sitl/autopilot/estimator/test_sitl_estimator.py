@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sensing.magnetic import field_at
+from paddock.sensing.site import field_at
 from paddock.sitl.autopilot.estimator import Estimator, SensorHealth
 from paddock.sitl.autopilot.estimator.filter import run_filter, update
 from paddock.sitl.autopilot.local_frame import LocalFrame

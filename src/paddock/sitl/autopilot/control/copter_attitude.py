@@ -46,8 +46,7 @@ from paddock.sitl.autopilot.control.copter_columns import (
     YAW_RATE_MAX,
 )
 from paddock.sitl.sensor_data import Floats
-from paddock.vehicles.parts.flight_control import approach_speed
-from paddock.vehicles.parts.mixer import mix
+from paddock.vehicles.parts.quad_control import approach_speed, mix
 
 TILT_DECELERATION = 40.0  # rad/s2: what the slowest airframe can do when a tilt ends
 YAW_DECELERATION = 4.0  # rad/s2

@@ -74,7 +74,7 @@ from paddock.sitl.autopilot.control.copter_columns import (
     YAW_RATE,
 )
 from paddock.sitl.sensor_data import Floats
-from paddock.vehicles.parts.flight_control import approach_speed, limited
+from paddock.vehicles.parts.quad_control import approach_speed, limited
 
 GRAVITY = 9.80665
 IDLE_SHARE = 0.02  # of full thrust: armed on the ground

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import copysign, hypot, pi
 
 from paddock.sitl.autopilot.estimate import Estimate
-from paddock.vehicles.parts.flight_control import approach_speed
+from paddock.vehicles.parts.quad_control import approach_speed
 
 SPEED_GAIN = 3.0  # 1/s: how soon a wanted speed is taken up
 CLOSING_GAIN = 0.8  # 1/s: how a distance is closed near its end

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddock.sensing.magnetic import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
+from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate
 from paddock.sitl.autopilot.estimator import layout
 from paddock.sitl.autopilot.estimator.filter import begin_filter, copy_truth, run_filter
