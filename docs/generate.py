@@ -20,6 +20,7 @@ from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, 
 from paddock.scenario.scenario import scenario_schema
 from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.serve.endpoints.vds1.publisher import AXLES, PLAIN, WHEELS, sources
+from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot.frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
 from paddock.sitl.autopilot.common_parameters import COMMON
@@ -27,12 +28,11 @@ from paddock.sitl.autopilot.crafts import CRAFTS, find_craft
 from paddock.sitl.autopilot.mission.items import KINDS, Role
 from paddock.sitl.autopilot.mode_switch import switch_parameters
 from paddock.sitl.autopilot.parameters import Parameter as Setting
-from paddock.sitl.equipment.standard_vehicles import VEHICLES
-from paddock.sitl.hosting.quick import ARDUPILOT_FRAMES
+from paddock.sitl.equipment import VEHICLES
+from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.rates import EVERY, GROUP_OF, UNGROUPED
-from paddock.sitl.registry import adapter_types, find_adapter
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record, byte_table
