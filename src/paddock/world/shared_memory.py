@@ -1,4 +1,7 @@
-"""Shared memory with a name: segments that other processes attach to, and who may remove them."""
+"""Named shared-memory segments, and the control segment of a ring.
+
+Only the process that created a segment removes it; the segments of a dead process are swept up by the next writer.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,16 @@ from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, un
 Words = NDArray[np.uint64]
 
 
-class Segment(SharedMemory):
-    """A named piece of memory that other processes can attach to; only whoever created it removes it."""
+class SharedSegment(SharedMemory):
+    """A named piece of memory that other processes can attach to."""
 
     MAGIC, VERSION = int.from_bytes(b"PDKRING\0", "little"), 1
     HEAD = 128
-    """Bytes at the start that `words` shows."""
+    """Bytes of the header, the `words`."""
 
     @classmethod
     def create(cls, path: str, nbytes: int) -> Self:
-        """A new zeroed one, its pages reserved now: writing to memory that is not there would kill the process."""
+        """Create a zeroed segment with reserved pages: writing to a missing page would kill the process."""
         try:
             segment = _create_untracked(cls, path, nbytes)
             try:
@@ -43,12 +46,12 @@ class Segment(SharedMemory):
         except FileExistsError:
             raise
         except OSError as error:
-            raise PaddockError(f"no room for {nbytes / 1e6:.1f} MB of shared memory: {error.strerror}") from None
+            raise PaddockError(f"cannot allocate {nbytes / 1e6:.1f} MB of shared memory: {error.strerror}") from None
         return segment
 
     @classmethod
     def attach(cls, path: str) -> Self | None:
-        """An existing one; None if it is not there, or not ready yet."""
+        """Attach to an existing segment; None if it does not exist or is not ready yet."""
         try:
             if sys.version_info >= (3, 13):
                 return cls(path, track=False)
@@ -58,25 +61,25 @@ class Segment(SharedMemory):
 
     @classmethod
     def discard(cls, path: str) -> None:
-        """Remove one that a dead process left behind, if there is one."""
+        """Remove a segment that a dead process has left, if any."""
         segment = cls.attach(path)
         if segment is not None:
             segment.remove()
 
     @property
     def memory(self) -> memoryview:
-        """All its bytes."""
+        """All bytes of the segment."""
         assert self.buf is not None, "the segment is closed"
         return self.buf
 
     @property
     def words(self) -> Words:
-        """(16,) its head as u64."""
+        """(16,) the header as u64."""
         return np.frombuffer(self.memory, np.uint64, self.HEAD // 8)
 
     def remove(self) -> None:
-        """Take the name away and let go; whoever is attached keeps the memory until they let go too."""
-        if sys.version_info < (3, 13):  # unlink() takes back a registration, so there must be one
+        """Unlink and close; attached processes keep the memory until they close it, too."""
+        if sys.version_info < (3, 13):  # unlink() removes a registration, so there must be one
             resource_tracker.register(f"/{self.name.lstrip('/')}", "shared_memory")
         try:
             self.unlink()
@@ -86,7 +89,7 @@ class Segment(SharedMemory):
         self.close()
 
     def close(self) -> None:
-        """Let go; where arrays still look at the memory, it is unmapped with the last of them."""
+        """Close; memory that arrays still refer to is unmapped with the last of them."""
         try:
             super().close()
         except BufferError:
@@ -94,15 +97,15 @@ class Segment(SharedMemory):
             super().close()  # the file descriptor
 
 
-class Control(Segment):
-    """The segment a ring is known by: which process writes it, and which generation of its data is current."""
+class RingControl(SharedSegment):
+    """The segment that a ring is known by: its writer, and the current generation of its data."""
 
     FIRST, FORMAT, TOKEN, GENERATION, PID, BIRTH, CLOSED = range(7)
-    """Its words; the first is MAGIC, the second VERSION."""
+    """Indices of its words; the first is MAGIC, the second VERSION."""
 
     @classmethod
     def claim(cls, name: str) -> Self:
-        """A new one, owned by this process; a dead owner's is replaced, a living one's respected."""
+        """Create the control segment of this process; replace that of a dead process."""
         cls.sweep()
         for _ in range(100):
             try:
@@ -112,13 +115,13 @@ class Control(Segment):
                 continue
             pid = os.getpid()
             control.words[cls.FORMAT : cls.CLOSED + 1] = (cls.VERSION, secrets.randbits(63), 0, pid, _birth(pid), 0)
-            control.words[cls.FIRST] = cls.MAGIC  # last: from here on it counts
+            control.words[cls.FIRST] = cls.MAGIC  # last: makes it valid
             return control
-        raise PaddockError(f"ring {name!r}: another process keeps making it")
+        raise PaddockError(f"ring {name!r}: another process keeps creating it")
 
     @classmethod
     def find(cls, name: str) -> Self:
-        """An existing one, given a moment to be finished."""
+        """Attach to an existing control segment, waiting briefly for it to be ready."""
         for _ in range(50):
             control = cls.attach(_path(name))
             if control is not None and control.words[cls.FIRST] == cls.MAGIC:
@@ -128,16 +131,16 @@ class Control(Segment):
             raise unknown_name("ring", name, _present())
         if control.words[cls.FORMAT] != cls.VERSION:
             version = control.words[cls.FORMAT]
-            raise PaddockError(f"ring {name!r} is of version {version}; this Paddock reads version {cls.VERSION}")
+            raise PaddockError(f"ring {name!r} has version {version}; this Paddock reads version {cls.VERSION}")
         return control
 
     def owner_lives(self) -> bool:
-        """Whether the process that claimed it still runs."""
+        """Return whether the process that created it still runs."""
         return _birth(int(self.words[self.PID])) == int(self.words[self.BIRTH])
 
     @classmethod
     def sweep(cls) -> None:
-        """Remove the rings of this kind whose owners died without a chance to do so themselves."""
+        """Remove the rings of this kind whose writers have died."""
         for name in _present():
             control = cls.attach(f"paddock.{name}")
             if control is None:
@@ -151,9 +154,9 @@ class Control(Segment):
 
     @classmethod
     def _evict(cls, name: str) -> None:
-        """Remove the segments of a dead owner."""
+        """Remove the segments of a dead writer."""
         generation = 0
-        with suppress(UnknownNameError):  # never finished
+        with suppress(UnknownNameError):  # not ready
             control = cls.find(name)
             generation = int(control.words[cls.GENERATION])
             if control.owner_lives() and not control.words[cls.CLOSED]:
@@ -164,7 +167,7 @@ class Control(Segment):
 
 
 def data_path(name: str, generation: int) -> str:
-    """What the data segment of a ring is called."""
+    """Return the name of a ring's data segment."""
     return f"{_path(name)}.{generation}"
 
 
@@ -175,14 +178,14 @@ def _path(name: str) -> str:
 
 
 def _present() -> list[str]:
-    """The names of the rings on this machine, where the operating system lists them."""
+    """Return the names of the rings on this machine, where the operating system lists them."""
     return [p.name.split(".")[1] for p in Path("/dev/shm").glob("paddock.*") if p.name.count(".") == 1]
 
 
 def _birth(pid: int) -> int:
-    """When a running process started (clock ticks since boot); 1 where that is not told, 0 for one that is gone."""
+    """Return the start of a running process (clock ticks since boot); 1 if unknown, 0 for a dead process."""
     if sys.platform == "win32":
-        return 1  # there a segment vanishes with its last user anyway
+        return 1  # a segment vanishes with its last user
     try:
         if not Path("/proc/self/stat").exists():
             os.kill(pid, 0)
@@ -194,13 +197,13 @@ def _birth(pid: int) -> int:
 
 
 _registering = Lock()
-_S = TypeVar("_S", bound=Segment)
+_S = TypeVar("_S", bound=SharedSegment)
 
 
 def _create_untracked(kind: type[_S], path: str, nbytes: int) -> _S:
-    """A new segment that outlives this process should it be killed: `Control.sweep` removes what the dead leave.
+    """Create a segment that is not removed when this process is killed; `RingControl.sweep` does that.
 
-    The helper process that would otherwise remove it does so by its name, which may be another process's by then.
+    Python's resource tracker would remove it by name, which may belong to another process by then.
     """
     if sys.version_info >= (3, 13):
         return kind(path, create=True, size=nbytes, track=False)
@@ -210,7 +213,7 @@ def _create_untracked(kind: type[_S], path: str, nbytes: int) -> _S:
 
 
 def _attach_untracked(kind: type[_S], path: str) -> _S:
-    """Before 3.13 attaching registers the segment with a helper process, which removes it when this process ends."""
+    """Attach without the resource tracker, which before 3.13 removes the segment when this process ends."""
     with _registering:
         register = resource_tracker.register
 
