@@ -153,7 +153,7 @@ class MySimulator(SimulatorAdapter):
 
     def _all(self) -> dict[int, Rover]:
         if self._rovers is None:
-            raise AdapterError(f"{self.name} is not connected: connect() comes first")
+            raise AdapterError(f"{self.name} is not connected: call connect() first")
         return self._rovers
 
     def _rover(self, vehicle: int) -> Rover:

@@ -53,8 +53,8 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: 
     scenario = load_scenario(source)
     if scenario.sitl is None:
         return Simulation(scenario, device)
-    from paddock.sitl.hosting.equipping import equipped_scenario
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.from_scenario import equipped_scenario
+    from paddock.sitl.host import SitlHost
 
     sim = Simulation(equipped_scenario(scenario), device)
     SitlHost(sim)  # closed with the simulation

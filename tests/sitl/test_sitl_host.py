@@ -12,9 +12,9 @@ import pytest
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.sitl.hosting import crew
-from paddock.sitl.hosting.host import SitlHost
-from paddock.sitl.hosting.quick import quick_scenario
+from paddock.sitl import from_scenario
+from paddock.sitl.from_scenario import quick_scenario
+from paddock.sitl.host import SitlHost
 
 
 def host_of(sim: Any) -> SitlHost:
@@ -46,7 +46,7 @@ def mixed(links: dict[str, Any], log: Path | None = None, seed: int = 3) -> dict
 
 def test_missions_uploaded_over_mavlink_are_driven_and_flown(own_links: Links) -> None:
     with paddock.load(mixed(own_links(2))) as sim:
-        rover, copter = (seat.pilot for seat in host_of(sim).seats)
+        rover, copter = (vehicle.autopilot for vehicle in host_of(sim).vehicles)
         track, heights = [], []
         for _ in range(120 * 5):
             sim.step(50)
@@ -237,7 +237,7 @@ def test_whatever_an_adapter_raises_when_it_is_made_is_one_line(monkeypatch: pyt
     def mine(name: str, mesh: str = "") -> None:
         raise FileNotFoundError(2, "no such mesh", mesh)
 
-    monkeypatch.setattr(crew, "find_adapter", lambda kind: mine)
+    monkeypatch.setattr(from_scenario, "find_adapter", lambda kind: mine)
     section = {"adapters": [ADAPTER | {"options": {"mesh": "a"}}], "pilots": [{"adapter": "arena", "craft": "rover"}]}
     with pytest.raises(PaddockError, match=r"adapters\[0\]: adapter 'lightweight': FileNotFoundError: .* no such mesh"):
         paddock.load({"vehicles": [], "sitl": section})
@@ -278,7 +278,7 @@ def test_a_mission_file_with_an_action_is_flown(tmp_path: Path, own_links: Links
     scenario["sitl"]["pilots"][0]["mission"] = str(file)
     with paddock.load(scenario) as sim:
         sim.step(250 * 8)
-        pilot = host_of(sim).seats[0].pilot
+        pilot = host_of(sim).vehicles[0].autopilot
         assert [(item.command, item.x) for item in next(iter(pilot.plans.values()))][1:] == [
             (178, 300.0),
             (16, 35.6813),

@@ -17,9 +17,8 @@ from paddock.cli.summary import Tally
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
-    from paddock.sitl.bridge.status import StatusRow
-    from paddock.sitl.hosting.doing import Doing
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.bridge_vehicle import StatusRow
+    from paddock.sitl.host import Progress, SitlHost
     from paddock.world.snapshot import FleetSnapshot, Snapshot
 
 
@@ -271,7 +270,7 @@ def _widths(rows: Sequence[StatusRow]) -> tuple[int, int]:
     return min(max([*names, len("vehicle")]), MOST_NAME), min(max([*modes, len("mode")]), MOST_MODE)
 
 
-def _columns(doings: Sequence[Doing], room: int) -> list[tuple[int, str, int]]:
+def _columns(doings: Sequence[Progress], room: int) -> list[tuple[int, str, int]]:
     """Return index, label and width of the non-empty columns that fit."""
     columns: list[tuple[int, str, int]] = []
     for k, label in enumerate(LABELS):
@@ -296,7 +295,7 @@ def _line(row: StatusRow, port: str, name: int, mode: int) -> Text:
 
 def print_autopilots(host: SitlHost | None) -> None:
     """Print the autopilot lines that changed, for logs and pipes."""
-    printed = {} if host is None else host.told
+    printed = {} if host is None else host.printed
     for row in [] if host is None else host.status():
         line = (
             f"  system {row.sysid:>3}  {row.name:<16} {row.pilot:<9} {row.mode or '-':<10} "

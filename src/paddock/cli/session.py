@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.record.recorder import Recorder
     from paddock.scenario import Scenario
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.host import SitlHost
 
 
 def equipped(scenario: Scenario) -> Scenario:
     """Add the sensors that the scenario's autopilots need."""
     if scenario.sitl is None:
         return scenario
-    from paddock.sitl.hosting.equipping import equipped_scenario
+    from paddock.sitl.from_scenario import equipped_scenario
 
     return equipped_scenario(scenario)
 
@@ -39,7 +39,7 @@ def started(sim: Simulation) -> SitlHost | None:
     """Start the autopilots of the scenario; they stop with the simulation."""
     if sim.scenario.sitl is None:
         return None
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.host import SitlHost
 
     return SitlHost(sim)
 
@@ -48,7 +48,7 @@ def summary(autopilots: SitlHost | None) -> list[dict[str, Any]]:
     """Return the final status of each autopilot and its link errors, ready for JSON."""
     if autopilots is None:
         return []
-    statuses = {vehicle.sysid: vehicle.pilot.status for vehicle in autopilots.bridge.vehicles}
+    statuses = {vehicle.sysid: vehicle.autopilot.status for vehicle in autopilots.bridge.vehicles}
     wire = ("duplicates", "restarts", "rejected")
     return [
         {name: None if value != value else value for name, value in row._asdict().items()}

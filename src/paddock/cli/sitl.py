@@ -171,7 +171,7 @@ def _written(scenario: str, given: Mapping[str, Any]) -> Scenario:
 
 def _generated(what: Mapping[str, Any], real: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scenario from --vehicles and --type, --ardupilot or --px4."""
-    from paddock.sitl.hosting.quick import ARDUPILOT_FRAMES, quick_scenario
+    from paddock.sitl.from_scenario import ARDUPILOT_FRAMES, quick_scenario
 
     if what["ardupilot"] is None and what["px4"] is None:
         count = 1 if what["vehicles"] is None else what["vehicles"]

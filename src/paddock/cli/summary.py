@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from paddock.engine.events import Event
     from paddock.engine.simulation import Simulation
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.host import SitlHost
 
 _IMPORTED = time.perf_counter()
 

@@ -201,7 +201,7 @@ class RunView:
         """Return the stage times, unless the autopilots need the rows."""
         lines = [*stage_lines(self.meter, width), Text("")]
         host = self.shown.autopilots
-        return lines if host is None or len(host.seats) + 1 <= rows - len(lines) - LEFT else []
+        return lines if host is None or len(host.vehicles) + 1 <= rows - len(lines) - LEFT else []
 
     def _autopilots(self, width: int, most: int) -> list[Text]:
         """Return a line per autopilot, as space allows."""

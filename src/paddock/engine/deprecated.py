@@ -41,12 +41,12 @@ class DeprecatedVerbs:
     def order(self, target: Target, behaviour: Any, *, at_tick: int | None = None, source: str = "") -> None:
         """Use `override`."""
         _warn("order", "override")
-        self.override(target, behaviour, at_tick=at_tick, source=source)  # type: ignore[attr-defined]
+        self.override(target, behaviour, at_tick=at_tick, source=source)
 
     def orders(self) -> list[Override]:
         """Use `overrides`."""
         _warn("orders", "overrides")
-        found: list[Override] = self.overrides()  # type: ignore[attr-defined]
+        found: list[Override] = self.overrides()
         return found
 
     def mark(self, *markers: Marker, source: str = "") -> None:

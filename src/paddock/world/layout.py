@@ -186,7 +186,7 @@ class Layout:
         """Same roster number, fleets, columns, ids and members."""
         if not isinstance(other, Layout):
             return NotImplemented
-        return self is other or (self.roster == other.engine.fleets and self._bytes == other._bytes)
+        return self is other or (self.roster == other.roster and self._bytes == other._bytes)
 
     def __hash__(self) -> int:
         """By roster number and fleets."""

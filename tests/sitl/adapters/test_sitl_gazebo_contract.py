@@ -78,7 +78,9 @@ def _neighbours(count: int) -> list[socket.socket]:
 
 
 def test_it_keeps_the_contract_of_adapters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.sitl.ardupilot.plugin_link.RESEND_AFTER", 15.0)  # a busy machine is not a lost packet
+    monkeypatch.setattr(
+        "paddock.sitl.adapters.ardupilot_gazebo.RESEND_AFTER", 15.0
+    )  # a busy machine is not a lost packet
     world = RoverWorld()
     try:
         report = check_adapter(lambda: ArduPilotGazeboAdapter(port=world.port), craft="rover")

@@ -10,10 +10,9 @@ from scipy import stats
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario.sitl import AdapterEntry
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import AdapterError, Placed, blank_actuators, blank_sensors
+from paddock.sitl.adapter import AdapterError, Placed, adapter_types, blank_actuators, blank_sensors, find_adapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
-from paddock.sitl.hosting.crew import build_adapter
-from paddock.sitl.registry import adapter_types, find_adapter
+from paddock.sitl.from_scenario import build_adapter
 from paddock.sitl.sensor_data import Columns
 
 ORIGIN = (47.3977, 8.5456, 488.0)
@@ -234,7 +233,7 @@ def test_bad_options_are_told_in_one_line(options: dict[str, object], words: str
 
 def test_what_it_cannot_do_is_refused() -> None:
     adapter = made()
-    with pytest.raises(AdapterError, match="drives craft 'rover' only, not 'copter'"):
+    with pytest.raises(AdapterError, match="supports craft 'rover' only, not 'copter'"):
         adapter.add_vehicle(Placed(1, "a", "copter"))
     with pytest.raises(AdapterError, match="id lies in 1 to 254, not 255"):
         adapter.add_vehicle(Placed(255, "a", "rover"))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from paddock.sitl.px4.true_motion import TrueMotion
+from paddock.sitl.px4.hil import TrueMotion
 from paddock.sitl.sensor_data import Columns, SensorData
 
 

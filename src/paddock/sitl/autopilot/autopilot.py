@@ -39,7 +39,7 @@ from paddock.sitl.autopilot.rc import RcInput
 from paddock.sitl.autopilot.sim_switches import SimSwitches
 from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
 from paddock.sitl.autopilot.telemetry import Landed, Telemetry
-from paddock.sitl.pilot import Pilot
+from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.sensor_data import Columns, Floats, SensorData, empty_block
 
 SLOW_PERIOD_US = 20_000
@@ -49,7 +49,7 @@ OUTBOX_LENGTH = 200  # notices that nobody takes are forgotten from the oldest o
 NOWHERE = Estimate(*([0.0] * ESTIMATE_WIDTH))
 
 
-class BuiltInAutopilot(Pilot):
+class BuiltInAutopilot(Autopilot):
     """One vehicle's autopilot. Used by one thread: the one that ticks."""
 
     kind = "builtin"
