@@ -95,7 +95,7 @@ def test_the_urges_of_a_flock_are_those_of_plain_python() -> None:
     conduct, block = program.conduct, sim.publisher.poses("it")[:, :7].copy()
     conduct.run(sim.world, sim.publisher.poses, program.parameters, 0.1)
     options = flock.Options(*conduct.options.tolist())
-    agents = [flock.Agent(*block[[0, 1, 2, 7, 8, 9], i].tolist()) for i in range(7)]
+    agents = [flock.Neighbour(*block[[0, 1, 2, 7, 8, 9], i].tolist()) for i in range(7)]
     for i, me in enumerate(agents):
         gathered = flock.Gathered()
         for other in agents:

@@ -15,9 +15,9 @@ from paddock.engine.program import VARYING, FleetProgram
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
-from paddock.serve.subscribers.shapes import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.serve.subscribers.subscription import DERIVED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
+from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.world.columns import Column, Floats, column_index, columns_of
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
@@ -195,13 +195,6 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
         "parameters": [],
         "sensors": {one: part([n for n in columns if n.startswith(f"{one}.")], f"{one}.") for one in sensors},
     }
-
-
-def vehicle_tree(vehicle: VehicleSnapshot) -> dict[str, Any]:
-    """One vehicle: who it is, and every public column."""
-    values = vehicle.block[:, vehicle.row].tolist()
-    about = {"id": vehicle.id, "name": vehicle.name, "kind": vehicle.kind, "model": vehicle.model}
-    return {**about, "columns": dict(zip(vehicle.columns, values, strict=True))}
 
 
 def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:

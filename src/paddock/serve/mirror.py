@@ -8,7 +8,7 @@ from typing import Any
 
 from paddock.engine.markers import MarkerChange, Placed
 from paddock.errors import PaddockError, unknown_name
-from paddock.serve.subscribers.shapes import FrameTree
+from paddock.wire.operations.results import FrameTree
 from paddock.world.markers import Marker
 from paddock.world.transforms import Transform, TransformTree
 
