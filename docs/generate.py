@@ -406,7 +406,7 @@ def frame_table() -> str:
         slowest = "" if frame.longest_dt is None else f"{number(1.0 / frame.longest_dt)} Hz"
         defaults = ", ".join(f"`{file}`" for file in (*frame.defaults, frame.own_parameters) if file)
         rows.append([f"`{name}`", frame.summary, flag, vehicle if flag else "", defaults, slowest])
-    return table(["frame", "what it is", "flag", "vehicle by the flag", "parameter files", "least clock rate"], rows)
+    return table(["frame", "description", "flag", "vehicle of the flag", "parameter files", "minimum clock rate"], rows)
 
 
 def adapter_table() -> str:
@@ -417,7 +417,7 @@ def adapter_table() -> str:
         can = adapter.capabilities
         marks = ["yes" if mark else "" for mark in (adapter.supports_lockstep, can.terrain, can.wind)]
         rows.append([f"`{name}`", ", ".join(sorted(can.sensors)), number(can.max_rate), str(can.max_vehicles), *marks])
-    head = ["adapter", "sensors, unless told otherwise", "Hz", "vehicles, at most", "lockstep", "terrain", "wind"]
+    head = ["adapter", "default sensors", "Hz", "maximum vehicles", "lockstep", "terrain", "wind"]
     return table(head, rows)
 
 

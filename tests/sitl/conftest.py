@@ -119,6 +119,6 @@ def step() -> Callable[..., None]:
 
     def exchange(bridge: Bridge, count: int = 1) -> None:
         for _ in range(count):
-            bridge.exchange(bridge.due(int(bridge.time_us * bridge.tick_rate / 1e6)))
+            bridge.exchange(bridge.due(round(bridge.time_us * bridge.tick_rate / 1e6)))
 
     return exchange

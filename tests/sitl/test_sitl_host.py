@@ -162,7 +162,7 @@ def test_a_shared_port_has_everybody_at_the_first_station(own_links: Links) -> N
             f"udp 127.0.0.1:{ports['station'] + 1}",
         ]
         text = "\n".join(host.hints())
-        assert "To talk to all systems:" in text and f"udpin:127.0.0.1:{ports['station']}" in text
+        assert "To connect to all systems:" in text and f"udpin:127.0.0.1:{ports['station']}" in text
         assert f"udpout:127.0.0.1:{ports['shared']}" in text
 
 
@@ -212,9 +212,9 @@ def test_hints_say_that_qgroundcontrol_comes_by_itself_only_where_it_does(own_li
     ports = own_links(1)
     with paddock.load(quick_scenario("rover", mavlink=ports)) as sim:
         text = "\n".join(host_of(sim).hints())
-        assert f"QGroundControl   add a UDP link with port {ports['station']}" in text and "by itself" not in text
+        assert f"QGroundControl   add a UDP link with port {ports['station']}" in text and "automatically" not in text
     with paddock.load(quick_scenario("rover", mavlink=ports | {"station": 14550})) as sim:
-        assert "QGroundControl   start it: it connects by itself" in "\n".join(host_of(sim).hints())
+        assert "QGroundControl   start it: it connects automatically" in "\n".join(host_of(sim).hints())
 
 
 ADAPTER = {"name": "arena", "type": "lightweight"}
@@ -249,13 +249,16 @@ HEAD = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t35.68\t139.76\t40\t1\n"
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        ("1\t0\t3\t16\t0\t0\t0\t0\tnan\t139.76\t10\t1", "item 1: its latitude cannot be nan"),
-        ("1\t0\t3\t16\t0\t0\t0\t0\t500\t139.76\t10\t1", "item 1: its latitude cannot be 500"),
-        ("1\t0\t3\t16\t0\t0\t0\t0\t35.6\t190\t10\t1", "item 1: its longitude cannot be 190"),
-        ("1\t0\t3\t16\t0\t0\t0\t0\t35.6\t139.7\t1e99\t1", r"item 1: its altitude cannot be 1e\+99"),
-        ("1\t0\t3\t99999\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: a rover has no use for command 99999"),
-        ("1\t0\t3\t22\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: a rover has no use for command 22"),
-        ("1\t0\t900\t16\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: its frame 900 cannot be used"),
+        ("1\t0\t3\t16\t0\t0\t0\t0\tnan\t139.76\t10\t1", "item 1: latitude cannot be nan"),
+        ("1\t0\t3\t16\t0\t0\t0\t0\t500\t139.76\t10\t1", "item 1: latitude cannot be 500"),
+        ("1\t0\t3\t16\t0\t0\t0\t0\t35.6\t190\t10\t1", "item 1: longitude cannot be 190"),
+        ("1\t0\t3\t16\t0\t0\t0\t0\t35.6\t139.7\t1e99\t1", r"item 1: altitude cannot be 1e\+99"),
+        (
+            "1\t0\t3\t99999\t0\t0\t0\t0\t35.6\t139.7\t10\t1",
+            "item 1: command 99999 is not supported in a mission of a rover",
+        ),
+        ("1\t0\t3\t22\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: command 22 is not supported"),
+        ("1\t0\t900\t16\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: frame 900 is not valid"),
     ],
 )
 def test_a_bad_mission_file_is_one_line_with_the_item(
