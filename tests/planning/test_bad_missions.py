@@ -80,7 +80,10 @@ REFUSED = {
         "7:52: a window begins before it ends",
     ),
     "two of a name": (f"  tasks: [{NEAR}, {NEAR}]\n", "7:55: name 'near' is already used at bad.yaml:7:18"),
-    "damage of nobody": ('  events: [{at: 8, damage: "uav[9]"}]\n', "7:28: there is no uav[9]: the last is uav[3]"),
+    "damage of nobody": (
+        '  events: [{at: 8, damage: "uav[9]"}]\n',
+        "7:28: unknown vehicle 'uav[9]': the last is uav[3]",
+    ),
 }
 
 

@@ -22,7 +22,7 @@ def places(text: str) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(
     ("text", "line", "column", "told"),
     [
-        ("", 1, 1, "there is nothing here"),
+        ("", 1, 1, "the file is empty"),
         ("just words", 1, 1, "must be a mapping"),
         ("/etc/passwd", 1, 1, "must be a mapping"),
         ("vehicles: [", 1, 12, "not valid YAML"),
