@@ -382,7 +382,7 @@ class Simulation:
 
         It is served until its `close()`, or until the simulation is closed.
         """
-        notebook = import_module("paddock.serve.notebook")  # named, not imported: the engine does without serving
+        notebook = import_module("paddock.serve.share")  # named, not imported: the engine does without serving
         return notebook.show(self, height)
 
     # markers ---------------------------------------------------------------------------------------------------------
