@@ -29,7 +29,7 @@ for undone in found.undone:
 
 flown = measure(simulate(scenario).mission)
 print(
-    f"flown, planned anew {flown.replans} times: {flown.done} of {len(flown.tasks)} tasks after {flown.makespan:.0f} s"
+    f"flown, replanned {flown.replans} times: {flown.done} of {len(flown.tasks)} tasks after {flown.makespan:.0f} s"
 )
 for agent in flown.agents:
     print(f"  {agent.name} is {agent.status}: {agent.tasks} tasks, {agent.distance / 1000:.1f} km")
