@@ -9,7 +9,7 @@ from paddock.errors import PaddockError
 from paddock.scenario import ScenarioProblem, load_scenario, located
 from paddock.serve.checker import MOST_TEXT, Checker, read
 from paddock.serve.checking import problems_of
-from paddock.serve.live.choosing import shown_text
+from paddock.serve.operations.scenarios import shown_text
 from paddock.serve.trust import installed_names
 
 KNOWN = installed_names()

@@ -60,7 +60,7 @@ def from_stream(port: int, rate: float, seconds: float) -> Iterator[tuple[Tick, 
 
 def from_shm(name: str, seconds: float) -> Iterator[tuple[Tick, int]]:
     """Yield the same from shared memory, read in place."""
-    from paddock.world.frame_ring import FrameRingReader
+    from paddock.world.ring import FrameRingReader
 
     with FrameRingReader(name) as reader:
         last, end = 0, monotonic() + seconds

@@ -157,7 +157,7 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
 
 def _warn(scenario: Scenario) -> None:
     """Warn if the scenario can be planned but not run."""
-    from paddock.engine.check import build_problems
+    from paddock.engine.build import build_problems
 
     if problems := build_problems(scenario):
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""

@@ -64,7 +64,7 @@ class MemoryLink(Link):
         return messages
 
 
-class MissionStage(Enum):
+class StartStage(Enum):
     """Steps from boot to a running mission."""
 
     WAITING = "waiting for pre-arm checks"
@@ -77,9 +77,9 @@ class MissionStage(Enum):
 
 
 NEXT = {
-    MissionStage.MODE: (mav.MAV_CMD_DO_SET_MODE, MissionStage.ARMING),
-    MissionStage.ARMING: (mav.MAV_CMD_COMPONENT_ARM_DISARM, MissionStage.STARTING),
-    MissionStage.STARTING: (mav.MAV_CMD_MISSION_START, MissionStage.UNDER_WAY),
+    StartStage.MODE: (mav.MAV_CMD_DO_SET_MODE, StartStage.ARMING),
+    StartStage.ARMING: (mav.MAV_CMD_COMPONENT_ARM_DISARM, StartStage.STARTING),
+    StartStage.STARTING: (mav.MAV_CMD_MISSION_START, StartStage.UNDER_WAY),
 }
 """Stage -> its command, and the stage after the command is accepted."""
 
@@ -90,7 +90,7 @@ class MissionStarter:
     def __init__(self, vehicle: FlownVehicle, link: MemoryLink) -> None:
         assert isinstance(vehicle.autopilot, BuiltInAutopilot)
         self.sysid, self.link = vehicle.placed.id, link
-        self.stage = MissionStage.WAITING
+        self.stage = StartStage.WAITING
         self.note = ""
         self._auto_mode = vehicle.autopilot.mode_number("AUTO") or 0
         self._start_us = round(vehicle.entry.start * 1e6)
@@ -114,13 +114,13 @@ class MissionStarter:
         match message.get_type():
             case "SYS_STATUS":
                 self._ready = bool(message.onboard_control_sensors_health & READY)
-            case "MISSION_REQUEST_INT" | "MISSION_REQUEST" if self.stage is MissionStage.UPLOADING:
+            case "MISSION_REQUEST_INT" | "MISSION_REQUEST" if self.stage is StartStage.UPLOADING:
                 self._asked_us = now_us
                 if 0 <= message.seq < len(self._items):
                     self._send(item_message(self._items[message.seq], self.sysid, message.seq))
-            case "MISSION_ACK" if self.stage is MissionStage.UPLOADING:
+            case "MISSION_ACK" if self.stage is StartStage.UPLOADING:
                 accepted = message.type == 0
-                self._enter(MissionStage.MODE if accepted else MissionStage.REFUSED)
+                self._enter(StartStage.MODE if accepted else StartStage.REFUSED)
                 self.note = "" if accepted else f"mission refused with result {message.type}"
             case "COMMAND_ACK" if self.stage in NEXT and message.command == NEXT[self.stage][0]:
                 if message.result in ACCEPTED:
@@ -128,25 +128,25 @@ class MissionStarter:
                 else:  # asked again in a second
                     self.note = f"command {message.command} answered with result {message.result}"
 
-    def _enter(self, stage: MissionStage) -> None:
+    def _enter(self, stage: StartStage) -> None:
         self.stage, self.note = stage, ""
         self._asked_us = -REPEAT_US
 
     def _ask(self, now_us: int) -> None:
         self._asked_us = now_us
         match self.stage:
-            case MissionStage.WAITING:
+            case StartStage.WAITING:
                 items = self._mission() if self._ready else None
                 if items is not None:
                     self._items = items
-                    self._enter(MissionStage.UPLOADING)
-            case MissionStage.UPLOADING:
+                    self._enter(StartStage.UPLOADING)
+            case StartStage.UPLOADING:
                 self._send(mav.MAVLink_mission_count_message(self.sysid, 1, len(self._items), 0))
-            case MissionStage.MODE:
+            case StartStage.MODE:
                 self._command(1.0, float(self._auto_mode))
-            case MissionStage.ARMING:
+            case StartStage.ARMING:
                 self._command(1.0)
-            case MissionStage.STARTING:
+            case StartStage.STARTING:
                 self._command()
 
     def _command(self, *given: float) -> None:
@@ -200,5 +200,5 @@ class GroundStation:
 
     def notes(self) -> dict[int, str]:
         """Return the stage of each vehicle whose mission is not under way, by system id."""
-        busy = [starter for starter in self.starters if starter.stage is not MissionStage.UNDER_WAY]
+        busy = [starter for starter in self.starters if starter.stage is not StartStage.UNDER_WAY]
         return {starter.sysid: starter.note or starter.stage.value for starter in busy}

@@ -127,7 +127,7 @@ class Fleet:
 
     def step(self) -> None:
         """The next exchange, called as the engine's barrier calls it."""
-        self.bridge.exchange(self.bridge.due(int(self.bridge.time_us * self.bridge.tick_rate / 1e6)))
+        self.bridge.exchange(self.bridge.due(round(self.bridge.time_us * self.bridge.tick_rate / 1e6)))
 
     def station(self, sysid: int = 1, **options: Any) -> Station:
         self.stations.append(Station(self.ports.own(sysid), **options))

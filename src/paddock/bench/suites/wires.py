@@ -139,7 +139,7 @@ def encoding(quick: bool) -> Iterator[Result]:
 def shared_memory(quick: bool) -> Iterator[Result]:
     """Groups per second that can be encoded into shared memory and published."""
     from paddock.wire.stream.positions import Poses, encode_positions
-    from paddock.world.frame_ring import FrameRingWriter
+    from paddock.world.ring import FrameRingWriter
 
     count, ids, block, out = _data(quick)
     with FrameRingWriter("paddock_bench_encoding") as ring:

@@ -13,7 +13,7 @@ from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.packets import Writer
 from paddock.sitl.px4.hil import LOCKSTEP, HilMessages, apply_controls
-from paddock.sitl.sensor_data import Columns, SensorData
+from paddock.sitl.sensor_data import SensorColumns, SensorData
 from paddock.world.geodesy import Origin
 
 SIMULATOR_PORT = 4560
@@ -276,7 +276,7 @@ class Px4Autopilot(Autopilot):
         self._clock_us = clock_us
         self._server.send(packets)
 
-    def _due(self, values: Columns, clock_us: int) -> list[Any]:
+    def _due(self, values: SensorColumns, clock_us: int) -> list[Any]:
         """Return the messages due; the sensors come last, because they trigger PX4."""
         found: list[Any] = []
         if clock_us >= self._next_heartbeat_us:
