@@ -12,7 +12,7 @@ import paddock
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.targets import GuidedTarget
+from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.hosting.host import SitlHost
 from paddock.sitl.sensor_data import SensorData
@@ -55,7 +55,7 @@ def test_the_pilot_exchanges_as_often_as_the_imu_samples(craft: str, sensor: int
     pilot = BuiltInAutopilot(1, craft)
     pilot.sensor_period_us = sensor
     assert pilot.period_us == period
-    assert -(-pilot.craft.control_period_us // period) * period - pilot.craft.control_period_us < 10
+    assert -(-pilot.vehicle.control_period_us // period) * period - pilot.vehicle.control_period_us < 10
 
 
 def test_a_rover_without_satellites_keeps_its_speed() -> None:
@@ -66,7 +66,7 @@ def test_a_rover_without_satellites_keeps_its_speed() -> None:
     bridge.spawn(Placed(2, "one", "rover"), pilot, "world")
     bridge.run(duration=18.0)
     assert pilot.set_mode(GUIDED).accepted and pilot.arm().accepted
-    assert pilot.position_target(GuidedTarget(position=(100.0, 0.0, 0.0))).accepted
+    assert pilot.set_guided_target(GuidedTarget(position=(100.0, 0.0, 0.0))).accepted
     world.set_gnss(2, False)
     speeds = []
     for _ in range(8):

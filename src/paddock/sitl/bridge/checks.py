@@ -51,7 +51,7 @@ def fits(placed: Placed, pilot: Pilot) -> None:
         raise PaddockError(
             f"vehicle {placed.id} {placed.name!r}: its pilot is system {sysid}; the ids must be the same"
         )
-    part = getattr(pilot, "craft", None) or getattr(pilot, "frame", None)
+    part = getattr(pilot, "vehicle", None) or getattr(pilot, "craft", None) or getattr(pilot, "frame", None)
     craft = part if isinstance(part, str) else getattr(part, "kind", None) or getattr(part, "craft", None)
     if isinstance(craft, str) and craft != placed.craft:
         raise PaddockError(f"vehicle {placed.id} {placed.name!r} is a {placed.craft}: its pilot flies a {craft}")

@@ -13,7 +13,7 @@ from paddock.errors import PaddockError
 from paddock.scenario.sitl import WORLD, Sitl
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.notices import Severity
+from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.bridge.bridge import Bridge
 from paddock.sitl.bridge.partner import EnginePartner
 from paddock.sitl.bridge.status import StatusRow
@@ -87,7 +87,7 @@ class SitlHost:
         if not seats:
             return
         from paddock.sitl.mavlink.hub import MavlinkHub
-        from paddock.sitl.mavlink.ports import Ports
+        from paddock.sitl.mavlink.link import Ports
         from paddock.sitl.station.station import Station
 
         links = self.section.mavlink

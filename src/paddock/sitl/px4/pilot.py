@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from paddock.errors import InvalidValueError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.packets import Writer
+from paddock.sitl.mavlink.packets import PacketWriter
 from paddock.sitl.pilot import DEBUGGING, Pilot
 from paddock.sitl.px4.hil import LOCKSTEP, HilMessages, apply_controls
 from paddock.sitl.px4.launch import simulator_port
@@ -51,7 +51,7 @@ class Px4Pilot(Pilot):
         self._ticks = max(1, round(1.0 / (rate * dt)))
         self._server = SimulatorServer(address, simulator_port(instance) if port is None else port)
         self._messages = HilMessages(origin)
-        self._writer = Writer(SYSTEM, COMPONENT)
+        self._writer = PacketWriter(SYSTEM, COMPONENT)
         self._commands = ActuatorCommands()
         self._offset_us = FIRST_US  # PX4's clock never falls, whatever the world's does
         self._clock_us = 0

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from paddock.sitl.autopilot.mission_item import MissionItem
+from paddock.sitl.autopilot.mission.items import MissionItem
 from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.packets import Reader, Writer
+from paddock.sitl.mavlink.packets import PacketReader, PacketWriter
 from paddock.sitl.station.item_message import item_message
 from paddock.sitl.station.memory_link import MemoryLink
 
@@ -56,7 +56,7 @@ class Errand:
         self._items: Sequence[MissionItem] = ()
         self._ready = False
         self._asked_us = self._beat_us = -AGAIN_US
-        self._reader, self._writer = Reader(), Writer(SYSTEM, COMPONENT)
+        self._reader, self._writer = PacketReader(), PacketWriter(SYSTEM, COMPONENT)
 
     def update(self, now_us: int) -> None:
         """Read what has come, and say what is to be said at this simulated time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.mission_items import DEGREE
 
@@ -14,7 +14,7 @@ LARGEST = 2**31 - 1
 
 def scale_of(item: MissionItem) -> float:
     """Units on the wire per unit of `x` and `y`."""
-    return 1.0 if item.frame == Frame.MISSION else DEGREE
+    return 1.0 if item.frame == AltitudeFrame.MISSION else DEGREE
 
 
 def item_message(item: MissionItem, sysid: int, sequence: int) -> Any:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from paddock.sitl.mavlink.link import Link
-from paddock.sitl.mavlink.packets import Reader
-from paddock.sitl.mavlink.peers import Address, Peers
+from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeers
+from paddock.sitl.mavlink.packets import PacketReader
 
 STATION: Address = ("station", 0)
 """Where packets for the station go: no socket has such an address."""
 
 
-class MemoryLink(Link):
+class MemoryLink(MavlinkLink):
     """What one vehicle and the station say to each other."""
 
     def __init__(self) -> None:
-        super().__init__(socket=None, peers=Peers(STATION))  # type: ignore[arg-type]
+        super().__init__(socket=None, peers=MavlinkPeers(STATION))  # type: ignore[arg-type]
         self.to_station: deque[bytes] = deque(maxlen=1000)
         self._to_vehicle: deque[bytes] = deque()
 
@@ -29,12 +28,12 @@ class MemoryLink(Link):
         """A packet from the station."""
         self._to_vehicle.append(packet)
 
-    def receive(self, reader: Reader, wall: float) -> None:
+    def receive(self, reader: PacketReader, wall: float) -> None:
         """Hand over what the station has said."""
         while self._to_vehicle:
             self._take(reader.messages(self._to_vehicle.popleft(), self.counters), STATION, wall)
 
-    def heard(self, reader: Reader) -> list[Any]:
+    def heard(self, reader: PacketReader) -> list[Any]:
         """The messages that have reached the station."""
         messages = [m for packet in self.to_station for m in reader.messages(packet, self.counters)]
         self.to_station.clear()

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite, isnan
 
-from paddock.sitl.autopilot.mission.checks import MissionResult, check_mission
-from paddock.sitl.autopilot.mission.items import KINDS
-from paddock.sitl.autopilot.mission_item import MissionItem
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, MissionItem, MissionResult, check_mission
 from paddock.sitl.mavlink.mission_items import decode
 from paddock.sitl.station.item_message import LARGEST, item_message, scale_of
 
@@ -32,7 +30,7 @@ REASONS = {
 
 def anywhere(item: MissionItem) -> MissionItem:
     """With zeros for a place that was left out, where the item needs none."""
-    kind = KINDS.get(item.command)
+    kind = ITEM_KINDS.get(item.command)
     if kind is not None and kind.place:
         return item
     return replace(item, x=0.0 if isnan(item.x) else item.x, y=0.0 if isnan(item.y) else item.y)

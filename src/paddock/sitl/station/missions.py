@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from paddock.errors import PaddockError
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem
 from paddock.sitl.station.mission_check import anywhere, objection
 
 WAYPOINT, RETURN, TAKEOFF = 16, 20, 22
@@ -23,17 +23,19 @@ Point = tuple[float, float, float]
 
 def point_mission(points: Sequence[Point], start: LocalFrame, craft: str) -> list[MissionItem]:
     """Points [x, y, z] (m east, north, up of where the vehicle starts); what flies takes off first and returns."""
-    items = [_at(WAYPOINT, start, (0.0, 0.0, 0.0), Frame.GLOBAL, start.altitude)]  # the place of home
+    items = [_at(WAYPOINT, start, (0.0, 0.0, 0.0), AltitudeFrame.GLOBAL, start.altitude)]  # the place of home
     if craft == "copter":
         first = points[0][2]
-        items.append(_at(TAKEOFF, start, (0.0, 0.0, 0.0), Frame.RELATIVE, min(first, TAKEOFF_HEIGHT) or TAKEOFF_HEIGHT))
-    items += [_at(WAYPOINT, start, point, Frame.RELATIVE, point[2]) for point in points]
+        items.append(
+            _at(TAKEOFF, start, (0.0, 0.0, 0.0), AltitudeFrame.RELATIVE, min(first, TAKEOFF_HEIGHT) or TAKEOFF_HEIGHT)
+        )
+    items += [_at(WAYPOINT, start, point, AltitudeFrame.RELATIVE, point[2]) for point in points]
     if craft in FLYING:
-        items.append(MissionItem(RETURN, Frame.MISSION))
+        items.append(MissionItem(RETURN, AltitudeFrame.MISSION))
     return items
 
 
-def _at(command: int, start: LocalFrame, point: Point, frame: Frame, altitude: float) -> MissionItem:
+def _at(command: int, start: LocalFrame, point: Point, frame: AltitudeFrame, altitude: float) -> MissionItem:
     latitude, longitude, _ = start.to_geodetic(point[1], point[0], 0.0)
     return MissionItem(command, frame, x=latitude, y=longitude, z=altitude)
 
@@ -69,7 +71,7 @@ def _item(command: int, frame: int, numbers: Sequence[float]) -> MissionItem:
 
 def _plan(tree: Any) -> list[MissionItem]:
     latitude, longitude, altitude = tree["mission"]["plannedHomePosition"]
-    home = MissionItem(WAYPOINT, Frame.GLOBAL, x=float(latitude), y=float(longitude), z=float(altitude))
+    home = MissionItem(WAYPOINT, AltitudeFrame.GLOBAL, x=float(latitude), y=float(longitude), z=float(altitude))
     return [home, *(item for entry in tree["mission"]["items"] for item in _entry(entry))]
 
 

@@ -7,9 +7,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import MissionItem
-from paddock.sitl.mavlink.packets import Reader
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.mission.items import MissionItem
+from paddock.sitl.mavlink.packets import PacketReader
 from paddock.sitl.station.errand import Errand, Plan, Stage
 from paddock.sitl.station.memory_link import MemoryLink
 from paddock.sitl.station.missions import mission_file, point_mission
@@ -26,7 +26,7 @@ class Station:
     """Serviced by the ticking thread, on simulated time."""
 
     def __init__(self, hub: MavlinkHub, seats: Sequence[Seat]) -> None:
-        self._seats, self._reader = list(seats), Reader()
+        self._seats, self._reader = list(seats), PacketReader()
         self._links: dict[int, MemoryLink] = {}
         for seat in self._seats:
             link = self._links[seat.placed.id] = MemoryLink()
