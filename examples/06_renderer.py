@@ -5,10 +5,9 @@ import socket
 import sys
 import time
 
-from paddock.wire.stream.frames import FrameType
+from paddock.wire.stream.frames import FrameType, decode_tick
 from paddock.wire.stream.positions import decode_positions
 from paddock.wire.stream.split import Frame, Splitter
-from paddock.wire.stream.tick import decode_tick
 
 
 def watch(host: str, port: int, groups: int) -> None:

@@ -12,9 +12,9 @@ import pytest
 
 import paddock
 from paddock import plugins
-from paddock.behaviour.registry import find_rule, rule_names
+from paddock.behaviour.rule import find_rule, rule_names
 from paddock.errors import PaddockError, UnknownNameError
-from paddock.vehicles.registry import find_model, model_names
+from paddock.vehicles.model import find_model, model_names
 
 SLOW_POINT = """
 from dataclasses import replace
@@ -72,8 +72,7 @@ def my_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    for cached in (plugins.plugin_modules, find_model, find_rule):
-        cached.cache_clear()
+    plugins.forget_plugins()
 
 
 def test_a_model_by_dotted_name() -> None:

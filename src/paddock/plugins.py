@@ -1,24 +1,58 @@
-"""Registration by being there: a file in a folder, an installed entry point or a user's dotted name is a plug-in."""
+"""Plugins: a file in a folder, an installed entry point or a user's dotted module name registers an object."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 import sys
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from paddock.errors import PaddockError, unknown_name
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class PluginFolder(Generic[T]):
+    """All plugins of one kind. The files of `folder` are the shipped ones: a new file needs no other registration."""
+
+    kind: str  # for error messages: "model"
+    folder: ModuleType  # the package whose modules are the shipped plugins
+    group: str  # the entry point group of installed ones: `my_car = "my_package.my_car"` adds the name `my_car`
+    attribute: str  # what a plugin's module defines: "MODEL"
+    type_: type[T]
+
+    def names(self) -> list[str]:
+        """Return the names of all shipped and installed plugins, sorted; dotted module names work besides."""
+        return sorted(plugin_modules(self.folder, self.group))
+
+    def find(self, name: str) -> T:
+        """Return the plugin of that name, or raise UnknownNameError with the nearest valid name."""
+        return _found(self, name)  # type: ignore[no-any-return]
+
+
+@cache
+def _found(plugins: PluginFolder[Any], name: str) -> Any:
+    found = find_plugin(plugins.kind, name, plugins.folder, plugins.group, plugins.attribute, plugins.type_)
+    if is_dataclass(found) and not isinstance(found, type) and "name" in {field.name for field in fields(found)}:
+        return replace(found, name=name)
+    return found
+
+
+def forget_plugins() -> None:
+    """Look for plugins again on the next access: after an installation, and in tests."""
+    plugin_modules.cache_clear()
+    _found.cache_clear()
+
+
 @cache
 def plugin_modules(folder: ModuleType, group: str) -> dict[str, str]:
-    """Name -> module, for the files of a package and the entry points of a group. Imports none of the files."""
+    """Map the names of a package's files and of a group's entry points to modules. Imports none of the files."""
     prefix = folder.__name__ + "."
     shipped = {
         module.name.removeprefix(prefix): module.name
@@ -29,9 +63,9 @@ def plugin_modules(folder: ModuleType, group: str) -> dict[str, str]:
 
 
 def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute: str, type_: type[T]) -> T:
-    """The object called `attribute` in the module of that name; an unknown name is refused with the nearest one."""
+    """Return the object called `attribute` in the module of that name."""
     known = plugin_modules(folder, group)
-    if name.startswith("."):  # Python would take it for a relative import
+    if name.startswith("."):  # Python would resolve it as a relative import
         raise unknown_name(kind, name, known)
     module_name = known.get(name, name)
     if name not in known and "." not in name and name not in sys.modules and find_spec(name) is None:
@@ -39,11 +73,11 @@ def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        # a missing module of that very name is the user's typo; one that *it* imports is another matter
+        # a missing module of that very name is the user's typo; a missing import inside the module is not
         if name not in known and error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise unknown_name(kind, name, known) from None
         raise _broken(kind, name, module_name, error) from error
-    except (Exception, SystemExit) as error:  # whatever a user's module does while it is imported
+    except (Exception, SystemExit) as error:  # a user's module may raise anything on import
         raise _broken(kind, name, module_name, error) from error
     found = getattr(module, attribute, None)
     if not isinstance(found, type_):

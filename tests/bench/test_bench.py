@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from paddock.bench.fleets import bare_fleet
-from paddock.bench.result import Result, best_times, measured, meets
-from paddock.bench.runner import benchmark_names, find_bench, run_benchmarks
+from paddock.bench.result import Result, benchmark_names, best_times, find_bench, measured, meets, run_benchmarks
 from paddock.bench.suites import swarm
 from paddock.bench.suites.kernels import ARITHMETIC, SCALAR
 from paddock.compute.kernel import kernel
 from paddock.errors import UnknownNameError
-from paddock.vehicles.registry import model_names
+from paddock.vehicles.model import model_names
 
 
 def test_targets_are_judged() -> None:

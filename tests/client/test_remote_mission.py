@@ -13,7 +13,7 @@ import pytest
 import paddock
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
-from paddock.serve.replaying import ReplaySource
+from paddock.serve.replay import ReplaySource
 from paddock.serve.share import serve_options
 
 ROVERS = {"name": "bus", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import paddock
-from paddock.compute.device import find_gpu
+from paddock.compute.cuda import find_gpu
 from paddock.errors import MissingFeatureError, UnknownNameError
 
 KERNELS = """
@@ -102,7 +102,7 @@ def test_sensors_draw_the_same_noise_on_the_device() -> None:
     program = """
 import json
 from paddock.bench.suites.cuda import _sensor_agreement
-from paddock.sensing.registry import sensor_names
+from paddock.sensing.sensor import sensor_names
 print(json.dumps({name: _sensor_agreement(name, 3).value for name in sensor_names()}))
 """
     deviations = in_simulator(program)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.engine.pipeline import NEVER_DUE, Pipeline, every
-from paddock.world.clock import Clock
+from paddock.world.world import Clock
 
 Trace = list[tuple[str, int]]
 

@@ -12,10 +12,11 @@ import pytest
 
 import paddock
 from paddock.engine import pacing
+from paddock.engine.clock_thread import ClockThread
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import load_scenario
-from paddock.world.clock import Clock
+from paddock.world.world import Clock
 
 Load = Callable[..., Simulation]
 POINT = {"name": "dot", "model": "point"}
@@ -32,7 +33,11 @@ def eventually(condition: Callable[[], bool]) -> None:
 def test_lag_is_what_is_due_beyond_the_next_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, now = Clock(100.0), [0.115]
     monkeypatch.setattr(pacing, "monotonic", lambda: now[0])
-    pacer = pacing.Pacer(clock, lambda ticks: setattr(clock, "tick", clock.tick + ticks), 1.0)
+
+    def advance(ticks: int) -> None:
+        clock.tick += ticks
+
+    pacer = pacing.Pacer(clock, advance, 1.0, ClockThread(lambda: None), lambda tick: 1 << 20, lambda: None)
     pacer._keep_pace((0.0, 0, 1.0), 1000)
     assert pacer.behind == pytest.approx(0.1)  # tick 11 is due, none was made: ten more than the next
     clock.tick, now[0] = 20, 0.2155
@@ -242,7 +247,7 @@ def test_watching_takes_a_period(load: Load, every: Any) -> None:
 
 
 def test_watching_without_a_period_needs_the_scenarios(load: Load) -> None:
-    with pytest.raises(PaddockError, match="say how often to watch"):
+    with pytest.raises(PaddockError, match="needs a period"):
         load(POINT).watch(print)
     sim = load(POINT, every={"snapshot": 4})
     ticks: list[int] = []
@@ -263,7 +268,7 @@ def test_inspect_shows_every_column_with_its_own_parameters(load: Load) -> None:
 
 def test_sensors_say_how_old_they_are(load: Load) -> None:
     delayed = {"gnss": {"rate": 20, "delay": 0.1, "position_noise": 0.0}}
-    from paddock.sensing.registry import find_sensor
+    from paddock.sensing.sensor import find_sensor
     from paddock.world.columns import column_index
 
     options = {k: v for k, v in delayed["gnss"].items() if k in column_index(find_sensor("gnss").options)}

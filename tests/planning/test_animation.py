@@ -10,14 +10,11 @@ import pytest
 from PIL import Image
 
 from paddock.errors import MissingFeatureError, PaddockError
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Pose, line
-from paddock.planning.plans import Leg, Plan, Route
+from paddock.planning.coverage.shapes import PointShape
+from paddock.planning.paths.path import Path, Pose, line
 from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.report.animation import animate, frames
-from paddock.planning.report.film import Frame
-from paddock.planning.report.tracks import tracks_of
+from paddock.planning.routes import Leg, Plan, Route
+from paddock.record.mission_report.animation import Frame, animate, frames, tracks_of
 
 BLUE = np.array([0x00, 0x72, 0xB2])
 

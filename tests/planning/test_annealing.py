@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from paddock.planning.costs import Costs
-from paddock.planning.coverage.line import LineShape
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.method import Answer, find_method
+from paddock.planning.coverage.shapes import LineShape, PointShape
+from paddock.planning.methods import Answer, find_method
 from paddock.planning.methods.annealing import Options, annealed, polished, value
 from paddock.planning.problem import Agent, Problem, Task
 

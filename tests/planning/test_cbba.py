@@ -10,14 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from paddock.planning.assignment.cbba import bidding_on
-from paddock.planning.assignment.greedy import solve as greedy
+from paddock.planning.assignment import greedy
 from paddock.planning.costs import Costs
-from paddock.planning.coverage.line import LineShape
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.methods.cbba import Options, agreed, bidding_for
+from paddock.planning.coverage.shapes import LineShape, PointShape
+from paddock.planning.methods.cbba import LEAVE, NOBODY, RESET, UPDATE, Options, agreed, bidding_for, bidding_on, decide
 from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.search.consensus import LEAVE, NOBODY, RESET, UPDATE, decide
 
 Graph = NDArray[np.bool_]
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.planning.costs import Costs
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.method import Answer, find_method
+from paddock.planning.coverage.shapes import PointShape
+from paddock.planning.methods import Answer, find_method
+from paddock.planning.methods.clustered_greedy import clusters_of
 from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.search.clusters import clusters_of
 
 
 def fleet(points: list[tuple[float, float]], agents: int, reach: float = inf) -> Problem:

@@ -7,7 +7,7 @@ from math import nan
 import pytest
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.camera import Camera
+from paddock.planning.coverage.shapes import Camera
 
 PHANTOM = Camera(width_px=5472, height_px=3648, sensor_width_mm=13.2, focal_length_mm=8.8)
 

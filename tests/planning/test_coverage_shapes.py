@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.area import AreaShape
-from paddock.planning.coverage.circle import CircleShape
-from paddock.planning.coverage.line import LineShape
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.coverage.shape import InfeasibleError, Shape
-from paddock.planning.paths.segment import ends_at
+from paddock.planning.coverage.shapes import AreaShape, CircleShape, InfeasibleError, LineShape, PointShape, Shape
+from paddock.planning.paths.path import ends_at
 
 SHAPES: list[Shape] = [
     PointShape(3.0, 4.0, 0.5),

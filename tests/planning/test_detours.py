@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from paddock.planning.costs import Costs
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.obstacles.transit import ZoneMap
-from paddock.planning.obstacles.zone import CircleZone, PolygonZone, Zone
+from paddock.planning.coverage.shapes import PointShape
+from paddock.planning.obstacles.around import ZoneMap
+from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.problem import Agent, Problem, Task
 
 SQUARE = PolygonZone("square", ((-100.0, -100.0), (100.0, -100.0), (100.0, 100.0), (-100.0, 100.0)))

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from paddock.errors import InvalidValueError, MissingFeatureError, UnknownNameError
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.exports import export, to_csv, to_json
-from paddock.planning.metrics import Metrics, measure
+from paddock.planning.coverage.shapes import PointShape
+from paddock.planning.metrics import Metrics, export, measure, to_csv, to_json
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.setup import MissionSetup
+from paddock.planning.problem import Agent, MissionSetup, Problem, Task
 
 
 def metrics(tasks: int = 3) -> Metrics:

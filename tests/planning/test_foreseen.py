@@ -7,17 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.foreseen import foreseen, pause, planned_trace
-from paddock.planning.generating import generate
-from paddock.planning.metrics import Metrics, measure, separation
-from paddock.planning.mission.kinematic import KinematicRun
+from paddock.planning.coverage.shapes import PointShape
+from paddock.planning.from_scenario import setup_of
+from paddock.planning.metrics import Metrics, foreseen, measure, pause, planned_trace, separation
+from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.trace import trace
 from paddock.planning.planner import solve
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.scenario_setup import setup_of
-from paddock.planning.setup import MissionSetup
+from paddock.planning.problem import Agent, MissionSetup, Problem, Task
+from paddock.planning.random_missions import generate
 
 
 def both(setup: MissionSetup) -> tuple[Metrics, Metrics, KinematicRun]:

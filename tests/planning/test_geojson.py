@@ -14,12 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
-from paddock.planning.exchange.document import as_text
-from paddock.planning.exchange.files import read_mission
-from paddock.planning.exchange.geojson import tasks_from_geojson, to_geojson
-from paddock.planning.exchange.places import bearing, heading, to_local, to_places
-from paddock.planning.generating import generate
+from paddock.planning.exchange import (
+    bearing,
+    heading,
+    mission_from_geojson,
+    read_mission,
+    to_geojson,
+    to_local,
+    to_places,
+)
+from paddock.planning.random_missions import generate
 from paddock.scenario import load_scenario
+from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin
 
 ZURICH = Origin(47.3977, 8.5456, 488.0)
@@ -137,7 +143,7 @@ def rings_turned(mission: dict[str, Any]) -> dict[str, Any]:
 
 def round_trip(mission: dict[str, Any], origin: Origin) -> None:
     first = load_scenario({"mission": mission}).to_dict()["mission"]
-    found = tasks_from_geojson(as_text(to_geojson(mission, origin)), origin)
+    found = mission_from_geojson(document_text(to_geojson(mission, origin)), origin)
     again = load_scenario({"mission": found.mission}).to_dict()["mission"]
     assert found.notes == []
     assert same(rings_turned(first), rings_turned(again))
@@ -169,7 +175,7 @@ def collection(*features: Any) -> dict[str, Any]:
 
 
 def test_files_of_others() -> None:
-    found = tasks_from_geojson(
+    found = mission_from_geojson(
         collection(
             feature("Point", [8.5456, 47.3977, 500], name="Field 1", color="red"),
             feature("LineString", [[8.5456, 47.3977], [8.5466, 47.3977], [8.5466, 47.3987]], name="road", color="blue"),
@@ -186,14 +192,14 @@ def test_files_of_others() -> None:
     # one second of latitude is 30.89 m: a thousandth of a degree near 47 degrees is 111.18 m
     assert found.mission["tasks"][2]["line"]["length"] == pytest.approx(111.18, abs=0.03)
     assert found.notes == [
-        "name 'Field 1' is written 'Field_1'",
-        "name 'p' is written 'p_2'",
-        "route 'uav' is left out: routes are planned",
-        "feature 'features.4' has no geometry and is left out",
-        "feature 'all' is a GeometryCollection and is left out",
+        "name 'Field 1' becomes 'Field_1'",
+        "name 'p' becomes 'p_2'",
+        "route 'uav' is skipped: routes are planned",
+        "feature 'features.4' has no geometry and is skipped",
+        "feature 'all' is a GeometryCollection and is skipped",
         "property 'color' of 2 features is not used",
     ]
-    bare = tasks_from_geojson({"type": "Point", "coordinates": [8.5456, 47.3977]}, ZURICH)
+    bare = mission_from_geojson({"type": "Point", "coordinates": [8.5456, 47.3977]}, ZURICH)
     assert [task["name"] for task in bare.mission["tasks"]] == ["task_0"]
 
 
@@ -202,8 +208,8 @@ HEAD = '{"type": "FeatureCollection",\n "features": [\n'
 MISTAKES = [
     ("{", "tasks.geojson:1:2: not valid JSON: Expecting property name enclosed in double quotes"),
     ("[1]", "tasks.geojson:1:1: expected an object, not [1]"),
-    ('{"a": NaN}', "tasks.geojson: not valid JSON: NaN is not a number of JSON"),
-    ("[" * 200000, "tasks.geojson: not valid JSON: it is nested too deeply"),
+    ('{"a": NaN}', "tasks.geojson: not valid JSON: NaN is not a JSON number"),
+    ("[" * 200000, "tasks.geojson: not valid JSON: nested too deeply"),
     ("{}", "tasks.geojson:1:1: GeoJSON has a type such as 'FeatureCollection', not None"),
     ('{"type": "Topology"}', "tasks.geojson:1:10: GeoJSON has a type such as 'FeatureCollection', not 'Topology'"),
     ('{"type": "FeatureCollection", "features": 3}', "tasks.geojson:1:43: expected a list, not 3"),
@@ -211,7 +217,7 @@ MISTAKES = [
     (HEAD + json.dumps(feature("Point", ["a", 3])) + "]}",
      'tasks.geojson:3:{"a"}: expected a finite number, not "a"'),
     (HEAD + json.dumps(feature("Point", [47.0, 108.0])) + "]}",
-     "tasks.geojson:3:{[47.0}: [47, 108] is no place on Earth; the order is longitude, latitude"),
+     "tasks.geojson:3:{[47.0}: [47, 108] is not a position on Earth; the order is longitude, latitude"),
     (HEAD + json.dumps(feature("Pont", [1, 2])) + "]}",
      "tasks.geojson:3:{\"Pont\"}: unknown geometry 'Pont'; valid: Point, LineString, Polygon and Multi..."),
     (HEAD + json.dumps(feature("LineString", [[1, 2]])) + "]}",
@@ -219,7 +225,7 @@ MISTAKES = [
     (HEAD + json.dumps(feature("Polygon", SQUARE)) + "]}",
      "tasks.geojson:3:{[[[8}: a polygon task needs the property spacing_m or camera (or zone: true)"),
     (HEAD + json.dumps(feature("Polygon", [[*SQUARE[0][:3], [8.0, 47.1]]], zone=True)) + "]}",
-     "tasks.geojson:3:{[[8}: a ring ends where it begins: its last position repeats the first"),
+     "tasks.geojson:3:{[[8}: a ring must be closed: its last position repeats the first"),
     (HEAD + json.dumps(feature("Point", [8, 47], kind="circle", heading_deg=3)) + "]}",
      "tasks.geojson:3:{[8,}: the feature needs the property radius_m"),
     (HEAD + json.dumps(feature("Point", [8, 47], kind="circle", heading_deg="N")) + "]}",
@@ -265,7 +271,7 @@ tags = st.fixed_dictionaries({}, optional={
 @settings(max_examples=200, deadline=None)
 def test_anything_is_read_or_refused(given_: list[dict[str, Any]]) -> None:
     try:
-        found = tasks_from_geojson(collection(*given_), ZURICH)
+        found = mission_from_geojson(collection(*given_), ZURICH)
     except PaddockError as error:
         told = bool(str(error))
     else:

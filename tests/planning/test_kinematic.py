@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.line import LineShape
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.mission.kinematic import KinematicRun
-from paddock.planning.mission.members import STATUSES
+from paddock.planning.coverage.shapes import LineShape, PointShape
+from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.trace import trace
-from paddock.planning.obstacles.zone import CircleZone
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.setup import Happening, MissionSetup
+from paddock.planning.mission.vehicles import STATUSES
+from paddock.planning.obstacles.zones import CircleZone
+from paddock.planning.problem import Agent, Happening, MissionSetup, Problem, Task
 
 HOME = (0.0, 0.0, 0.0, 0.0)
 

@@ -10,14 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paddock.planning.building import build
 from paddock.planning.costs import Costs
-from paddock.planning.coverage.area import AreaShape
-from paddock.planning.coverage.circle import CircleShape
-from paddock.planning.coverage.line import LineShape
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.coverage.shape import Shape
-from paddock.planning.method import Answer, find_method
+from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape, Shape
+from paddock.planning.methods import Answer, find_method
+from paddock.planning.planner import build
 from paddock.planning.problem import Agent, Problem, Task
 
 METHODS = ["annealing", "auction", "cbba", "clustered_greedy", "greedy", "hungarian"]

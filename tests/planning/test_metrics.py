@@ -7,15 +7,12 @@ from math import inf
 import numpy as np
 import pytest
 
-from paddock.planning.coverage.line import LineShape
-from paddock.planning.coverage.point import PointShape
+from paddock.planning.coverage.shapes import LineShape, PointShape
 from paddock.planning.metrics import Separation, measure, separation
-from paddock.planning.mission.kinematic import KinematicRun
-from paddock.planning.mission.members import STATUSES
+from paddock.planning.mission.kinematic import KinematicRun, Trace, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.trace import Trace, trace
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.setup import Happening, MissionSetup
+from paddock.planning.mission.vehicles import STATUSES
+from paddock.planning.problem import Agent, Happening, MissionSetup, Problem, Task
 
 
 def finished(*happenings: Happening) -> KinematicRun:

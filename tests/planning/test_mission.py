@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError, UnknownNameError
-from paddock.planning.coverage.area import AreaShape
-from paddock.planning.coverage.line import LineShape
-from paddock.planning.coverage.point import PointShape
 from paddock.planning.coverage.polygon import PolygonShape
+from paddock.planning.coverage.shapes import AreaShape, LineShape, PointShape
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.obstacles.zone import CircleZone
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.setup import MissionSetup
+from paddock.planning.obstacles.zones import CircleZone
+from paddock.planning.problem import Agent, MissionSetup, Problem, Task
 
 
 def drone(name: str = "d", range_: float = inf, y: float = 0.0) -> Agent:

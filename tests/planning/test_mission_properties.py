@@ -10,17 +10,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paddock.planning.coverage.area import AreaShape
-from paddock.planning.coverage.circle import CircleShape
-from paddock.planning.coverage.line import LineShape
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.coverage.shape import Shape
-from paddock.planning.mission.kinematic import KinematicRun
+from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape, Shape
+from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.trace import trace
-from paddock.planning.obstacles.zone import CircleZone
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.setup import Happening, MissionSetup
+from paddock.planning.obstacles.zones import CircleZone
+from paddock.planning.problem import Agent, Happening, MissionSetup, Problem, Task
 
 chances = st.randoms(use_true_random=False)
 few = settings(max_examples=25, deadline=None)

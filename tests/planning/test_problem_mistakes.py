@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
-from paddock.planning.coverage.point import PointShape
+from paddock.planning.coverage.shapes import PointShape
 from paddock.planning.planner import solve
 from paddock.planning.problem import Agent, Problem, Task
 

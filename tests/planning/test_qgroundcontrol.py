@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
-from paddock.planning.exchange.document import as_text
-from paddock.planning.exchange.files import read_mission
-from paddock.planning.exchange.qgroundcontrol import Loiter, tasks_from_plan, thinned, to_plans
+from paddock.planning.exchange import Loiter, mission_from_plan, read_mission, thinned, to_plans
 from paddock.scenario import load_scenario
+from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin
 
 HOME = Origin(47.3977419, 8.545594, 487.989)
@@ -105,7 +104,7 @@ def enu(lat: float, lon: float) -> tuple[float, float]:
 
 
 def test_a_plan_is_read() -> None:
-    mission = tasks_from_plan(PLAN, HOME).mission
+    mission = mission_from_plan(PLAN, HOME).mission
     assert mission["base"] == pytest.approx([0, 0, 0], abs=1e-6) and mission["speed"] == 15
     tasks = {task["name"]: task for task in mission["tasks"]}
     assert list(tasks) == ["waypoint_0", "waypoint_1", "loiter_0", "loiter_1", "survey_0", "survey_1"]
@@ -135,17 +134,17 @@ def test_a_plan_is_read() -> None:
 
 
 def test_what_is_not_supported_is_named() -> None:
-    assert tasks_from_plan(PLAN, HOME).notes == [
-        "item 1: take-off is left out: vehicles start where the scenario puts them",
+    assert mission_from_plan(PLAN, HOME).notes == [
+        "item 1: take-off is skipped: vehicles start where the scenario places them",
         "item 3: the waypoint's hold of 5 s is not supported",
         "item 3: the waypoint's yaw of 90 deg is not supported",
-        "item 4: 3 turns are one",
+        "item 4: 3 turns become one",
         "item 6: command 178 (change speed) is not supported",
         "item 7: command 4242 is not supported",
         "item 8: the survey's Refly90Degrees is not supported",
         "item 8: the survey's TurnAroundDistance is not supported: turns are planned",
         "item 10: CorridorScan is not supported",
-        "2 waypoints: each is a task now, in an order that is planned",
+        "2 waypoints: each becomes a task, in a planned order",
         "geoFence: inclusion circle 1 is not supported",
         "rally point 1 is not supported: vehicles return to the base",
     ]
@@ -154,7 +153,7 @@ def test_what_is_not_supported_is_named() -> None:
 def test_a_camera_upright() -> None:
     upright = json.loads(PLAN)
     upright["mission"]["items"][7]["TransectStyleComplexItem"]["CameraCalc"]["Landscape"] = False
-    camera = tasks_from_plan(upright, HOME).mission["tasks"][4]["polygon"]["camera"]
+    camera = mission_from_plan(upright, HOME).mission["tasks"][4]["polygon"]["camera"]
     assert (camera["width_px"], camera["sensor_width_mm"]) == (3632, 15.4)
 
 
@@ -192,7 +191,7 @@ def test_a_plan_is_written_for_each_vehicle() -> None:
     assert plans["uav[2]"]["mission"]["items"] == []
     quad = to_plans([("a", route())], MISSION, HOME, vehicle="quad", firmware="ardupilot", speed=7)["a"]["mission"]
     assert (quad["hoverSpeed"], quad["vehicleType"], quad["firmwareType"]) == (7, 2, 3)
-    assert json.loads(as_text(plan)) == plan
+    assert json.loads(document_text(plan)) == plan
     with pytest.raises(PaddockError, match=r"unknown firmware of a .plan file 'px5'; did you mean 'px4'\?"):
         to_plans([], MISSION, HOME, firmware="px5")
 
@@ -218,7 +217,7 @@ def test_fences_of_zones() -> None:
 def test_there_and_back(points: list[tuple[float, ...]]) -> None:
     waypoints = np.array(points)
     plan = to_plans([("a", waypoints)], MISSION, HOME, tolerance=-1.0)["a"]
-    imported = tasks_from_plan(as_text(plan), HOME)
+    imported = mission_from_plan(document_text(plan), HOME)
     assert not any("178" in note for note in imported.notes)  # the speed that it has anyway
     found = imported.mission
     read = [[*task["point"]["at"], task["altitude"]] for task in found["tasks"]]
@@ -248,13 +247,13 @@ def test_a_straight_way_has_two_ends() -> None:
 MISTAKES = [
     ("", "", "a.plan:1:1: not valid JSON: Expecting value"),
     ('"Plan"', '"Mission"', "a.plan:2:17: a plan has fileType 'Plan', not 'Mission'"),
-    ('    "version": 1\n}', '    "version": 7\n}', "a.plan:74:16: plan version 1 is read, not 7"),
+    ('    "version": 1\n}', '    "version": 7\n}', "a.plan:74:16: expected plan version 1, not 7"),
     ('"vehicleType": 1,\n        "version": 2', '"vehicleType": 1,\n        "version": 1',
-     "a.plan:71:20: mission version 2 is read, not 1"),
+     "a.plan:71:20: expected mission version 2, not 1"),
     ("47.4067419, 8.545594, 60]", "147.4, 8.545594, 60]",
-     "a.plan:24:24: [147.4, 8.54559] is no place on Earth; the order is latitude, longitude"),
+     "a.plan:24:24: [147.4, 8.54559] is not a position on Earth; the order is latitude, longitude"),
     ("[0, 0, 0, null, 47.4067419, 8.545594, 60]", "[0, 0]", "a.plan:24:24: an item has 7 params, not 2"),
-    ('"frame": 0,', '"frame": 7,', "a.plan:25:75: a place has frame 0, 3 or 10, not 7"),
+    ('"frame": 0,', '"frame": 7,', "a.plan:25:75: a position has frame 0, 3 or 10, not 7"),
     ('"type": "SimpleItem"}', '"type": "Item"}', "a.plan:22:104: an item is a SimpleItem or ComplexItem, not 'Item'"),
     ('"radius": 50}', '"radius": "x"}', 'a.plan:6:69: expected a finite number, not "x"'),
     ('"radius": 50}', '"radius": -1}', "a.plan:6:24: circle.radius: must be > 0, not -1.0"),

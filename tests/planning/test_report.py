@@ -23,37 +23,31 @@ from PIL import Image
 from pymap3d import enu2geodetic
 
 from paddock.errors import MissingFeatureError
-from paddock.planning.coverage.line import LineShape
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.exports import to_csv
-from paddock.planning.foreseen import done_times, foreseen
-from paddock.planning.metrics import Separation
-from paddock.planning.obstacles.zone import CircleZone
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Pose, line
-from paddock.planning.plans import Leg, Plan, Route, Undone
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.report.compare import Trial, draw_comparison, ranked
-from paddock.planning.report.cost_matrix import draw_costs
-from paddock.planning.report.document import comparison, document
-from paddock.planning.report.gantt import draw_gantt
-from paddock.planning.report.html import Report, report_html
-from paddock.planning.report.routes import draw_routes, wind_note
-from paddock.planning.report.style import ALARM, COLOURS, png, styled, svg
-from paddock.planning.report.summary import closeness, summary
-from paddock.planning.report.table import spent
-from paddock.planning.report.timeline import draw_timeline
-from paddock.planning.report.words import (
+from paddock.planning.coverage.shapes import LineShape, PointShape
+from paddock.planning.metrics import Separation, done_times, foreseen, to_csv
+from paddock.planning.obstacles.zones import CircleZone
+from paddock.planning.paths.path import Path, Pose, line
+from paddock.planning.problem import Agent, MissionSetup, Problem, Task
+from paddock.planning.routes import Leg, Plan, Route, Undone
+from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
+from paddock.record.mission_report.comparison import Trial, draw_comparison, ranked
+from paddock.record.mission_report.document import comparison, document
+from paddock.record.mission_report.html import MissionReport, report_html
+from paddock.record.mission_report.map_figure import ALARM, COLOURS, draw_routes, png, styled, svg
+from paddock.record.mission_report.text import (
     bearing,
     clock,
+    closeness,
     computing,
     course,
     distance,
     duration,
     latitude,
     longitude,
+    spent,
+    summary,
+    wind_note,
 )
-from paddock.planning.setup import MissionSetup
 from paddock.world.geodesy import Origin
 
 NASTY = '<b>&"'
@@ -252,7 +246,7 @@ def test_nothing_to_draw_is_drawn() -> None:
     nothing = Plan(Problem((), ()), "x", ())
     for name in DRAWINGS:
         assert picture(name, nothing)
-    assert "there is nothing to do" in report_html(Report(nothing, "empty"))
+    assert "there is nothing to do" in report_html(MissionReport(nothing, "empty"))
 
 
 def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,7 +303,7 @@ def full_report(name: str, times: int = 1) -> str:
         pictures = {name: svg(draw(figures, plan, NASTY)) for name, draw in DRAWINGS.items()}
         pictures["compare"] = svg(draw_comparison(figures, trials, NASTY))
     origin = Origin(35.0, 139.0, 0.0)
-    return report_html(Report(plan, NASTY, f"{NASTY}!", origin, [("reserve", NASTY)], trials, pictures))
+    return report_html(MissionReport(plan, NASTY, f"{NASTY}!", origin, [("reserve", NASTY)], trials, pictures))
 
 
 def test_whatever_a_user_wrote_is_shown_and_breaks_nothing() -> None:
@@ -349,11 +343,11 @@ def test_the_report_is_the_same_every_time() -> None:
 
 
 def test_a_report_without_pictures_says_why() -> None:
-    page = report_html(Report(by_hand(), "mission", missing="pictures need matplotlib"))
+    page = report_html(MissionReport(by_hand(), "mission", missing="pictures need matplotlib"))
     assert "pictures need matplotlib" in page and "<svg" not in page
 
 
 def test_ranges_without_limit_are_told() -> None:
     plan = by_hand()
     free = replace(plan.problem, agents=tuple(replace(agent, range=inf) for agent in plan.problem.agents))
-    assert "no limit" in report_html(Report(replace(plan, problem=free), "mission"))
+    assert "no limit" in report_html(MissionReport(replace(plan, problem=free), "mission"))

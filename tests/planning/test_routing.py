@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from paddock.planning.costs import Costs
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.generating import generate
+from paddock.planning.coverage.shapes import PointShape
+from paddock.planning.from_scenario import setup_of
+from paddock.planning.methods.routing import chosen_headings
 from paddock.planning.paths.dubins import dubins_lengths
 from paddock.planning.planner import solve
-from paddock.planning.plans import Plan
 from paddock.planning.problem import Agent, Objective, Problem, Task
-from paddock.planning.scenario_setup import setup_of
-from paddock.planning.search.headings import chosen_headings
+from paddock.planning.random_missions import generate
+from paddock.planning.routes import Plan
 
 pytest.importorskip("pyvrp")
 QUICK = {"iterations": 200, "polish": 4000}

@@ -12,9 +12,8 @@ import yaml
 
 from paddock.errors import PaddockError
 from paddock.planning import plan, simulate
-from paddock.planning.problem import Agent
-from paddock.planning.scenario_setup import setup_of
-from paddock.planning.setup import MissionSetup
+from paddock.planning.from_scenario import setup_of
+from paddock.planning.problem import Agent, MissionSetup
 from paddock.scenario import load_scenario
 
 POINT = {"name": "p", "point": {"at": [500, 0]}}

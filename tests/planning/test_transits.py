@@ -7,12 +7,11 @@ from math import cos, hypot, pi, sin
 import numpy as np
 import pytest
 
-from paddock.planning.coverage.shape import InfeasibleError
-from paddock.planning.obstacles.zone import CircleZone
+from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.obstacles.zones import CircleZone
 from paddock.planning.paths.climb import raised, tilted
 from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Segment
+from paddock.planning.paths.path import Path, Segment
 from paddock.planning.problem import Agent, Problem
 from paddock.planning.transits import Transits
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from paddock.planning.costs import Costs
-from paddock.planning.coverage.point import PointShape
+from paddock.planning.coverage.shapes import PointShape
 from paddock.planning.planner import solve
-from paddock.planning.plans import Plan
 from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.routes import Plan
 
 HOME = (0.0, 0.0, 100.0, 0.0)
 WING = Agent("wing", HOME, HOME, 17.5, 80.0)

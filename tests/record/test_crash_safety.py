@@ -22,8 +22,8 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.record import Recorder, open_run, verify
 from paddock.record import recorder as recorder_module
-from paddock.record.conveyor import FEWEST, Conveyor
-from paddock.record.output import Output
+from paddock.record.recorder import FEWEST, Conveyor
+from paddock.record.writer import Output
 
 KILLED = """
 import sys, time

@@ -71,7 +71,7 @@ def test_parquet(path: Path, tmp_path: Path) -> None:
 def test_batches_do_not_depend_on_their_size(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_run(path) as run:
         for name, rows in (("one", 1 << 16), ("many", 7)):
-            monkeypatch.setattr("paddock.record.rows.BATCH", rows)
+            monkeypatch.setattr("paddock.record.export.BATCH", rows)
             export(run, "csv", tmp_path / f"{name}.csv")
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "many.csv").read_bytes()
 

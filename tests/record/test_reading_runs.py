@@ -97,7 +97,7 @@ def test_arrow(lived: tuple[Path, list[Snapshot]]) -> None:
 
 
 def test_many_small_chunks(tmp_path: Path, world: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.record.mcapwriter.CHUNK", 2000)
+    monkeypatch.setattr("paddock.record.writer.CHUNK", 2000)
     with paddock.load(world) as sim, Recorder(sim, tmp_path / "run.mcap", rate=100):
         sim.step(200)
     with open_run(tmp_path / "run.mcap") as run:

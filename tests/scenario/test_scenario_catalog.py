@@ -15,7 +15,7 @@ from paddock.scenario import (
     preset_description,
     preset_names,
 )
-from paddock.scenario.catalog import read_presets
+from paddock.scenario.loading import read_presets
 
 CAR = (
     "mass inertia_z cg_to_front cg_to_rear track_front track_rear cg_height wheel_radius engine_torque final_drive "
@@ -128,7 +128,7 @@ def test_a_file_of_the_model_itself_goes_first(tmp_path: Path, monkeypatch: pyte
     for name, mass in (("car", 1), ("car.bicycle", 2)):
         text = f"only:\n  description: x\n  parameters: {{mass: {mass}}}\n"
         (tmp_path / "presets" / f"{name}.yaml").write_text(text)
-    monkeypatch.setattr("paddock.scenario.catalog.FOLDER", tmp_path)
+    monkeypatch.setattr("paddock.scenario.loading.FOLDER", tmp_path)
     assert (load_preset("car.bicycle"), load_preset("car.full")) == ({"mass": 2.0}, {"mass": 1.0})
 
 
@@ -152,7 +152,7 @@ def test_demos() -> None:
 
 
 def test_no_demos_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.scenario.catalog.FOLDER", tmp_path)
+    monkeypatch.setattr("paddock.scenario.loading.FOLDER", tmp_path)
     assert demo_names() == []
     (tmp_path / "demos").mkdir()
     (tmp_path / "demos" / ".gitkeep").touch()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from paddock.scenario import ScenarioError, load_scenario
-from paddock.scenario.marks import SHOWN_PROBLEMS
+from paddock.scenario.problems import SHOWN_PROBLEMS
 
 
 def problems(text: str, folder: Path) -> list[str]:
@@ -80,7 +80,7 @@ CASES = [
     (ONE + "name: ''\n", f"3:9: vehicles[0].name must be {NAME_FORM}, not ''"),
     (ONE + "count: 0\n", "3:10: vehicles[0].count must be >= 1, not 0"),
     (ONE + "count: 10000001\n", "3:10: vehicles[0].count must be <= 10000000, not 10000001"),
-    (ONE + "count: 5\n", "3:10: count is 5 and nothing says where they start; add spawn"),
+    (ONE + "count: 5\n", "3:10: count is 5: add spawn with the start positions"),
     ("vehicles:\n- {model: ''}\n", "2:11: vehicles[0].model must be text of at least one character, not ''"),
     (ONE + "parameters: {mass: heavy}\n", "3:22: vehicles[0].parameters.mass must be a number, not 'heavy'"),
     (ONE + "spread: {mass: -0.1}\n", "3:18: vehicles[0].spread.mass must be >= 0, not -0.1"),
@@ -110,7 +110,7 @@ CASES = [
     (ONE + "driver: 3\n", "3:11: a behaviour is a name or {name: {options}}, not 3"),
     (ONE + "driver: ''\n", "3:11: vehicles[0].driver must be text of at least one character, not ''"),
     (ONE + "driver: external\n  behaviour: hold\n",
-     "4:14: give driver or behaviour, not both: they say the same thing"),
+     "4:14: driver and behaviour are the same setting; give one of them"),
     (ONE + "driver: {external: {a: 1}}\n", "3:11: driver 'external' takes no options"),
     (ONE + "sensors: [imu, {gnss: 5}]\n", "3:25: the options of sensor 'gnss' must be a mapping, not 5"),
     (ONE + "sensors: imu\n", "3:12: vehicles[0].sensors must be a list, not 'imu'"),
@@ -186,7 +186,7 @@ def test_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "race.yaml").write_text("vehicles: []\n")
     (tmp_path / "swarm.yml").write_text("vehicles: []\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("paddock.scenario.source.demo_names", lambda: [])
+    monkeypatch.setattr("paddock.scenario.loading.demo_names", lambda: [])
     for name, message in (
         ("rcae.yaml", "rcae.yaml: no such scenario file or demo; did you mean 'race.yaml'?"),
         ("zzz", "zzz: no such scenario file or demo; valid: race.yaml, swarm.yml"),

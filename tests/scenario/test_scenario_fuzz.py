@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.scenario import ScenarioError, load_scenario
-from paddock.scenario.dump import dump_yaml
-from paddock.scenario.load import load_yaml
+from paddock.scenario.marked_yaml import dump_yaml, load_yaml
 
 number = st.floats(allow_nan=False, allow_infinity=False, width=64) | st.integers(-(2**60), 2**60)
 small = st.floats(0.01, 1e6)

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from paddock.scenario import BehaviourChoice, Clock, Scenario, SensorChoice, Spawn, VehicleEntry, World, load_scenario
+from paddock.scenario import (
+    BehaviourChoice,
+    ClockSection,
+    Scenario,
+    SensorChoice,
+    SpawnSection,
+    VehicleEntry,
+    WorldSection,
+    load_scenario,
+)
 from paddock.scenario.base import Section
 
 RACE = """\
@@ -108,7 +117,7 @@ def test_files_and_scenarios(tmp_path: Path) -> None:
 def test_demos_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "demos").mkdir()
     (tmp_path / "demos" / "swarm.yaml").write_text("name: the swarm\nvehicles: []\n")
-    monkeypatch.setattr("paddock.scenario.catalog.FOLDER", tmp_path)
+    monkeypatch.setattr("paddock.scenario.loading.FOLDER", tmp_path)
     monkeypatch.chdir(tmp_path)
     assert load_scenario("swarm").name == "the swarm"
     (tmp_path / "swarm").write_text("name: a file\nvehicles: []\n")
@@ -135,7 +144,7 @@ def test_a_scenario_never_changes() -> None:
 
 def test_every_field_is_described() -> None:
     sections = Section.__subclasses__()
-    assert {Scenario, VehicleEntry, Clock, World, Spawn} <= set(sections)
+    assert {Scenario, VehicleEntry, ClockSection, WorldSection, SpawnSection} <= set(sections)
     for section in sections:
         for name, field in section.model_fields.items():
             assert field.description, f"{section.__name__}.{name}"

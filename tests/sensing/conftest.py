@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from paddock.sensing.registry import find_sensor
+from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
 from paddock.world.columns import Floats, column_index, defaults_of

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
-from paddock.sensing.registry import find_sensor, sensor_names
+from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
 from paddock.world.columns import Floats, columns_of, defaults_of

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sensing.atmosphere import altitude_of, geopotential, pressure_at, temperature_at
-from paddock.sensing.site import Site
+from paddock.sensing.site import Site, altitude_of, geopotential, pressure_at, temperature_at
 
 # U.S. Standard Atmosphere 1976, by geometric height: m, hPa, K
 BY_HEIGHT = [

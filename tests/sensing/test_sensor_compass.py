@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError
-from paddock.sensing.magnetic import field_at
-from paddock.sensing.site import Site, site_at
+from paddock.sensing.site import Site, field_at, site_at
 from paddock.world.geodesy import Origin
 
 # The twelve test values published with WMM2025: year, km, deg north, deg east; north, east, down in nT; declination deg

@@ -6,8 +6,7 @@ from types import ModuleType
 import pytest
 
 from paddock.errors import PaddockError, UnknownNameError
-from paddock.sensing.registry import find_sensor, sensor_names
-from paddock.sensing.sensor import Sensor
+from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
 from paddock.world.columns import columns_of, filled
 from paddock.world.pose import Environment
 

@@ -6,13 +6,11 @@ from pathlib import Path
 import pytest
 
 from paddock.errors import PaddockError
-from paddock.scenario import Problem, load_scenario, located
-from paddock.serve.checking import process
-from paddock.serve.checking.process import Checker
-from paddock.serve.checking.reading import MOST_TEXT, read
-from paddock.serve.checking.text import problems_of
-from paddock.serve.live.choosing import shown_text
-from paddock.serve.live.trust import installed_names
+from paddock.scenario import ScenarioProblem, load_scenario, located
+from paddock.serve.checker import MOST_TEXT, Checker, read
+from paddock.serve.checking import problems_of
+from paddock.serve.operations.scenarios import shown_text
+from paddock.serve.trust import installed_names
 
 KNOWN = installed_names()
 
@@ -81,8 +79,8 @@ def test_text_that_is_too_long() -> None:
 
 
 def test_places_of_problems() -> None:
-    assert located("a.yaml:7:5: no: 1:2: x", "a.yaml") == Problem(7, 5, "no: 1:2: x")
-    assert located("something else", "a.yaml") == Problem(1, 1, "something else")
+    assert located("a.yaml:7:5: no: 1:2: x", "a.yaml") == ScenarioProblem(7, 5, "no: 1:2: x")
+    assert located("something else", "a.yaml") == ScenarioProblem(1, 1, "something else")
 
 
 def test_the_process_answers_and_is_ended_when_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,10 +89,10 @@ def test_the_process_answers_and_is_ended_when_it_takes_too_long(monkeypatch: py
         (problem,) = await checker.check("vehicles:\n- {model: quod}\n", None)
         assert problem == {"line": 2, "column": 11, "message": "unknown model 'quod'; did you mean 'quad'?"}
         assert await asyncio.gather(*(checker.check("vehicles: []", KNOWN) for _ in range(3))) == [[], [], []]
-        monkeypatch.setattr(process, "PATIENCE", 0.0)
+        monkeypatch.setattr("paddock.serve.checker.PATIENCE", 0.0)
         with pytest.raises(PaddockError, match="took more than 0 s and was given up"):
             await checker.check("vehicles: []", KNOWN)
-        monkeypatch.setattr(process, "PATIENCE", 60.0)
+        monkeypatch.setattr("paddock.serve.checker.PATIENCE", 60.0)
         assert await checker.check("vehicles: []", None) == []  # by another process
         await checker.close()
 

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import paddock
 from paddock.errors import PaddockError
 from paddock.serve.counters import Counters
-from paddock.serve.exposition import exposition
+from paddock.serve.endpoints.metrics import exposition
 from paddock.serve.host import Host
 
 CAR = {"name": "red", "model": "car.kinematic", "speed": 10.0}

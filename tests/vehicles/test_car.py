@@ -8,11 +8,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from paddock.compute.kernel import kernel
-from paddock.vehicles.model import Desire, Placement
-from paddock.vehicles.parts.car_controls import Command
-from paddock.vehicles.parts.car_load import axle_loads
-from paddock.vehicles.parts.car_parameters import Parameters
-from paddock.vehicles.registry import find_model, model_names
+from paddock.vehicles.model import Desire, Placement, find_model, model_names
+from paddock.vehicles.parts.car import Command, Parameters, axle_loads
 from paddock.world.pose import Environment
 
 LEVELS = ("car.kinematic", "car.bicycle")

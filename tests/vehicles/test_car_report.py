@@ -8,10 +8,8 @@ import pytest
 
 import paddock
 from paddock.compute.kernel import kernel
-from paddock.vehicles.model import Placement
-from paddock.vehicles.parts.car_controls import Command
-from paddock.vehicles.parts.car_parameters import Parameters
-from paddock.vehicles.registry import find_model, model_names
+from paddock.vehicles.model import Placement, find_model, model_names
+from paddock.vehicles.parts.car import Command, Parameters
 from paddock.world.pose import Environment, Pose
 
 G = 9.80665

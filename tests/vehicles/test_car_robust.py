@@ -7,11 +7,9 @@ import pytest
 
 from paddock.compute.kernel import kernel
 from paddock.compute.twin import vectorised
-from paddock.scenario.catalog import load_preset, preset_names
-from paddock.vehicles.model import Desire, Placement
-from paddock.vehicles.parts.car_controls import Command
-from paddock.vehicles.parts.car_parameters import Parameters
-from paddock.vehicles.registry import find_model
+from paddock.scenario.loading import load_preset, preset_names
+from paddock.vehicles.model import Desire, Placement, find_model
+from paddock.vehicles.parts.car import Command, Parameters
 from paddock.world.pose import Environment
 
 LEVELS = ("car.kinematic", "car.bicycle")

@@ -9,12 +9,11 @@ import pytest
 from paddock.compute.math import maximum, minimum, select, sincos
 from paddock.compute.quaternion import length
 from paddock.errors import PaddockError, UnknownNameError
-from paddock.testing import ConformanceError, Report, check_vehicle_model
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.testing import ConformanceError, ConformanceReport, check_vehicle_model
+from paddock.vehicles.model import Desire, Placement, VehicleModel, model_names
 from paddock.vehicles.models.point import MODEL, Command, Parameters, State
 from paddock.vehicles.models.point import pose as point_pose
 from paddock.vehicles.models.point import step as point_step
-from paddock.vehicles.registry import model_names
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
@@ -22,13 +21,15 @@ from paddock.world.pose import Environment, Pose
 @pytest.mark.parametrize("name", model_names())
 def test_shipped_model_conforms(name: str) -> None:
     report = check_vehicle_model(name)
-    assert isinstance(report, Report)
+    assert isinstance(report, ConformanceReport)
     assert len(report.details) == 16
     assert f"model '{name}': 16 checks passed" in str(report)
 
 
 def test_report_names_each_check_and_its_measurement() -> None:
-    report = Report("model 'toy'", {"convergence": "order 2 stated, 1.99 measured", "place": "where it was put"})
+    report = ConformanceReport(
+        "model 'toy'", {"convergence": "order 2 stated, 1.99 measured", "place": "where it was put"}
+    )
     assert str(report).splitlines() == [
         "model 'toy': 2 checks passed",
         "  convergence  order 2 stated, 1.99 measured",

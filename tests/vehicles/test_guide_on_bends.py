@@ -12,10 +12,10 @@ from paddock.compute.twin import compiled
 from paddock.vehicles.model import Desire, Placement
 from paddock.vehicles.models import fixed_wing, quad, rover
 from paddock.vehicles.models.car import kinematic
-from paddock.vehicles.parts.car_controls import Command as CarCommand
-from paddock.vehicles.parts.car_parameters import Parameters as CarParameters
-from paddock.vehicles.parts.quad_columns import Command as QuadCommand
-from paddock.vehicles.parts.quad_columns import Parameters as QuadParameters
+from paddock.vehicles.parts.car import Command as CarCommand
+from paddock.vehicles.parts.car import Parameters as CarParameters
+from paddock.vehicles.parts.quad import Command as QuadCommand
+from paddock.vehicles.parts.quad import Parameters as QuadParameters
 from paddock.world.pose import Environment
 
 W = Environment()

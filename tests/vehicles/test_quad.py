@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 
 from paddock.compute.kernel import kernel
 from paddock.scenario import load_preset, preset_names
-from paddock.vehicles.model import Placement
-from paddock.vehicles.parts.flight_control import (
+from paddock.vehicles.model import Placement, find_model
+from paddock.vehicles.parts.quad import (
     ACRO,
     ALTITUDE,
     ANGLE,
@@ -23,11 +23,13 @@ from paddock.vehicles.parts.flight_control import (
     MOTORS,
     POSITION,
     VELOCITY,
+    Command,
+    Motors,
+    Parameters,
+    State,
+    body,
 )
-from paddock.vehicles.parts.quad_body import Motors, body
-from paddock.vehicles.parts.quad_columns import Command, Parameters, State
-from paddock.vehicles.parts.rates import actual_rate
-from paddock.vehicles.registry import find_model
+from paddock.vehicles.parts.quad_control import actual_rate
 from paddock.world.columns import columns_of
 from paddock.world.pose import Environment
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from paddock.vehicles.parts.battery import loaded_voltage, open_circuit
-from paddock.vehicles.parts.flight_control import (
+from paddock.vehicles.parts.quad import MotorMix, loaded_voltage, open_circuit
+from paddock.vehicles.parts.quad_control import (
+    actual_rate,
     approach_speed,
     climb_stick,
     heading_error,
     limited,
+    mix,
     stick_direction,
     tilt_error,
 )
-from paddock.vehicles.parts.mixer import Mix, mix
-from paddock.vehicles.parts.rates import actual_rate
 
 # Stick rates: |x| (x^5 e + x (1 - e)) (max - centre) + x centre, as Betaflight publishes it, worked out by hand
 
@@ -62,11 +62,11 @@ demand = st.floats(-2.0, 2.0)
 small = st.floats(-0.06, 0.06)
 
 
-def motors(m: Mix) -> np.ndarray:
+def motors(m: MotorMix) -> np.ndarray:
     return np.array([m.motor_1, m.motor_2, m.motor_3, m.motor_4])
 
 
-def unmixed(m: Mix) -> tuple[float, float, float, float]:
+def unmixed(m: MotorMix) -> tuple[float, float, float, float]:
     """Collective, roll, pitch and yaw that the motors give: left minus right, rear minus front, clockwise minus not."""
     front_right, rear_left, front_left, rear_right = motors(m) / 4.0
     return (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paddock.errors import PaddockError, UnknownNameError
-from paddock.vehicles.registry import ENTRY_POINTS, find_model, model_names
+from paddock.vehicles.model import MODELS, find_model, model_names
 
 
 @pytest.fixture
@@ -64,15 +64,13 @@ def test_entry_points_add_names(own_package: Path) -> None:
     metadata = own_package.parent / "my_fleet-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: my-fleet\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(f"[{ENTRY_POINTS}]\nglider = my_fleet_package.mine\n")
-    code = "from paddock.vehicles.registry import *; print('glider' in model_names(), find_model('glider').name)"
+    (metadata / "entry_points.txt").write_text(f"[{MODELS.group}]\nglider = my_fleet_package.mine\n")
+    code = "from paddock.vehicles.model import *; print('glider' in model_names(), find_model('glider').name)"
     assert run(code, own_package.parent) == "True glider"
 
 
 def test_finding_a_model_does_not_load_numba() -> None:
-    code = (
-        "import sys; from paddock.vehicles.registry import find_model as f; f('point'); print('numba' in sys.modules)"
-    )
+    code = "import sys; from paddock.vehicles.model import find_model as f; f('point'); print('numba' in sys.modules)"
     assert run(code) == "False"
 
 

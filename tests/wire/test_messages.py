@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import paddock
-from paddock.engine.actions import Control as EngineControl
+from paddock.engine.actions import CommandAction as EngineControl
 from paddock.engine.actions import Posted
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.wire import messages_pb2 as pb
@@ -89,7 +89,7 @@ from paddock.wire.messages.states import (
     encode_state,
     encode_state_update,
 )
-from paddock.wire.stream.markers import MarkerKind
+from paddock.wire.stream.drawing import MarkerKind
 from paddock.world.layout import FleetLayout, Layout
 
 U64, U32, ID = st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**31 - 1)

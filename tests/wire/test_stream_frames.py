@@ -18,20 +18,29 @@ from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 from paddock.wire.layout import Field, Part, Record, byte_table
 from paddock.wire.stream.commands import encode_commands
-from paddock.wire.stream.debug import decode_lines, decode_spheres, encode_lines, encode_spheres
-from paddock.wire.stream.events import EventRecord, decode_events, encode_events
-from paddock.wire.stream.fpv import FPV_STATE, decode_fpv, encode_fpv
-from paddock.wire.stream.frames import FrameType, counted_size
-from paddock.wire.stream.markers import (
+from paddock.wire.stream.drawing import (
     MARKER,
     MarkerKind,
     MarkerRecord,
+    decode_lines,
     decode_markers,
+    decode_spheres,
+    encode_lines,
     encode_markers,
+    encode_spheres,
 )
+from paddock.wire.stream.events import EventRecord, decode_events, encode_events
+from paddock.wire.stream.frames import FrameType, Tick, counted_size, decode_tick, encode_tick
 from paddock.wire.stream.positions import POSITIONS, Poses, decode_positions, encode_positions
-from paddock.wire.stream.telemetry import TELEMETRY, TelemetryFlag, decode_telemetry, encode_telemetry
-from paddock.wire.stream.tick import Tick, decode_tick, encode_tick
+from paddock.wire.stream.status import (
+    FPV_STATE,
+    TELEMETRY,
+    TelemetryFlag,
+    decode_fpv,
+    decode_telemetry,
+    encode_fpv,
+    encode_telemetry,
+)
 
 F32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 IDS = st.integers(0, 2**31 - 1)
@@ -276,7 +285,7 @@ def test_decoding_copies_nothing() -> None:
 
 def test_a_client_that_decodes_and_commands_never_loads_numba() -> None:
     program = (
-        "import sys, paddock.wire.params, paddock.wire.stream.split, paddock.wire.stream.markers\n"
+        "import sys, paddock.wire.stream.split, paddock.wire.stream.drawing\n"
         "from paddock.wire.stream.commands import encode_commands\n"
         "from paddock.wire.stream.positions import decode_positions\n"
         "encode_commands([1], ['steer'], [[0.5]]); decode_positions(bytes(4))\n"

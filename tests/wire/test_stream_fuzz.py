@@ -18,15 +18,21 @@ from paddock.wire import rpc
 from paddock.wire.error import WireError
 from paddock.wire.stream.columns import Block, decode_columns, encode_columns
 from paddock.wire.stream.commands import decode_commands, encode_commands
-from paddock.wire.stream.debug import decode_lines, decode_spheres, encode_lines, encode_spheres
+from paddock.wire.stream.drawing import (
+    MarkerKind,
+    MarkerRecord,
+    decode_lines,
+    decode_markers,
+    decode_spheres,
+    encode_lines,
+    encode_markers,
+    encode_spheres,
+)
 from paddock.wire.stream.events import EventRecord, decode_events, encode_events
-from paddock.wire.stream.fpv import decode_fpv, encode_fpv
-from paddock.wire.stream.markers import MarkerKind, MarkerRecord, decode_markers, encode_markers
-from paddock.wire.stream.poses import decode_poses, encode_poses
-from paddock.wire.stream.positions import Poses, decode_positions, encode_positions
+from paddock.wire.stream.frames import Tick, decode_tick, encode_tick
+from paddock.wire.stream.positions import Poses, decode_poses, decode_positions, encode_poses, encode_positions
 from paddock.wire.stream.split import Splitter
-from paddock.wire.stream.telemetry import decode_telemetry, encode_telemetry
-from paddock.wire.stream.tick import Tick, decode_tick, encode_tick
+from paddock.wire.stream.status import decode_fpv, decode_telemetry, encode_fpv, encode_telemetry
 
 INPUTS = 150_000
 BATCH = 1_000

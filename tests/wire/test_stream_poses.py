@@ -12,8 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
-from paddock.wire.stream.poses import decode_poses, encode_poses, unpacked_orientation
-from paddock.wire.stream.positions import Change, Poses
+from paddock.wire.stream.positions import Change, Poses, decode_poses, encode_poses, unpacked_orientation
 
 NO_TURN = 3 << 30 | 511 << 20 | 511 << 10 | 511
 QUARTER = 0.25

@@ -13,14 +13,14 @@ from hypothesis.extra import numpy as hnp
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 from paddock.wire.stream.commands import decode_commands, encode_commands
-from paddock.wire.stream.events import EventRecord, decode_events, encode_events
-from paddock.wire.stream.markers import (
+from paddock.wire.stream.drawing import (
     MarkerFlag,
     MarkerKind,
     MarkerRecord,
     decode_markers,
     encode_markers,
 )
+from paddock.wire.stream.events import EventRecord, decode_events, encode_events
 
 F32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 IDS = st.integers(0, 2**31 - 1)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
-from paddock.world.clock import Clock
+from paddock.world.world import Clock
 
 
 @given(rate=st.sampled_from([1.0, 30.0, 60.0, 240.0, 1000.0, 1e6, 1 / 3, 44.1]), tick=st.integers(0, 10**9))

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from paddock.errors import PaddockError
 from paddock.world.archive import pack, unpack
 from paddock.world.columns import Column
-from paddock.world.fleet import NEVER, Fleet
-from paddock.world.streams import stream_ids
+from paddock.world.fleet import NEVER, Fleet, stream_ids
 
 
 class State(NamedTuple):

@@ -11,9 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import paddock
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
-from paddock.world.colors import rgba
-from paddock.world.marker_values import SCALES
-from paddock.world.markers import Marker
+from paddock.world.markers import SCALES, Marker, rgba
 
 TRIANGLE = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
 ONE_OF_EACH = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from paddock.world.streams import draw_uniforms, stream_ids
+from paddock.world.fleet import draw_uniforms, stream_ids
 
 
 def test_a_million_vehicles_have_a_million_streams() -> None:

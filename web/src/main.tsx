@@ -1,20 +1,19 @@
 // The page begins here: state first, then what is seen, then the connection, then the hands.
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import { startControls } from "./control";
-import { watchSharedLinks } from "./editor/shared";
-import { start } from "./net/link";
-import { editorDoor, galleryDoor, recordingDoor } from "./panels/doors";
-import { keepHistory } from "./panels/history";
-import { startShortcuts } from "./panels/keyboard";
+import { startControls } from "./control/controls";
+import { watchSharedLinks } from "./editor/share";
+import { reasonOf } from "./net/rpc";
+import { editorDoor, galleryDoor, recordingDoor, stage, stageFailure } from "./panels/actions";
 import { rememberLayout } from "./panels/layout";
-import { keepLog } from "./panels/logbook";
+import { keepLog } from "./panels/notices";
 import { Shell } from "./panels/shell";
-import { stage, stageFailure } from "./panels/stage";
+import { startShortcuts } from "./panels/shortcuts";
 import { createStage } from "./scene/stage";
-import { reasonOf } from "./state/caller";
-import { expose } from "./state/debug";
-import { metadata, tell, theme } from "./state/store";
+import { keepHistory } from "./state/clock";
+import { startSession } from "./state/session";
+import * as store from "./state/store";
+import { expose, metadata, tell, theme } from "./state/store";
 
 /** Where the server is: beside the page, also behind a proxy's path. */
 function serverUrl(): string {
@@ -64,6 +63,7 @@ function raiseStage(host: HTMLElement): void {
 function begin(): void {
   const app = document.getElementById("app");
   if (app === null) return;
+  expose({ store });
   rememberLayout();
   followTheme();
   followTitle();
@@ -74,10 +74,10 @@ function begin(): void {
   host.className = "stage-host";
   app.replaceChildren();
   render(<Shell host={host} />, app);
-  start(serverUrl());
+  startSession(serverUrl());
   raiseStage(host);
   startShortcuts();
-  watchSharedLinks();
+  watchSharedLinks(async (scenario) => (await import("./editor/dialog")).openEditor(scenario));
 }
 
 begin();

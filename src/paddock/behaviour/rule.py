@@ -6,17 +6,19 @@ The vehicle's own model turns that wish into its commands (`guide`), so a rule k
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.behaviour import rules
 from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
-from paddock.compute.math import select
+from paddock.compute.math import maximum, minimum, select, sqrt
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.compute.twin import bound
+from paddock.plugins import PluginFolder
 from paddock.vehicles.model import Desire, VehicleModel
 from paddock.world.columns import Column
 from paddock.world.pose import Pose
@@ -67,10 +69,6 @@ class Rule:
     route: Callable[[Any, Floats], Route | None] | None = None  # (options, path (k, 4)) -> where it leads, for people
     name: str = ""
 
-    def named(self, name: str) -> Rule:
-        """The rule under the name that users write."""
-        return replace(self, name=name)
-
     @property
     def solitary(self) -> bool:
         """Whether each vehicle decides by itself: no path, slots or neighbours of all those who were told the same."""
@@ -95,8 +93,8 @@ class Rule:
             Shared("options", self.options, told),
             Rows("urge", Urge),
             Each("target_row"),
-            Value("targets"),
-            Value("path"),
+            Value("targets", "fixed table"),
+            Value("path", "table"),
             Value("dt"),
         )
         return KernelSpec(f"{model.name}-{self.name}", _acting(model.pose, self.desire, model.guide), arguments)
@@ -143,3 +141,43 @@ def act(
 def _acting(pose: Callable[..., Pose], desire: Callable[..., Any], guide: Callable[..., Any]) -> Callable[..., Any]:
     """`act` with its parts; the same function for the same parts, so that its kernel is made once."""
     return bound(act, {"pose_of": pose, "desire_of": desire, "guide_of": guide})
+
+
+STILL = 1e-9
+SETTLING = 2.0
+"""s: a vehicle that slows down in proportion to the way left needs this long, or a car would overshoot its goal."""
+
+
+def towards(me: Pose, x: float, y: float, z: float, speed: float, slow_within: float) -> Desire:
+    """Go to a point at a speed (m/s), slowing down in proportion within `slow_within` (m) of it."""
+    dx, dy, dz = x - me.x, y - me.y, z - me.z
+    distance = sqrt(dx * dx + dy * dy + dz * dz)
+    pace = speed * minimum(1.0, distance / maximum(slow_within, STILL)) / maximum(distance, STILL)
+    return Desire(dx * pace, dy * pace, dz * pace, distance)
+
+
+def station(
+    me: Pose, x: float, y: float, z: float, vx: float, vy: float, vz: float, gain: float, most: float
+) -> Desire:
+    """Keep to a moving point: its velocity plus a correction of `gain` (1/s) times the gap, at most `most` (m/s)."""
+    dx, dy, dz = x - me.x, y - me.y, z - me.z
+    wx, wy, wz = vx + gain * dx, vy + gain * dy, vz + gain * dz
+    speed = sqrt(wx * wx + wy * wy + wz * wz)
+    scale = minimum(1.0, most / maximum(speed, STILL))
+    return Desire(wx * scale, wy * scale, wz * scale, maximum(sqrt(dx * dx + dy * dy + dz * dz), speed))
+
+
+def distance_to(me: Pose, x: float, y: float, z: float) -> float:
+    """Distance to a point, m."""
+    dx, dy, dz = x - me.x, y - me.y, z - me.z
+    return sqrt(dx * dx + dy * dy + dz * dz)
+
+
+def stopped_within(d: Desire, distance: float, tolerance: float) -> Desire:
+    """No wish to move any more once the goal is within the tolerance (m)."""
+    go = select(distance > tolerance, 1.0, 0.0)
+    return Desire(d.vx * go, d.vy * go, d.vz * go, d.ahead)
+
+
+RULES = PluginFolder("behaviour", rules, "paddock.behaviours", "RULE", Rule)
+find_rule, rule_names = RULES.find, RULES.names

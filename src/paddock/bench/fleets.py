@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from paddock.compute.twin import vectorised
-from paddock.vehicles.model import Placement, VehicleModel
-from paddock.vehicles.registry import find_model
+from paddock.vehicles.model import Placement, VehicleModel, find_model
 from paddock.world.columns import Floats, column_index, columns_of, defaults_of
 from paddock.world.pose import Environment
 

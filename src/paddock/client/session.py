@@ -10,16 +10,15 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
-from paddock.client.calls import Calls
-from paddock.client.channel import Channel
-from paddock.client.errors import error_from, forgotten, no_answer, no_reply
+from paddock.client.channel import Calls, Channel
+from paddock.client.requests import Verb
 from paddock.client.states import StateReader
-from paddock.client.verbs import Verb
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError
 from paddock.wire.error import WireError
 from paddock.wire.messages.replies import ControlRequest, Error, Reply, Welcome, decode_reply
 from paddock.wire.messages.requests import Body, Call, Goodbye, Heartbeat, Hello, Request, Step, encode_request
 from paddock.wire.messages.states import StateUpdate
+from paddock.world.transforms import DisconnectedFramesError, StaleFrameError
 
 LOOK = 0.1
 """s between looks at who has waited too long."""
@@ -197,3 +196,44 @@ class Session:
                 asked.future.set_exception(error)
             else:
                 self._send(asked)
+
+
+KINDS: dict[str, type[PaddockError]] = {
+    kind.__name__: kind
+    for kind in (UnknownNameError, InvalidValueError, MissingFeatureError, StaleFrameError, DisconnectedFramesError)
+}
+LATE = "LateReplyError"
+"""What the server calls a control that came too late."""
+
+
+class NoAnswerError(PaddockError, TimeoutError):
+    """The server does not answer, or has forgotten what it was asked."""
+
+
+class LateControlError(PaddockError):
+    """A control that came too late, or twice; it changed nothing."""
+
+
+def error_from(code: str, message: str) -> PaddockError:
+    """What the server has told."""
+    return LateControlError(message) if code == LATE else KINDS.get(code, PaddockError)(message)
+
+
+def no_answer(url: str, timeout: float) -> NoAnswerError:
+    """The server is silent."""
+    return NoAnswerError(
+        f"no answer from {url} within {timeout:g} s: is the server running? "
+        "start one with `paddock run SCENARIO --serve zmq`"
+    )
+
+
+def no_reply(url: str, what: str, waited: float) -> NoAnswerError:
+    """The server lives, but what it was asked does not happen."""
+    return NoAnswerError(
+        f"{url} has not done {what} within {waited:g} s, though it answers: is the simulation waiting for a control?"
+    )
+
+
+def forgotten(url: str, what: str) -> NoAnswerError:
+    """The server does not know any more what it was asked."""
+    return NoAnswerError(f"{what} was lost: {url} was restarted, or has heard nothing of this client for too long")

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from paddock.wire.messages.states import Roster, StateUpdate, arranged
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.wire.error import WireError
+from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
+from paddock.wire.messages.recordings import Event, decode_event
+from paddock.wire.messages.states import Roster, StateUpdate, arranged, decode_roster, decode_state_update
 from paddock.world.layout import FleetLayout, Layout
 from paddock.world.pool import BufferPool, frozen
 from paddock.world.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from paddock.client.session import Session
 
 
 class StateReader:
@@ -53,3 +61,80 @@ def sensors_of(snapshot: Snapshot, target: str) -> dict[str, dict[str, Any]]:
         tick = values["sample_tick"]
         values["sample_tick"] = int(tick[0] if whole and len(tick) else tick)
     return readings
+
+
+STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
+TOPICS = {STATE: (STATE, ROSTER), EVENT: (EVENT,), MARKERS: (MARKERS,)}
+"""What is subscribed to for each kind of news."""
+
+
+class Watcher(NamedTuple):
+    """A function and how often it is called."""
+
+    kind: bytes
+    callback: Callable[[Any], object]
+    every: int  # ticks, for states
+
+
+class Watching:
+    """Subscribes while there is a watcher."""
+
+    def __init__(self, session: Session) -> None:
+        self.reader = StateReader()
+        self.damaged = 0  # messages that could not be read
+        self._session = session
+        self._watchers: list[Watcher] = []
+        session.on_topic = self._hear
+
+    def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
+        """Have snapshots, of the ticks that `every` divides."""
+        if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
+            raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
+        return self._add(Watcher(STATE, callback, every or 1))
+
+    def on_event(self, callback: Callable[[Event], object]) -> Callable[[], None]:
+        """Have events as they happen."""
+        return self._add(Watcher(EVENT, callback, 1))
+
+    def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
+        """Have all markers, and then what happens to them."""
+        return self._add(Watcher(MARKERS, callback, 1))
+
+    def _add(self, watcher: Watcher) -> Callable[[], None]:
+        if not callable(watcher.callback):
+            raise PaddockError(f"a watcher is a function, not {watcher.callback!r}")
+        self._watchers.append(watcher)
+        for topic in TOPICS[watcher.kind]:
+            self._session.subscribe(topic)
+        return lambda: self._remove(watcher)
+
+    def _remove(self, watcher: Watcher) -> None:
+        if watcher in self._watchers:
+            self._watchers.remove(watcher)
+            for topic in TOPICS[watcher.kind]:
+                self._session.channel.unsubscribe(topic)
+
+    def _hear(self, topic: bytes, data: bytes) -> None:
+        """Runs in the thread that listens."""
+        try:
+            if topic == ROSTER:
+                self.reader.learn(decode_roster(data))
+            else:
+                self._tell(topic, data)
+        except WireError:
+            self.damaged += 1
+
+    def _tell(self, topic: bytes, data: bytes) -> None:
+        watchers = [watcher for watcher in self._watchers if watcher.kind == topic]
+        if not watchers:
+            return
+        news = self._read(topic, data)
+        tick = news.tick if isinstance(news, Snapshot) else 0
+        for watcher in watchers:
+            if news is not None and tick % watcher.every == 0:
+                self._session.channel.calls.add(lambda call=watcher.callback: call(news))  # type: ignore[misc]
+
+    def _read(self, topic: bytes, data: bytes) -> Any:
+        if topic == STATE:
+            return self.reader.snapshot(decode_state_update(data))
+        return decode_event(data) if topic == EVENT else decode_marker_command(data)

@@ -5,24 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from math import hypot, inf, isnan
+from typing import NamedTuple
 
 import numpy as np
 
 from paddock.compute.routine import Routine
-from paddock.planning.coverage.shape import InfeasibleError
-from paddock.planning.covering import Covered, covered_by
-from paddock.planning.fleet import Fleet
-from paddock.planning.leaving import nearest_outside
-from paddock.planning.obstacles.detours import Walls, sights_of_corners, ways_to_corners, zone_walls
-from paddock.planning.obstacles.zone import Zone
+from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.obstacles.around import nearest_outside
+from paddock.planning.obstacles.crossing import known_walls
+from paddock.planning.obstacles.detours import SightWalls, sights_of_corners, ways_to_corners, zone_walls
+from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.tours import Jobs, fits, single_tours, tour_flown, ways_between, ways_home, ways_there
+from paddock.planning.problem import Agent, Moves, Problem, Task
+from paddock.planning.tours import (
+    Detours,
+    Fleet,
+    Ints,
+    Jobs,
+    Mover,
+    fits,
+    single_tours,
+    tour_flown,
+    ways_between,
+    ways_home,
+    ways_there,
+)
 from paddock.planning.transits import Transits
-from paddock.planning.ways import Detours, Ints, Mover
 from paddock.world.columns import Floats
 
-NO_WALLS = Walls(np.empty((0, 4)), np.zeros(1, np.int64), np.empty((0, 3)))
+NO_WALLS = SightWalls(np.empty((0, 4)), np.zeros(1, np.int64), np.empty((0, 3)))
 NO_DETOURS = Detours(*NO_WALLS, np.zeros(3), np.empty(0), np.empty((0, 0)), np.empty((0, 0)), np.empty(0))
 
 
@@ -173,3 +184,47 @@ def _jobs(tasks: Sequence[Task], coverage: Sequence[Path | InfeasibleError]) -> 
     z = np.array([np.nan if task.z is None else task.z for task in tasks])
     opens, closes = np.array([task.opens for task in tasks]), np.array([task.closes for task in tasks])
     return Jobs(entry, leave, z.reshape(-1), cover, opens.reshape(-1), closes.reshape(-1))
+
+
+class KnownCoverage(NamedTuple):
+    """What was found out about a task."""
+
+    task: Task  # it stays with its path, so that its identity does
+    path: Path | InfeasibleError  # level at height 0; or why there is none
+    zones: int  # so many there were
+
+
+Covered = dict[tuple[int, float, float, Moves, float | None], KnownCoverage]
+"""By the identity of the task, and what matters of who flies it."""
+
+
+def covered_by(agent: Agent, tasks: Sequence[Task], transits: Transits, known: Covered) -> list[Path | InfeasibleError]:
+    """The path on which an agent does each task, level at height 0; or why it cannot. `known` is added to."""
+    zones, own = transits.zones, (agent.radius, agent.speed, agent.moves, agent.tightest)
+    around = [tuple(known_walls((zone,), transits.clearance).around[0].tolist()) for zone in zones]
+    found: list[Path | InfeasibleError] = []
+    for task in tasks:
+        before = known.get((id(task), *own))
+        if before is None or before.zones != len(zones):
+            stands = before is not None and _out_of_reach(before, around)
+            path = before.path if stands and before is not None else _over(task, agent, transits)
+            before = known[(id(task), *own)] = KnownCoverage(task, path, len(zones))
+        found.append(before.path)
+    return found
+
+
+def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> bool:
+    """Whether the zones since then, by circles around all of them, are farther away than its path is long."""
+    if isinstance(known.path, InfeasibleError) or known.zones > len(around):
+        return False
+    x, y, _ = known.task.shape.entry
+    reach = known.path.length
+    return all(hypot(x - east, y - north) > reach + radius for east, north, radius in around[known.zones :])
+
+
+def _over(task: Task, agent: Agent, transits: Transits) -> Path | InfeasibleError:
+    try:
+        transits.refuse_inside(task.shape.entry)
+        return transits.over(task.shape.path(transits.held_radius(agent)), agent)
+    except InfeasibleError as error:
+        return error

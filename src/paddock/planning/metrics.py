@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from paddock.planning.mission.log import Entry
-from paddock.planning.mission.members import STATUSES
+from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
+from paddock.planning.mission.kinematic import Trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.trace import Trace
+from paddock.planning.mission.state import LogEntry
+from paddock.planning.mission.vehicles import STATUS_ON, STATUSES
 from paddock.planning.problem import Agent
+from paddock.planning.routes import Leg, Plan, Route
+from paddock.world.columns import Floats
 
 AIRBORNE = tuple(STATUSES.index(status) for status in ("transit", "busy", "returning"))
 RESTING = ("home", "damaged")
@@ -137,8 +145,8 @@ def _closest(trace: Trace, flying: Any, part: slice) -> Separation | None:
     return Separation(float(pairs[k, pair]), float(trace.times[part][k]), *names)
 
 
-def _agents(mission: Mission, states: list[Entry]) -> tuple[AgentMetrics, ...]:
-    own: dict[str, list[Entry]] = {member.name: [] for member in mission.agents}
+def _agents(mission: Mission, states: list[LogEntry]) -> tuple[AgentMetrics, ...]:
+    own: dict[str, list[LogEntry]] = {member.name: [] for member in mission.agents}
     for entry in states:
         own[str(entry.agent)].append(entry)
     joined = {str(entry.agent): entry.time for entry in mission.log if entry.kind == "vehicle"}
@@ -164,11 +172,11 @@ def share_of_range(flown: float, agent: Agent) -> float | None:
     return flown / agent.range if isfinite(agent.range) and agent.range > 0.0 else None
 
 
-def _rested(states: list[Entry]) -> float | None:
+def _rested(states: list[LogEntry]) -> float | None:
     return states[-1].time if states and states[-1].detail in RESTING else None
 
 
-def _seconds(states: list[Entry], begins: float, ends: float) -> dict[str, float]:
+def _seconds(states: list[LogEntry], begins: float, ends: float) -> dict[str, float]:
     """Seconds in each status."""
     spent = dict.fromkeys(STATUSES, 0.0)
     times = [begins, *(entry.time for entry in states), ends]
@@ -190,7 +198,7 @@ def _series(mission: Mission) -> Series:
     marks = [entry for entry in mission.log if entry.travelled is not None]
     times = np.unique([entry.time for entry in marks] + [mission.time])
     distance = np.zeros(len(times))
-    by_agent: dict[str, list[Entry]] = {member.name: [] for member in mission.agents}
+    by_agent: dict[str, list[LogEntry]] = {member.name: [] for member in mission.agents}
     for entry in marks:
         by_agent[str(entry.agent)].append(entry)
     for member in mission.agents:
@@ -225,3 +233,186 @@ def rows_of(metrics: Metrics, table: str) -> Iterable[dict[str, Any]]:
 
 def _columns(seconds: dict[str, float]) -> dict[str, float]:
     return {f"{status}_s": value for status, value in seconds.items()}
+
+
+FINE, COARSE = 0.5, 2.0
+"""s between the moments at which distances between vehicles are looked at: as a rule, and at most."""
+MOST = 2_000_000
+"""Poses that are looked at for that."""
+
+
+def foreseen(plan: Plan, apart: bool = False) -> Metrics:
+    """Those of a plan that is followed to its end; with the smallest separation if `apart`."""
+    agents = zip(plan.problem.agents, plan.routes, strict=True)
+    return Metrics(
+        method=plan.method,
+        duration=plan.makespan,
+        makespan=plan.makespan,
+        total=float(plan.total),
+        done=plan.done,
+        undone=len(plan.undone),
+        replans=0,
+        agents=tuple(_planned_agent(agent, route, plan.makespan) for agent, route in agents),
+        tasks=_planned_tasks(plan),
+        series=_planned_series(plan),
+        separation=_separation(plan) if apart else None,
+    )
+
+
+def planned_trace(plan: Plan, times: Floats) -> Trace:
+    """Where everybody will be at these times (s)."""
+    poses = np.empty((len(times), len(plan.routes), 4))
+    statuses = np.zeros((len(times), len(plan.routes)), dtype=np.int8)
+    for k, (agent, route) in enumerate(zip(plan.problem.agents, plan.routes, strict=True)):
+        poses[:, k], statuses[:, k] = _followed(agent, route, times)
+    return Trace(tuple(agent.name for agent in plan.problem.agents), times, poses, statuses)
+
+
+def pause(seconds: float, vehicles: int) -> float | None:
+    """s between two looks at the distances between so many vehicles; None: that would be too much, or too coarse."""
+    least = seconds * vehicles / MOST
+    return None if vehicles < 2 or seconds <= 0.0 or least > COARSE else max(least, FINE)
+
+
+def _planned_agent(agent: Agent, route: Route, until: float) -> AgentMetrics:
+    seconds = dict.fromkeys(map(str, STATUSES), 0.0)
+    for leg in route.legs:
+        seconds[STATUS_ON[leg.kind]] += leg.ends - leg.begins
+    seconds["idle"] += route.legs[0].begins if route.legs else until
+    seconds["home"] += until - route.ends if route.legs else 0.0
+    waited = sum((leg.ends - leg.begins for leg in route.legs if leg.kind == "wait"), 0.0)
+    status, rested = ("home", route.ends) if route.legs else ("idle", None)
+    flown = float(route.flown)
+    share = share_of_range(flown, agent)
+    return AgentMetrics(agent.name, status, flown, share, len(route.tasks), rested, waited, seconds)
+
+
+def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
+    done = {leg.task: (route.agent, leg) for route in plan.routes for leg in route.legs if leg.kind == "coverage"}
+    reasons = {one.task: one.reason for one in plan.undone}
+    return tuple(
+        _done(task.name, task.shape.kind, *done[task.name])
+        if task.name in done
+        else TaskMetrics(task.name, task.shape.kind, "undone", None, 0.0, None, None, None, None, reasons[task.name])
+        for task in plan.problem.tasks
+    )
+
+
+def _done(name: str, kind: str, agent: str, leg: Leg) -> TaskMetrics:
+    return TaskMetrics(name, kind, "completed", agent, 0.0, 0.0, leg.begins, leg.ends, leg.ends, "")
+
+
+def _planned_series(plan: Plan) -> Series:
+    """At the end of every leg: between them everybody flies steadily."""
+    times = np.unique([0.0] + [leg.ends for route in plan.routes for leg in route.legs])
+    distance = sum((np.interp(times, *flown_over_time(route)) for route in plan.routes if route.legs), 0.0 * times)
+    done = np.searchsorted(done_times(plan), times, side="right")
+    return Series(times.tolist(), distance.tolist(), done.tolist())
+
+
+def done_times(plan: Plan) -> Floats:
+    """When tasks are done, s, in order."""
+    ends = [leg.ends for route in plan.routes for leg in route.legs if leg.kind == "coverage"]
+    return np.sort(np.array(ends, dtype=np.float64))
+
+
+def flown_over_time(route: Route) -> tuple[Floats, Floats]:
+    """Moments (s) and metres flown by then; straight between them."""
+    moments = [leg.begins for leg in route.legs[:1]] + [leg.ends for leg in route.legs]
+    flown = np.cumsum([0.0] + [leg.flown for leg in route.legs])
+    return np.array(moments, dtype=np.float64), flown[: len(moments)]
+
+
+def _separation(plan: Plan) -> Separation | None:
+    step = pause(plan.makespan, len(plan.routes))
+    return None if step is None else separation(planned_trace(plan, np.arange(0.0, plan.makespan, step)))
+
+
+def _followed(agent: Agent, route: Route, times: Floats) -> tuple[Floats, NDArray[np.int8]]:
+    """Poses (k, 4) and statuses (k,); before its first leg and after its last one a vehicle stands."""
+    poses, statuses = np.tile(np.array(agent.pose), (len(times), 1)), np.zeros(len(times), dtype=np.int8)
+    for leg in route.legs:
+        now = (times >= leg.begins) & (times <= leg.ends)
+        lasts = leg.ends - leg.begins
+        if now.any() and lasts > 0.0:
+            poses[now] = leg.path.at((times[now] - leg.begins) / lasts * leg.path.flown)
+            statuses[now] = STATUSES.index(STATUS_ON[leg.kind])
+        poses[times > leg.ends] = leg.end
+    statuses[times > route.ends] = STATUSES.index("home" if route.legs else "idle")
+    return poses, statuses
+
+
+TABLES = ("tasks", "agents", "series")
+TYPES = {"tasks": "int64", "done": "int64"}
+"""Of columns that are neither text nor float64."""
+TEXT = ("name", "status", "kind", "state", "agent", "reason")
+
+
+def to_json(metrics: Metrics) -> str:
+    """All of them; valid JSON, keys in order."""
+    return json.dumps(metrics.to_dict(), indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def to_csv(metrics: Metrics, table: str = "tasks") -> str:
+    """One of the tables: tasks, agents or series; None is an empty field."""
+    rows = list(rows_of(metrics, _known(table)))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else _header(table), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def to_arrow(metrics: Metrics, table: str = "tasks") -> Any:
+    """One of the tables as an Arrow table."""
+    pa = check_parquet()
+    rows = list(rows_of(metrics, _known(table)))
+    names = list(rows[0]) if rows else _header(table)
+    kinds = {name: pa.string() if name in TEXT else getattr(pa, TYPES.get(name, "float64"))() for name in names}
+    columns = [pa.array([row[name] for row in rows], kinds[name]) for name in names]
+    return pa.Table.from_arrays(columns, schema=pa.schema(list(kinds.items())))
+
+
+def to_parquet(metrics: Metrics, table: str = "tasks") -> bytes:
+    """One of the tables as the content of a Parquet file."""
+    found = to_arrow(metrics, table)
+    from pyarrow import parquet  # type: ignore[import-untyped]
+
+    content = io.BytesIO()
+    parquet.write_table(found, content)
+    return content.getvalue()
+
+
+def export(metrics: Metrics, path: str | Path, table: str = "tasks") -> None:
+    """Write a file; its ending says in which format: .json (everything), .csv or .parquet (one table)."""
+    target = Path(path)
+    if target.suffix == ".json":
+        target.write_text(to_json(metrics), encoding="utf-8", newline="\n")
+    elif target.suffix == ".csv":
+        target.write_text(to_csv(metrics, table), encoding="utf-8", newline="\n")
+    elif target.suffix == ".parquet":
+        target.write_bytes(to_parquet(metrics, table))
+    else:
+        raise InvalidValueError(f"{target.name}: metrics are written as .json, .csv or .parquet, not {target.suffix!r}")
+
+
+def _known(table: str) -> str:
+    if table not in TABLES:
+        raise unknown_name("table of metrics", table, TABLES)
+    return table
+
+
+def _header(table: str) -> list[str]:
+    """The columns of a table without rows."""
+    kind: Any = {"tasks": TaskMetrics, "agents": AgentMetrics, "series": Series}[table]
+    names = [name for name in kind.__dataclass_fields__ if name != "seconds"]
+    return names + ([f"{status}_s" for status in STATUSES] if table == "agents" else [])
+
+
+def check_parquet() -> Any:
+    """The library for Parquet; refuses with how to get it."""
+    try:
+        import pyarrow as library
+    except ImportError:
+        raise MissingFeatureError("Parquet needs pyarrow: pip install 'paddock[analysis]'") from None
+    return library

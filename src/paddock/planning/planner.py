@@ -2,16 +2,162 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import inf, pi
 from types import MappingProxyType
 from typing import Any
 
-from paddock.planning.building import Standing, build
-from paddock.planning.costs import Costs
-from paddock.planning.covering import Covered
-from paddock.planning.method import Answer, Method, Tell, find_method
-from paddock.planning.plans import Plan
+import numpy as np
+
+from paddock.planning.costs import Costs, Covered
+from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.insertion import insert_tasks
+from paddock.planning.methods import Answer, Method, Tell, find_method
+from paddock.planning.obstacles.crossing import inside
 from paddock.planning.problem import Problem
+from paddock.planning.routes import Plan, Route, Undone, first_infeasible, predictable, route_of
+
+MEASURED = 1e-9
+"""Relative: a route that fits may be longer than the range by this, as it is measured on its paths."""
+ROUNDS = 4
+"""How often tasks that turned out too far for one are offered to the others."""
+
+
+Standing = Mapping[int, tuple[list[int], Route]]
+"""Agent -> the tasks that it has, in order, and its route, which stays the same object as long as they do."""
+
+
+def build(costs: Costs, answer: Answer, method: str, standing: Standing = MappingProxyType({})) -> Plan:
+    """The plan of an answer. Every task is in it once: in a route, or among the undone with a reason."""
+    if answer.headings:
+        costs = Costs(costs.problem.with_headings(answer.headings))
+    orders = [list(order) for order in answer.orders]
+    if sorted(t for order in orders for t in order) != sorted({t for order in orders for t in order}):
+        raise RuntimeError(f"method {method!r} gave a task to two vehicles")
+    refused: dict[int, str] = {}  # tasks that no path leads to
+    limits = [agent.range for agent in costs.problem.agents]
+    for _ in range(ROUNDS):
+        trim(costs, orders, limits, standing)
+        insert(costs, orders, limits, [t for t in _missing(costs, orders) if t not in refused])
+        routes, again = _routes(costs, orders, limits, refused, standing)
+        if not again:
+            break
+    undone = [Undone(costs.problem.tasks[t].name, refused.get(t) or reason(costs, t)) for t in _missing(costs, orders)]
+    return Plan(costs.problem, method, tuple(routes), tuple(undone), answer.notes)
+
+
+def trim(costs: Costs, orders: list[list[int]], limits: Sequence[float], standing: Standing) -> None:
+    """Take tasks off the end of orders that are beyond a vehicle's range, or impossible; not of those that stand."""
+    for agent, order in enumerate(orders):
+        if agent in standing and standing[agent][0] == order:
+            continue
+        while order and not costs.tour(agent, order)[0] <= limits[agent] * (1.0 + MEASURED):
+            order.pop(_worst(costs, agent, order))
+
+
+def _worst(costs: Costs, agent: int, order: list[int]) -> int:
+    """What to take out: the first task that cannot be done in this order at all, otherwise the last one."""
+    for k in range(len(order)):
+        if costs.tour(agent, order[: k + 1])[0] == inf:
+            return k
+    return len(order) - 1
+
+
+def insert(costs: Costs, orders: list[list[int]], limits: Sequence[float], tasks: Sequence[int]) -> None:
+    """Offer tasks to all vehicles, each in its cheapest place; those that fit nowhere stay out."""
+    orders[:] = insert_tasks(costs, orders, limits, tasks)
+
+
+def _missing(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
+    return sorted(set(range(costs.tasks)) - {t for order in orders for t in order})
+
+
+def _routes(
+    costs: Costs, orders: list[list[int]], limits: list[float], refused: dict[int, str], standing: Standing
+) -> tuple[list[Route], bool]:
+    """The routes, and whether any had to give up tasks that estimates had promised."""
+    routes, again = [], False
+    for agent, order in enumerate(orders):
+        if agent in standing and standing[agent][0] == order:
+            routes.append(standing[agent][1])
+            continue
+        before = len(order)
+        routes.append(_route(costs, agent, order, limits, refused))
+        again |= len(order) < before
+    return routes, again
+
+
+def _route(costs: Costs, agent: int, order: list[int], limits: list[float], refused: dict[int, str]) -> Route:
+    """The route within the range; tasks to which no path leads are refused, those too far away are taken out."""
+    while True:
+        try:
+            route = route_of(costs, agent, order)
+        except InfeasibleError as error:
+            if not order:
+                return Route(costs.problem.agents[agent].name, (), costs.problem.agents[agent].speed)  # no way home
+            refused[order.pop(first_infeasible(costs, agent, order))] = str(error)
+            continue
+        if predictable(costs, agent, order) or not order:
+            return route
+        late = _late(costs, route)
+        if route.flown <= limits[agent] * (1.0 + MEASURED) and late is None:
+            return route
+        limits[agent] = min(limits[agent], costs.tour(agent, order)[0] * (1.0 - 1e-6))  # what was estimated is too much
+        order.pop(len(order) - 1 if late is None else late)
+
+
+def _late(costs: Costs, route: Route) -> int | None:
+    """The place in its order of the first task that a route begins too late."""
+    closes = {task.name: task.closes for task in costs.problem.tasks}
+    begun = [leg for leg in route.legs if leg.kind == "coverage"]
+    return next((k for k, leg in enumerate(begun) if leg.begins > closes[str(leg.task)] + 1e-9), None)
+
+
+def reason(costs: Costs, task: int) -> str:
+    """Why nobody does a task, in one line."""
+    if not costs.agents:
+        return "no vehicle is able to do anything"
+    wrong = [costs.coverage(agent, task) for agent in range(costs.agents)]
+    errors = [error for error in wrong if isinstance(error, InfeasibleError)]
+    if len(errors) == len(wrong):
+        return str(errors[0])
+    alone = costs.alone[:, task]
+    ranges = np.array([agent.range for agent in costs.problem.agents])
+    if not np.isfinite(alone).any():
+        return _unreachable(costs, task)
+    if not (alone <= ranges).any():
+        nearest = int(np.argmin(alone - ranges))
+        who = costs.problem.agents[nearest]
+        return (
+            f"it takes {alone[nearest]:,.0f} m there and back, {who.name} has a range of {ranges[nearest]:,.0f} m left"
+        )
+    return "no vehicle has enough range left, or time in its window, beside its other tasks"
+
+
+def _unreachable(costs: Costs, task: int) -> str:
+    zones = costs.problem.zones
+    homes = [inside(agent.home[0], agent.home[1], zones) if zones else None for agent in costs.problem.agents]
+    closed = [zone.name for zone in homes if zone is not None]
+    if len(closed) == len(homes):
+        return f"the base lies in the no-fly zone {closed[0]!r}"
+    if costs.problem.tasks[task].closes < inf:
+        return _too_late(costs, task)
+    return "no way leads there and back around the no-fly zones"
+
+
+def _too_late(costs: Costs, task: int) -> str:
+    """Why nobody begins a task in its window: it is too far away, or whoever is there too early waits too long."""
+    opens, closes = costs.problem.tasks[task].opens, costs.problem.tasks[task].closes
+    for agent, way in zip(costs.problem.agents, costs.first[:, task].tolist(), strict=True):
+        arrival = agent.ready + way / agent.speed
+        if arrival <= closes:
+            circle = 2.0 * pi * agent.radius / agent.speed
+            return (
+                f"{agent.name} is there at {arrival:.0f} s, too early for its window from {opens:g} to {closes:g} s, "
+                f"and it can only wait in circles of {circle:.0f} s"
+            )
+    return f"no vehicle can be there before its window closes at {closes:g} s"
+
 
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 

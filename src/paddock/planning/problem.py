@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite
-from typing import Literal
+from typing import Any, Literal
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.shape import Entry, Shape
-from paddock.planning.obstacles.zone import Zone
-from paddock.planning.paths.segment import Pose
+from paddock.planning.coverage.shapes import Entry, Shape
+from paddock.planning.obstacles.zones import Zone
+from paddock.planning.paths.path import Pose
 
 Moves = Literal["aircraft", "hover", "ground"]
 """An aircraft never stands still; what hovers, and what drives, may wait where it is."""
@@ -109,3 +109,29 @@ def _check(agent: Agent, wind: tuple[float, float]) -> None:
             f"{who}: a wind of {(wind[0] ** 2 + wind[1] ** 2) ** 0.5:g} m/s leaves no way forward at "
             f"{agent.speed:g} m/s; the wind must be weaker"
         )
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Something that happens at a time: exactly one of the others is given."""
+
+    at: float  # s
+    task: Task | None = None  # a new task
+    damage: str | None = None  # the name of a vehicle that can do nothing more
+    agent: Agent | None = None  # one more vehicle
+    zone: Zone | None = None  # nobody may fly there from now on
+
+
+@dataclass(frozen=True)
+class MissionSetup:
+    """Everything that a mission starts from."""
+
+    problem: Problem
+    method: str = "clustered_greedy"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    replan: bool = True
+    reserve: float = 0.0  # m of the range that is kept
+    battery_reserve: float = 0.2  # share of the charge at which a vehicle goes home
+    separation: tuple[float, float] | None = (50.0, 20.0)  # m across, m up; None: none is kept
+    execute: Literal["dynamics", "kinematic"] = "dynamics"
+    happenings: tuple[Happening, ...] = ()

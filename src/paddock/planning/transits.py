@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from paddock.planning.coverage.shape import Entry, InfeasibleError
-from paddock.planning.leaving import way_out
-from paddock.planning.obstacles.clear import blocked_by, inside
-from paddock.planning.obstacles.reasons import on_border
-from paddock.planning.obstacles.transit import ZoneMap
-from paddock.planning.obstacles.walls import Clearance
-from paddock.planning.obstacles.zone import Zone
+from paddock.planning.coverage.shapes import Entry, InfeasibleError
+from paddock.planning.obstacles.around import ZoneMap, on_border, way_out
+from paddock.planning.obstacles.crossing import blocked_by, inside
+from paddock.planning.obstacles.zones import Clearance, Zone
 from paddock.planning.paths.climb import raised, tilted
 from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path
+from paddock.planning.paths.path import Path, Pose, Segment
 from paddock.planning.paths.reeds_shepp import reeds_shepp
-from paddock.planning.paths.segment import Pose, Segment
 from paddock.planning.paths.wind import dubins_in_wind, over_ground
 from paddock.planning.problem import Agent, Problem
 

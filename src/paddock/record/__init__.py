@@ -11,11 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from paddock.record.history import FleetHistory
-    from paddock.record.measures import metrics
     from paddock.record.player import Player
+    from paddock.record.reader import FleetHistory, Run, open_run
     from paddock.record.recorder import Recorder, RecordingReport
-    from paddock.record.run import Run, open_run
+    from paddock.record.run_metrics import metrics
     from paddock.record.verification import Verification, verify
 
 __all__ = [
@@ -31,14 +30,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "FleetHistory": "history",
+    "FleetHistory": "reader",
     "Player": "player",
     "Recorder": "recorder",
     "RecordingReport": "recorder",
-    "Run": "run",
+    "Run": "reader",
     "Verification": "verification",
-    "metrics": "measures",
-    "open_run": "run",
+    "metrics": "run_metrics",
+    "open_run": "reader",
     "verify": "verification",
 }
 

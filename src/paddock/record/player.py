@@ -14,7 +14,7 @@ import numpy as np
 from paddock.engine.events import Event
 from paddock.engine.pacing import HEARTBEAT, LATE, SLICE, checked_pace
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.record.run import Run, open_run
+from paddock.record.reader import Run, open_run
 from paddock.scenario import Scenario
 from paddock.world.snapshot import Snapshot
 

@@ -13,7 +13,7 @@ from paddock.errors import MissingFeatureError, PaddockError, unknown_name
 from paddock.world.columns import Floats
 
 if TYPE_CHECKING:
-    from paddock.record.run import Run
+    from paddock.record.reader import Run
     from paddock.world.snapshot import FleetSnapshot
 
 SAMPLES = 1500

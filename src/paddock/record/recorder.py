@@ -9,34 +9,154 @@ from __future__ import annotations
 
 import atexit
 import os
+import platform
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib import import_module
 from math import isfinite
-from time import time_ns
+from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from paddock.engine.actions import Posted
 from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
+from paddock.engine.state import settled_state
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.record.conveyor import Conveyor
-from paddock.record.hashing import HashPlan
-from paddock.record.markers import present
-from paddock.record.mcapwriter import FLUSH_EVERY, McapWriter
-from paddock.record.output import Output, open_output
-from paddock.record.pictures import point_cloud
-from paddock.record.scribe import PRECISIONS, Scribe
-from paddock.record.timeline import Timeline
-from paddock.record.versions import versions
+from paddock.record.foxglove import point_cloud
+from paddock.record.writer import FLUSH_EVERY, PRECISIONS, McapWriter, Output, Scribe, Timeline, open_output, present
 from paddock.wire.messages.recordings import RunStart, StateHash
+from paddock.world.archive import digest
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.scenario import Scenario
+
+
+def versions() -> dict[str, str]:
+    """Versions of Paddock and of what computes its numbers."""
+    import numba
+
+    package = import_module(__name__.partition(".")[0])  # by name: this room must not depend on the whole house
+    return {
+        "paddock": package.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }
+
+
+Job = Callable[[], None]
+
+FEWEST, MOST = 8, 512
+"""Samples that may wait: at least, and at most."""
+ROOM = 64 * 2**20
+"""Bytes of samples that may wait, if that is more than the fewest."""
+
+
+class Conveyor:
+    """A queue of jobs, of which the samples are bounded."""
+
+    def __init__(self) -> None:
+        self._jobs: deque[tuple[Job, bool]] = deque()
+        self._change = threading.Condition()
+        self._samples = 0  # that wait or are being written
+        self.closed = False
+
+    def put(self, job: Job) -> None:
+        """A job that must be done; never waits."""
+        with self._change:
+            if not self.closed:
+                self._jobs.append((job, False))
+                self._change.notify_all()
+
+    def offer(self, job: Job, nbytes: int, patient: bool) -> bool:
+        """A sample: False if there is no room for it, unless one is `patient` and waits until there is."""
+        limit = min(max(FEWEST, ROOM // max(nbytes, 1)), MOST)
+        with self._change:
+            while self._samples >= limit and patient and not self.closed:
+                self._change.wait()
+            if self._samples >= limit or self.closed:
+                return False
+            self._samples += 1
+            self._jobs.append((job, True))
+            self._change.notify_all()
+            return True
+
+    def work(self, idle: float) -> bool:
+        """Do the next job, or nothing if none comes for `idle` s of wall time; False when all is done and closed."""
+        with self._change:
+            if not self._jobs and not self.closed:
+                self._change.wait(idle)
+            if not self._jobs:
+                return not self.closed
+            job, is_sample = self._jobs.popleft()
+        try:
+            job()
+        finally:
+            if is_sample:
+                with self._change:
+                    self._samples -= 1
+                    self._change.notify_all()
+        return True
+
+    def close(self) -> None:
+        """Nothing more comes; what is there is still done."""
+        with self._change:
+            self.closed = True
+            self._change.notify_all()
+
+    def abandon(self) -> None:
+        """Nothing more is done."""
+        with self._change:
+            self.closed = True
+            self._jobs.clear()
+            self._change.notify_all()
+
+
+FEW = 1000
+"""Vehicles up to which the state is hashed often."""
+OFTEN, SELDOM = 0.1, 1.0
+"""Simulated s between two hashes, of few vehicles and of many."""
+SHARE = 0.05
+"""Of the wall time, what hashing may take in the long run; a world that runs faster than that is hashed less often."""
+ALLOWANCE = 0.25
+"""s of wall time that hashing may take beyond its share, so that short runs are hashed in full."""
+
+
+class HashPlan:
+    """Hashes the settled state of a simulation now and then. Which ticks it picks does not change the run."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self.sim = sim
+        self._next_tick = 0
+        self._started, self._spent = monotonic(), 0.0
+
+    def restart(self) -> None:
+        """The run begins anew: hash at the next occasion."""
+        self._next_tick = 0
+
+    def due(self) -> bool:
+        """Whether to hash now."""
+        if self.sim.tick < self._next_tick:
+            return False
+        return self._spent <= ALLOWANCE + SHARE * (monotonic() - self._started)
+
+    def take(self) -> str:
+        """The digest of the state now."""
+        started = monotonic()
+        text = digest(settled_state(self.sim.engine))
+        self._spent += monotonic() - started
+        period = max(1, self.sim.engine.world.clock.ticks(OFTEN if self.sim.engine.world.vehicles <= FEW else SELDOM))
+        self._next_tick = max(self._next_tick + period, self.sim.tick + period // 2)
+        return text
+
 
 RATE = 30.0
 """Samples per simulated second, Hz, unless one says otherwise."""
@@ -90,17 +210,17 @@ class Recorder:
         if precision not in PRECISIONS:
             raise unknown_name("precision", str(precision), PRECISIONS)
         self.sim, self.path = sim, os.fspath(path)
-        self.every = max(1, round(sim.world.clock.rate / rate))  # ticks between two samples
+        self.every = max(1, round(sim.engine.world.clock.rate / rate))  # ticks between two samples
         self.dropped = 0
         self.failure = ""
         self._tell = tell or _print
         self._conveyor = Conveyor()
         self._hashes = HashPlan(sim)
         started = time_ns()
-        self._timeline = Timeline(sim.world.clock.rate, started)
+        self._timeline = Timeline(sim.engine.world.clock.rate, started)
         self._dating = threading.Lock()  # a new section begins, or a time is told: not both at once
         self._last_sample = -1
-        with sim.driver.driving("recording"):
+        with sim.engine.thread.driving("recording"):
             self._output = open_output(path)
             self._scribe = self._prepared(self._output, precision, started)
             self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
@@ -115,7 +235,7 @@ class Recorder:
         sim = self.sim
         sim.log.listeners = [*sim.log.listeners, self._on_action]
         sim.events.listeners = [*sim.events.listeners, self._on_event]
-        sim.restarted.append(self._on_restart)
+        sim.engine.on_restart.append(self._on_restart)
         sim.markers.listeners = [*sim.markers.listeners, self._on_markers]
         self._unwatch = sim.watch(self._on_sample, self.every)
         untouched = sim.tick == 0 and sim.log.restored_at is None and not (sim.log.entries or sim.log.lost)
@@ -130,7 +250,7 @@ class Recorder:
         sim.log.listeners = [listener for listener in sim.log.listeners if listener != self._on_action]
         sim.events.listeners = [listener for listener in sim.events.listeners if listener != self._on_event]
         sim.markers.listeners = [listener for listener in sim.markers.listeners if listener != self._on_markers]
-        sim.restarted = [listener for listener in sim.restarted if listener != self._on_restart]
+        sim.engine.on_restart.remove(self._on_restart)
 
     def _on_restart(self, how: str) -> None:
         self._begin(how, with_state=how == "restore")
@@ -148,7 +268,7 @@ class Recorder:
     def _on_sample(self, snapshot: Snapshot) -> None:
         if self._conveyor.closed:
             return
-        real_time = self.sim.pacer.running and self.sim.pace > 0
+        real_time = self.sim.engine.pacer.running and self.sim.pace > 0
         job = partial(self._scribe.sample, snapshot, self._date(snapshot.tick), time_ns())
         if self._conveyor.offer(job, snapshot.buffer.nbytes, patient=not real_time):
             self._last_sample = snapshot.tick
@@ -161,7 +281,9 @@ class Recorder:
         """A section of the run begins at the present tick."""
         sim = self.sim
         state = sim.save() if with_state else b""
-        begin = RunStart(sim.world.run, sim.world.seed, self._scenario().to_dict(), versions(), how, state)
+        begin = RunStart(
+            sim.engine.world.run, sim.engine.world.seed, self._scenario().to_dict(), versions(), how, state
+        )
         with self._dating:
             log_time = self._timeline.begin(sim.tick)
         self._conveyor.put(partial(self._scribe.begin, begin, log_time, time_ns()))
@@ -170,7 +292,7 @@ class Recorder:
         self._on_sample(sim.snapshot())
 
     def _hash(self) -> None:
-        state = StateHash(self.sim.tick, self.sim.world.run, self._hashes.take())
+        state = StateHash(self.sim.tick, self.sim.engine.world.run, self._hashes.take())
         self._conveyor.put(partial(self._scribe.digest, state, self._date(state.tick), time_ns()))
 
     def _date(self, tick: int | None = None) -> int:
@@ -186,8 +308,8 @@ class Recorder:
         metadata = {
             "name": sim.scenario.name,
             "description": sim.scenario.description,
-            "seed": str(sim.world.seed),
-            "rate": f"{sim.world.clock.rate!r}",
+            "seed": str(sim.engine.world.seed),
+            "rate": f"{sim.engine.world.clock.rate!r}",
             "sample_ticks": str(self.every),
             "precision": precision,
             **versions(),
@@ -230,7 +352,7 @@ class Recorder:
             self._closed = True
             atexit.unregister(self.close)
             self._detach()
-            if not self.sim.driver.elsewhere() and not self._conveyor.closed:
+            if not self.sim.engine.thread.elsewhere() and not self._conveyor.closed:
                 self._finish()
             self._conveyor.close()
             self._thread.join()

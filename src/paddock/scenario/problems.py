@@ -1,38 +1,103 @@
-"""Pydantic's errors -> one line each, at the place where the value was written."""
+"""Errors of a scenario, each at the file, line and column where the value was written."""
 
 from __future__ import annotations
 
 import re
 import reprlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from paddock.errors import suggestion
-from paddock.scenario.marks import KeyPath, Mark, Marks, ScenarioError, dotted
+from paddock.errors import PaddockError, suggestion
 
+Step = str | int
+KeyPath = tuple[Step, ...]
+"""Keys and list indices that lead to a value, e.g. `("vehicles", 0, "model")`."""
+Mark = tuple[int, int]
+"""Line and column, both counted from 1."""
 Model = TypeVar("Model", bound=BaseModel)
 
-_PLACE = re.compile(r":(\d+):(\d+): ")
+SHOWN_PROBLEMS = 20
+"""Problems listed in the text of one error; the rest are counted."""
 
 
-class Problem(NamedTuple):
-    """One thing that is wrong, and where: line and column count from 1."""
+class ScenarioError(PaddockError):
+    """An invalid scenario: one line per problem, each starting with its location."""
+
+    def __init__(self, problems: str | Iterable[str]) -> None:
+        given = [problems] if isinstance(problems, str) else problems
+        self.problems: list[str] = [_one_line(problem) for problem in given]
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        more = len(self.problems) - SHOWN_PROBLEMS
+        tail = [f"(and {more} more)"] if more > 0 else []
+        return "\n".join(self.problems[:SHOWN_PROBLEMS] + tail)
+
+
+def _one_line(text: str) -> str:
+    """Escape line breaks and control characters that come from keys and values."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+class ScenarioProblem(NamedTuple):
+    """One problem and its location; line and column count from 1."""
 
     line: int
     column: int
     message: str
 
 
-def located(problem: str, source: str) -> Problem:
-    """Take a line such as `race.yaml:7:5: unknown model` apart; what names no place of `source` is at its beginning."""
-    place = _PLACE.match(problem, len(source)) if problem.startswith(source) else None
-    if place is None:
-        return Problem(1, 1, problem)
-    return Problem(int(place[1]), int(place[2]), problem[place.end() :])
+_LOCATION = re.compile(r":(\d+):(\d+): ")
 
 
-_NEEDS = {
+def located(problem: str, source: str) -> ScenarioProblem:
+    """Split a line such as `race.yaml:7:5: unknown model`; a line without a location in `source` is at 1:1."""
+    found = _LOCATION.match(problem, len(source)) if problem.startswith(source) else None
+    if found is None:
+        return ScenarioProblem(1, 1, problem)
+    return ScenarioProblem(int(found[1]), int(found[2]), problem[found.end() :])
+
+
+def dotted(path: KeyPath) -> str:
+    """Format a path as `vehicles[0].model`; the empty path is `scenario`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".") or "scenario"
+
+
+@dataclass(slots=True)
+class Marks:
+    """Line and column of every value and key; `source` is empty for values that come from Python."""
+
+    source: str = ""
+    values: dict[KeyPath, Mark] = field(default_factory=dict)
+    keys: dict[KeyPath, Mark] = field(default_factory=dict)
+
+    def mark(self, path: KeyPath) -> Mark:
+        """Return the mark of a value, or of its nearest parent that has one."""
+        for end in range(len(path), 0, -1):
+            if (found := self.values.get(path[:end])) is not None:
+                return found
+        return self.values.get((), (1, 1))
+
+    def at(self, path: KeyPath) -> str:
+        """Return the location of a value: `file.yaml:7:5`, or `vehicles[0].model` without a file."""
+        return self.location(self.mark(path)) if self.source else dotted(path)
+
+    def at_key(self, path: KeyPath) -> str:
+        """Return the location of a key rather than of its value."""
+        return self.location(self.keys[path]) if path in self.keys else self.at(path)
+
+    def location(self, mark: Mark) -> str:
+        """Format a mark as `file.yaml:7:5`."""
+        return f"{self.source}:{mark[0]}:{mark[1]}"
+
+
+# pydantic's errors ----------------------------------------------------------------------------------------------------
+
+_REQUIREMENTS = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",
@@ -55,7 +120,7 @@ _NEEDS = {
 
 
 def validated(model: type[Model], value: Any, marks: Marks, prefix: KeyPath = ()) -> Model:
-    """Validate a value; on failure raise every problem, in the order of the file."""
+    """Validate a value; raise a ScenarioError with all problems in file order."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -73,9 +138,9 @@ def _line(model: type[BaseModel], value: Any, error: Any, marks: Marks, prefix: 
         message = f"missing key {path[-1]!r} in {dotted(prefix + path[:-1])}"
         path = path[:-1]
     else:
-        name = dotted(prefix + _written(value, path)) + " " if marks.source else ""  # else the place says it
+        name = dotted(prefix + _existing(value, path)) + " " if marks.source else ""  # else the location names it
         message = _message(error, name, marks)
-    path = prefix + _written(value, path)
+    path = prefix + _existing(value, path)
     return marks.mark(path), f"{marks.at(path)}: {message}"
 
 
@@ -91,18 +156,15 @@ def _message(error: Any, name: str, marks: Marks) -> str:
     if error["type"] == "scenario":
         other = context["other"]
         return str(context["message"]).replace("{other}", marks.at(other) if other else "{other}")
-    if (needs := _NEEDS.get(error["type"])) is None:
+    if (requirement := _REQUIREMENTS.get(error["type"])) is None:
         return f"{name}is not valid: {error['msg']}"
     limits = {key: f"{limit:g}" if isinstance(limit, float) else limit for key, limit in context.items()}
-    return f"{name}must be {needs.format(**limits)}, not {_shown(error['input'])}"
+    given = "null" if error["input"] is None else reprlib.repr(error["input"])
+    return f"{name}must be {requirement.format(**limits)}, not {given}"
 
 
-def _shown(value: Any) -> str:
-    return "null" if value is None else reprlib.repr(value)
-
-
-def _written(value: Any, path: KeyPath) -> KeyPath:
-    """Return the part of a path that the value really has; pydantic appends steps of its own."""
+def _existing(value: Any, path: KeyPath) -> KeyPath:
+    """Return the part of a path that exists in the value; pydantic appends steps of its own."""
     for index, step in enumerate(path):
         inside = isinstance(value, dict) or (isinstance(value, list | tuple) and isinstance(step, int))
         try:
@@ -115,7 +177,7 @@ def _written(value: Any, path: KeyPath) -> KeyPath:
 
 
 def _keys(model: type[BaseModel], path: KeyPath) -> list[str]:
-    """Return the valid keys of the section that a path leads to."""
+    """Return the valid keys of the section at a path."""
     found: type[BaseModel] | None = model
     for step in path:
         if isinstance(step, str) and found is not None and step in found.model_fields:
@@ -124,7 +186,7 @@ def _keys(model: type[BaseModel], path: KeyPath) -> list[str]:
 
 
 def _section_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the section that an annotation such as `tuple[VehicleEntry, ...] | None` speaks of."""
+    """Return the section class in an annotation such as `tuple[VehicleEntry, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _section_in(part))), None)

@@ -7,18 +7,47 @@ draws only from the key, stream, purposes and tick that it is given: what a vehi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import xxhash
 
 from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
-from paddock.compute.philox import signed
+from paddock.compute.math import sqrt
+from paddock.compute.philox import normals, signed
 from paddock.errors import PaddockError
+from paddock.plugins import PluginFolder
+from paddock.sensing import sensors
 from paddock.sensing.site import Site
 from paddock.world.columns import column_index
 from paddock.world.pose import Environment, Pose
+
+PURPOSES = 16
+"""Purposes that one sensor may use, counted from the one it is given; the next sensor of its kind starts after them."""
+
+Three = tuple[float, float, float]
+
+
+def three(seed: int, stream: int, purpose: int, tick: int) -> Three:
+    """Three independent standard normal numbers, from two purposes."""
+    a, b = normals(seed, stream, purpose, tick)
+    c, _ = normals(seed, stream, purpose + 1, tick)
+    return a, b, c
+
+
+def six(seed: int, stream: int, purpose: int, tick: int) -> tuple[float, float, float, float, float, float]:
+    """Six independent standard normal numbers, from three purposes."""
+    a, b = normals(seed, stream, purpose, tick)
+    c, d = normals(seed, stream, purpose + 1, tick)
+    e, f = normals(seed, stream, purpose + 2, tick)
+    return a, b, c, d, e, f
+
+
+def walk(bias: float, density: float, interval: float, primed: float, normal: float) -> float:
+    """The bias after `interval` s of a random walk (`density` in units per root second); it rests until `primed`."""
+    return bias + primed * density * sqrt(interval) * normal
+
 
 COMMON_OPTIONS = ("rate", "delay")
 """Options that every sensor declares: samples per second (Hz) and the age of a reading when it arrives (s)."""
@@ -48,10 +77,6 @@ class Sensor:
         if missing:
             raise PaddockError(f"sensor {self.summary!r}: its options have no {missing[0]!r}")
 
-    def named(self, name: str) -> Sensor:
-        """The sensor under the name that users write."""
-        return replace(self, name=name)
-
     def key(self, seed: int) -> int:
         """The random key of this kind of sensor: kinds share no draws with each other or with the rest of the world."""
         return signed(seed ^ self._name_hash)
@@ -69,10 +94,14 @@ class Sensor:
             Shared("options", self.options),
             Shared("environment", Environment),
             Shared("site", Site),
-            Value("seed"),
+            Value("seed", "int64"),
             Each("stream"),
-            Value("purpose"),
-            Value("tick"),
+            Value("purpose", "int64"),
+            Value("tick", "int64"),
             Value("interval"),
         )
         return KernelSpec(f"{self.name}-measure", self.measure, arguments)
+
+
+SENSORS = PluginFolder("sensor", sensors, "paddock.sensors", "SENSOR", Sensor)
+find_sensor, sensor_names = SENSORS.find, SENSORS.names

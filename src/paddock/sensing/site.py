@@ -2,11 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from functools import cache
+from math import isfinite
+from typing import Annotated, Any, NamedTuple
 
-from paddock.sensing.magnetic import EPOCH, field_at
+from paddock.compute.math import exp, log, maximum, minimum, power, select
+from paddock.errors import InvalidValueError, MissingFeatureError
 from paddock.world.columns import Column
 from paddock.world.geodesy import Origin
+
+PRESSURE_0 = 101325.0  # Pa at sea level
+TEMPERATURE_0 = 288.15  # K at sea level
+LAPSE = 0.0065  # K/m up to the tropopause
+EXPONENT = 5.255879812716677  # standard gravity / (gas constant of air x lapse)
+TROPOPAUSE = 11000.0  # m, geopotential
+PRESSURE_1 = 22632.04009500781  # Pa at the tropopause
+SCALE_HEIGHT = 6341.615565509119  # m above it, where the temperature no longer falls
+EARTH_RADIUS = 6356766.0  # m, as the standard defines geopotential height
+LOWEST = -5000.0  # m
+
+
+def geopotential(height: float) -> float:
+    """The geopotential height (m) of a height above sea level (m, at least -5 km)."""
+    h = maximum(height, LOWEST)
+    return EARTH_RADIUS * h / (EARTH_RADIUS + h)
+
+
+def temperature_at(altitude: float) -> float:
+    """The air temperature (K) at a geopotential height (m)."""
+    return TEMPERATURE_0 - LAPSE * minimum(altitude, TROPOPAUSE)
+
+
+def pressure_at(altitude: float) -> float:
+    """The static pressure (Pa) at a geopotential height (m)."""
+    above = maximum(altitude - TROPOPAUSE, 0.0)
+    return PRESSURE_0 * power(temperature_at(altitude) / TEMPERATURE_0, EXPONENT) * exp(-above / SCALE_HEIGHT)
+
+
+def altitude_of(pressure: float) -> float:
+    """The geopotential height (m) at which the standard atmosphere has that pressure (Pa): the pressure altitude."""
+    p = maximum(pressure, 1.0)
+    below = (TEMPERATURE_0 / LAPSE) * (1.0 - power(p / PRESSURE_0, 1.0 / EXPONENT))
+    return select(p > PRESSURE_1, below, TROPOPAUSE - SCALE_HEIGHT * log(p / PRESSURE_1))
+
+
+EPOCH = 2025.0
+"""The decimal year from which the model's coefficients hold."""
+EXPIRY = 2030.0
+"""The decimal year until which they hold."""
+HEIGHT_LOW, HEIGHT_HIGH = -1000.0, 850_000.0
+"""The heights in m for which the model is made."""
+TESLA = 1e-9
+"""Tesla per nanotesla."""
+
+
+@cache
+def field_at(
+    latitude_deg: float, longitude_deg: float, height_m: float, decimal_year: float
+) -> tuple[float, float, float]:
+    """The field (east, north, up) in tesla at a geodetic point and a time; refused outside what the model covers."""
+    _check("latitude_deg", latitude_deg, -90.0, 90.0)
+    _check("longitude_deg", longitude_deg, -180.0, 180.0)
+    _check("height_m", height_m, HEIGHT_LOW, HEIGHT_HIGH)
+    _check("decimal_year", decimal_year, EPOCH, EXPIRY)
+    found = _model().calculate(glat=latitude_deg, glon=longitude_deg, alt=height_m / 1000.0, time=decimal_year)
+    return found.y * TESLA, found.x * TESLA, -found.z * TESLA
+
+
+@cache
+def _model() -> Any:
+    try:
+        from pygeomag import GeoMag  # type: ignore[import-untyped]
+        from pygeomag.wmm.wmm_2025 import WMM_2025  # type: ignore[import-untyped]
+    except ImportError:
+        raise MissingFeatureError("the magnetic field needs the package pygeomag: pip install pygeomag") from None
+    return GeoMag(coefficients_data=WMM_2025)
+
+
+def _check(name: str, value: float, low: float, high: float) -> None:
+    if not (isfinite(value) and low <= value <= high):
+        raise InvalidValueError(f"magnetic model WMM2025: {name} must lie in {low:g} to {high:g}, not {value:g}")
 
 
 class Site(NamedTuple):

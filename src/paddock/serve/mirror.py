@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import isinf
 from typing import Any
 
-from paddock.serve.subscribers.shapes import FrameTree
+from paddock.engine.markers import MarkerChange, PlacedMarker
+from paddock.errors import PaddockError, unknown_name
+from paddock.wire.operations.results import FrameTree
+from paddock.world.markers import Marker
 from paddock.world.transforms import Transform, TransformTree
 
 Key = tuple[str, int]
@@ -83,3 +87,47 @@ def _frame_tree(name: str, parent: str, pose: Sequence[float]) -> FrameTree:
     """From position and quaternion in one row."""
     x, y, z, qx, qy, qz, qw = map(float, pose)
     return {"name": name, "parent": parent, "position": (x, y, z), "quaternion": (qx, qy, qz, qw)}
+
+
+FIELDS = (
+    "namespace",
+    "id",
+    "kind",
+    "position",
+    "quaternion",
+    "scale",
+    "color",
+    "vertices",
+    "label",
+    "frame",
+    "ttl",
+)
+
+
+def marker_from_tree(tree: Mapping[str, Any]) -> Marker:
+    """A marker as a client described it."""
+    for name in tree:
+        if name not in FIELDS:
+            raise unknown_name("field of a marker", name, FIELDS)
+    for name in ("namespace", "id", "kind"):
+        if name not in tree:
+            raise PaddockError(f"a marker needs {name!r}")
+    return Marker(**tree)
+
+
+def placed_tree(placed: PlacedMarker) -> dict[str, Any]:
+    """A marker and the simulation time (s) at which it goes; None: it stays."""
+    tree = {name: getattr(placed.marker, name) for name in FIELDS}
+    return {**tree, "expires": None if isinf(placed.until) else placed.until}
+
+
+def change_tree(change: MarkerChange) -> dict[str, Any]:
+    """What happened to the board."""
+    match change.kind:
+        case "put":
+            return {"put": list(map(placed_tree, change.placed))}
+        case "removed":
+            return {"removed": [(placed.marker.namespace, placed.marker.id) for placed in change.placed]}
+        case "cleared":
+            return {"cleared": True}
+    return {"namespace": change.namespace, "visible": change.visible}

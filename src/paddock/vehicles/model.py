@@ -7,10 +7,12 @@ as Python, NumPy, packed CPU code and CUDA. `paddock.testing.check_vehicle_model
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
+from paddock.plugins import PluginFolder
+from paddock.vehicles import models
 from paddock.world.columns import Column, column_index
 from paddock.world.pose import Environment, Pose
 
@@ -58,10 +60,6 @@ class VehicleModel:
     report_type: type | None = None  # the named tuple that `report` returns
     name: str = ""  # given by the registry
 
-    def named(self, name: str) -> VehicleModel:
-        """The model under the name that users write."""
-        return replace(self, name=name)
-
     def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
         """The kernel that advances a fleet; `varying` are the parameters that differ between its vehicles."""
         arguments = (
@@ -99,3 +97,7 @@ class VehicleModel:
             Rows("report", self.report_type, "write"),
         )
         return KernelSpec(f"{self.name}-report", self.report, arguments, dtype)
+
+
+MODELS = PluginFolder("model", models, "paddock.vehicles", "MODEL", VehicleModel)
+find_model, model_names = MODELS.find, MODELS.names

@@ -2,16 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from paddock.errors import PaddockError, UnknownNameError, unknown_name
-from paddock.world.clock import Clock
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.world.columns import Floats
 from paddock.world.fleet import Fleet, Ints
-from paddock.world.index import IdIndex
 from paddock.world.transforms import TransformTree
+
+
+@dataclass
+class Clock:
+    """Counts ticks; the time is always tick / rate, so it never drifts and never depends on how ticks were grouped."""
+
+    rate: float  # Hz
+    tick: int = 0
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.rate) and self.rate > 0):
+            raise InvalidValueError(f"clock rate must be a positive number of Hz, not {self.rate!r}")
+
+    @property
+    def time(self) -> float:
+        """Simulation time, s."""
+        return self.tick / self.rate
+
+    @property
+    def dt(self) -> float:
+        """Length of a tick, s."""
+        return 1.0 / self.rate
+
+    def ticks(self, seconds: float) -> int:
+        """The number of ticks nearest to a duration."""
+        return round(seconds * self.rate)
+
+    def tick_at(self, time: float) -> int:
+        """The first tick at or after a simulation time; a time that is a tick but for rounding counts as that tick."""
+        tick = round(time * self.rate)
+        return tick if tick / self.rate >= time - 1e-9 * max(1.0, abs(time)) else tick + 1
+
+
+class IdIndex:
+    """Where the vehicle of each id stands."""
+
+    def __init__(self, fleets: Sequence[Fleet]) -> None:
+        """Of these fleets as they are now."""
+        ids = np.concatenate([fleet.ids for fleet in fleets] or [np.empty(0, np.int64)])
+        order = np.argsort(ids, kind="stable")
+        self.fleets = tuple(fleets)
+        self._ids = ids[order]
+        self._fleet = np.repeat(np.arange(len(fleets)), [fleet.n for fleet in fleets])[order]
+        self._row = np.concatenate([np.arange(fleet.n) for fleet in fleets] or [np.empty(0, np.int64)])[order]
+
+    def find(self, number: int) -> tuple[Fleet, Ints]:
+        """The fleet and the row of one vehicle."""
+        at = int(np.searchsorted(self._ids, number))
+        if at == len(self._ids) or self._ids[at] != number:
+            raise UnknownNameError(f"no vehicle has the id {number}")
+        return self.fleets[self._fleet[at]], self._row[at : at + 1]
+
+    def split(self, ids: ArrayLike) -> list[tuple[Fleet, Ints, Ints]]:
+        """(fleet, its rows, which of the given ids they are) for every fleet that any of the ids belongs to."""
+        wanted = np.asarray(ids)
+        if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
+            raise InvalidValueError(f"vehicle ids are a list of whole numbers, not {wanted.dtype} of {wanted.shape}")
+        at = np.minimum(np.searchsorted(self._ids, wanted), max(len(self._ids) - 1, 0))
+        unknown = wanted[self._ids[at] != wanted] if len(self._ids) else wanted
+        if len(unknown):
+            raise UnknownNameError(f"no vehicle has the id {unknown[0]}")
+        if len(np.unique(wanted)) != len(wanted):
+            raise InvalidValueError("a vehicle id appears twice in one command")
+        found = self._fleet[at]
+        parts = [(k, np.flatnonzero(found == k)) for k in np.unique(found)]
+        return [(self.fleets[k], self._row[at[part]], part) for k, part in parts]
+
 
 LARGEST_ID = 2**31 - 1
 
@@ -24,7 +93,7 @@ class World:
         self.environment = environment  # values of Environment
         self.seed = seed
         self.run = 0  # +1 per reset
-        self.roster = 0  # +1 when vehicles come or go
+        self.roster_version = 0  # +1 when vehicles are added or removed
         self.next_id = 1
         self.used_ids: list[tuple[int, int]] = []  # ranges [first, end) given out in this run, ascending
         self.fleets: dict[str, Fleet] = {}
@@ -80,8 +149,8 @@ class World:
     def ids(self) -> IdIndex:
         """Vehicles by id; made anew when vehicles have come or gone."""
         fleets, *numbers = self._index_of
-        if fleets is not self.fleets or numbers != [self.roster, self.run, len(self.fleets)]:
-            self._index_of = (self.fleets, self.roster, self.run, len(self.fleets))
+        if fleets is not self.fleets or numbers != [self.roster_version, self.run, len(self.fleets)]:
+            self._index_of = (self.fleets, self.roster_version, self.run, len(self.fleets))
             self._index = IdIndex(tuple(self.fleets.values()))
         return self._index
 
@@ -96,7 +165,7 @@ class World:
             "tick": self.clock.tick,
             "seed": self.seed,
             "run": self.run,
-            "roster": self.roster,
+            "roster": self.roster_version,
             "next_id": self.next_id,
             "used_ids": [list(span) for span in self.used_ids],
             "environment": self.environment,
@@ -107,7 +176,9 @@ class World:
     def restore(self, saved: dict[str, Any]) -> None:
         """Exactly what was saved; the fleets must exist already."""
         self.clock.tick = saved["tick"]
-        self.seed, self.run, self.roster, self.next_id = (saved[k] for k in ("seed", "run", "roster", "next_id"))
+        self.seed, self.run, self.roster_version, self.next_id = (
+            saved[k] for k in ("seed", "run", "roster", "next_id")
+        )
         self.used_ids = [(low, high) for low, high in saved["used_ids"]]
         self.environment[:] = saved["environment"]
         self.transforms.restore(saved["transforms"])

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.wire.stream.debug import decode_lines, decode_spheres
+from paddock.wire.stream.drawing import MarkerFlag, MarkerKind, decode_lines, decode_markers, decode_spheres
 from paddock.wire.stream.events import decode_events
-from paddock.wire.stream.markers import MarkerFlag, MarkerKind, decode_markers
-from paddock.wire.stream.telemetry import decode_telemetry
+from paddock.wire.stream.status import decode_telemetry
 
 RED = {"name": "red", "id": 7, "model": "car.kinematic", "pose": [3, 4, math.pi / 2]}
 SCOUTS = {"name": "scouts", "id": 100, "count": 5, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.serve.subscribers.outbox import Group, Outbox
+from paddock.serve.subscribers.connection import Group, Outbox
 from paddock.serve.subscribers.subscription import Subscription, View
 from paddock.wire.stream.split import Frame
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from paddock.serve.endpoints.vds1.clients import Clients, Track
-from paddock.serve.endpoints.vds1.mapping import Mapping
-from paddock.serve.endpoints.vds1.publisher import StatePublisher
-from paddock.serve.limited_log import LimitedLog
+from paddock.serve.counters import LimitedLog
+from paddock.serve.endpoints.vds1.inbox import Clients, Track
+from paddock.serve.endpoints.vds1.publisher import Mapping, StatePublisher
 from paddock.wire.vds1 import STATE_NAMES, decode_states
 from paddock.world.layout import POSE, FleetLayout, Layout
 from paddock.world.snapshot import Snapshot
@@ -177,7 +176,7 @@ def test_a_client_may_say_only_so_much() -> None:
 
 def test_one_line_per_reason_and_interval(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("paddock.serve.limited_log.monotonic", lambda: now[0])
+    monkeypatch.setattr("paddock.serve.counters.monotonic", lambda: now[0])
     log = LimitedLog("paddock.vds1")
     with caplog.at_level(logging.WARNING, "paddock.vds1"):
         for _ in range(5):

@@ -12,7 +12,7 @@ import pytest
 import paddock
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
-from paddock.serve.replaying import ReplaySource
+from paddock.serve.replay import ReplaySource
 from paddock.serve.share import serve_options, to_stderr
 
 RED = {"name": "red", "id": 3, "model": "car.bicycle", "preset": "sports", "speed": 10.0, "sensors": ["imu"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from websockets.frames import Frame, Opcode
 
-from paddock.serve.endpoints.web.protocol import header
+from paddock.serve.endpoints.web.connection import header
 
 
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65535, 65536, 1_600_046])

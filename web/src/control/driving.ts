@@ -1,15 +1,129 @@
-// Driving a vehicle from this page: taking it over, the 50 Hz loop, the failsafe, giving it back.
+// Driving a vehicle from the page: claim, 50 Hz command loop, failsafe, release.
 import { effect, signal } from "@preact/signals";
-import { call } from "../net/link";
-import { reasonOf } from "../state/caller";
-import { isRemoving } from "../state/removed";
-import { clock, connection, deaf, live, roster, tell } from "../state/store";
-import { readPad } from "./gamepad";
-import { KeysHeld } from "./keys";
+import { call, connection, notify } from "../net/connection";
+import { reasonOf } from "../net/rpc";
+import { onColumns, want } from "../state/columns";
+import { isRemoving } from "../state/removed-vehicles";
+import { clock, deaf, live, roster, tell } from "../state/store";
+import type { InspectedTree, ValueTree } from "../wire/schema";
+import { type Hands, KeysHeld, type PadReading, readPad } from "./input";
 import { driverFor } from "./kinds";
-import type { Bar } from "./kinds/driver";
-import { Seat } from "./seat";
-import { askVehicle, type Vehicle } from "./vehicle";
+import type { Bar, Driver, Inputs, Known } from "./kinds/driver";
+import { speedBetween } from "./placement";
+
+export interface Vehicle {
+  id: number;
+  name: string;
+  kind: string;
+  drivenBy: string | null; // a behaviour's name; null: it takes commands
+  known: Known;
+}
+
+export async function askVehicle(id: number): Promise<Vehicle> {
+  const row = roster.value.rowOfId(id);
+  if (row === undefined) throw new Error("the vehicle is no longer there");
+  return vehicleFrom(await call("inspect", { vehicle: roster.value.nameAt(row) }));
+}
+
+export function vehicleFrom(tree: InspectedTree): Vehicle {
+  const { id, name, kind } = tree;
+  const drivenBy = tree.driven_by === "external" ? null : tree.driven_by;
+  const height = valuesOf(tree.state).get("z") ?? 0;
+  const known = {
+    parameters: valuesOf(tree.parameters),
+    command: valuesOf(tree.command),
+    limits: limitsOf(tree.command),
+    height,
+  };
+  return { id, name, kind, drivenBy, known };
+}
+
+function valuesOf(values: readonly ValueTree[]): Map<string, number> {
+  const known = values.filter((one): one is ValueTree & { value: number } => typeof one.value === "number");
+  return new Map(known.map(({ name, value }) => [name, value]));
+}
+
+function limitsOf(inputs: readonly ValueTree[]): Map<string, readonly [number, number]> {
+  return new Map(inputs.map(({ name, low, high }) => [name, [low ?? -Infinity, high ?? Infinity] as const]));
+}
+
+// command loop -------------------------------------------------------------------------------------------------------
+
+const HOLD = 0.5; // s of wall time that a command holds at least
+const LONGEST_HOLD = 1.5; // s of wall time: beyond, a page that hangs must count as gone
+const GAPS = 3; // steps of the slowest kind seen lately that a command outlasts
+const LONGEST_STEP = 0.1; // s: a page that was asleep does not ramp through at once
+
+/**
+ * Simulated s that a command holds: at least HOLD of wall time at any pace, and never less than HOLD simulated; longer
+ * on a page whose steps come late (gap: the longest s between two of them lately).
+ */
+export function holdTime(pace: number, factor: number, gap = 0): number {
+  const fastest = Math.max(1, Number.isFinite(pace) ? pace : 1, Number.isFinite(factor) ? factor : 1);
+  return Math.min(Math.max(HOLD, GAPS * gap), LONGEST_HOLD) * fastest;
+}
+
+export class Seat {
+  away = false; // the person looks elsewhere: nothing that keys or sticks say counts
+  speed = Number.NaN; // m/s
+  pad: PadReading | null = null;
+  private last = Number.NaN; // performance.now() of the last step
+  private gap = 0; // s, the longest between two steps, slowly forgotten
+  private sent = "";
+  private told = Number.NaN; // the speed that arrived as a column
+  private readonly stops: (() => void)[];
+
+  constructor(
+    readonly vehicle: Vehicle,
+    readonly driver: Driver,
+    private readonly keys: KeysHeld,
+  ) {
+    const wish = want("driving", [{ of: vehicle.id, columns: ["speed"] }]);
+    const stop = onColumns(wish, (_frame, blocks) => {
+      this.told = blocks[0]?.values[0] ?? Number.NaN;
+    });
+    this.stops = [stop, () => wish.release()];
+  }
+
+  /** One step of the loop; heading is where the camera looks, rad. */
+  step(now: number, pad: PadReading | null, heading: number): void {
+    const passed = Math.max(0, (now - this.last) / 1000 || 0);
+    const dt = Math.min(LONGEST_STEP, passed);
+    this.last = now;
+    this.gap = Math.max(passed, 0.99 * this.gap);
+    this.pad = pad;
+    this.look();
+    if (this.away) return this.send(this.driver.safe());
+    const hands: Hands = { held: this.keys.held, pad };
+    this.send(this.driver.step(hands, { speed: this.speed, heading }, dt));
+  }
+
+  /** How fast it is; between frames that do not tell, as fast as it was. */
+  private look(): void {
+    const speed = Number.isFinite(this.told) ? this.told : speedBetween(this.vehicle.id); // until its column arrives
+    if (Number.isFinite(speed)) this.speed = speed;
+  }
+
+  /** The failsafe: keys are forgotten and the vehicle is told so at once. */
+  letGo(): void {
+    this.keys.clear();
+    this.send(this.driver.safe(), true);
+  }
+
+  leave(): void {
+    for (const stop of this.stops) stop();
+  }
+
+  private send(inputs: Inputs, now = false): void {
+    const { pace, factor, paused } = clock.value;
+    const said = JSON.stringify(inputs);
+    if (paused && !now && said === this.sent) return; // time stands still: once is enough
+    this.sent = said;
+    notify("set_control", { vehicle_id: this.vehicle.id, timeout: holdTime(pace, factor, this.gap), ...inputs });
+  }
+}
+
+// claim and release --------------------------------------------------------------------------------------------------
 
 /** What the HUD shows. */
 export interface Driving {

@@ -1,15 +1,72 @@
-// The pointer on the world view: clicks are ours, a drag is the camera's unless it draws a box or moves a waypoint or a
-// task.
+// The pointer on the world view: clicks use the tool; drags move the camera, a box, a waypoint or a task.
 import type { Stage } from "../scene/stage";
 import { chosenTask } from "../state/mission";
 import { focus, hovered, live, select, selection, tool } from "../state/store";
-import { BoxDrag } from "./box";
-import { setDragged } from "./dragged";
-import { addTaskAt, TaskDrag } from "./missionTool";
 import { goTo } from "./tools/go";
 import { HandleDrag } from "./tools/handles";
+import { addTaskAt, TaskDrag } from "./tools/mission";
 import type { RouteTool } from "./tools/route";
 import { spawnAt } from "./tools/spawn";
+
+let cancelled: (() => void) | null = null;
+
+/** Something is dragged; `cancel` takes it back. null: nothing is. */
+export function setDragged(cancel: (() => void) | null): void {
+  cancelled = cancel;
+}
+
+/** Take back what is dragged; false when nothing is. */
+export function cancelDragged(): boolean {
+  const cancel = cancelled;
+  cancelled = null;
+  cancel?.();
+  return cancel !== null;
+}
+
+// selection box ------------------------------------------------------------------------------------------------------
+
+export class BoxDrag {
+  private readonly frame = document.createElement("div");
+  private to: [number, number];
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly from: readonly [number, number],
+    private readonly add: boolean,
+  ) {
+    this.to = [...from];
+    this.frame.className = "selection-box";
+    this.frame.setAttribute("aria-hidden", "true");
+    (stage.canvas.parentElement ?? document.body).append(this.frame);
+  }
+
+  move(x: number, y: number): void {
+    this.to = [x, y];
+    const [left, top, right, bottom] = corners(this.from, this.to);
+    Object.assign(this.frame.style, {
+      left: `${left}px`,
+      top: `${top}px`,
+      width: `${right - left}px`,
+      height: `${bottom - top}px`,
+    });
+  }
+
+  drop(): void {
+    this.frame.remove();
+    select(this.stage.pickBox(...corners(this.from, this.to)), this.add);
+  }
+
+  cancel(): void {
+    this.frame.remove();
+  }
+}
+
+/** Left, top, right, bottom of any two opposite corners. */
+export function corners(a: readonly [number, number], b: readonly [number, number]): [number, number, number, number] {
+  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[0], b[0]), Math.max(a[1], b[1])];
+}
+
+// pointer ------------------------------------------------------------------------------------------------------------
 
 const STILL = 4; // px that a click may move
 const HOVER_EVERY = 60; // ms

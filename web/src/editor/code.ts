@@ -1,16 +1,16 @@
-// The code editor itself: YAML with completion, explanations and the problems that the server finds.
+// The code editor: YAML with completion, hover documentation and the problems found by the server.
 import {
   autocompletion,
+  type CompletionContext,
+  type CompletionResult,
   closeBrackets,
   closeBracketsKeymap,
-  type CompletionContext,
   completionKeymap,
-  type CompletionResult,
   startCompletion,
 } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, indentUnit } from "@codemirror/language";
+import { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
@@ -23,10 +23,86 @@ import {
   lineNumbers,
   type Tooltip,
 } from "@codemirror/view";
-import type { ProblemTree } from "../net/schema";
-import { look } from "./look";
-import { placeOf } from "./problems";
-import { docAt, type Doc, type Knowledge, suggest, type Suggestion } from "./suggest";
+import { tags } from "@lezer/highlight";
+import type { ProblemTree } from "../wire/schema";
+import { type Doc, docAt, type Knowledge, type Suggestion, suggest } from "./completion";
+
+const frame = EditorView.theme({
+  "&": { height: "100%", color: "var(--text)", backgroundColor: "var(--sunk)", fontSize: "0.93rem" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
+  ".cm-content": { caretColor: "var(--accent)", padding: "0.6rem 0" },
+  ".cm-cursor": { borderLeftColor: "var(--accent)", borderLeftWidth: "2px" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "color-mix(in srgb, var(--accent) 26%, transparent)",
+  },
+  ".cm-gutters": { backgroundColor: "var(--sunk)", color: "var(--faint)", border: "none", paddingRight: "0.3rem" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--hover)" },
+  ".cm-matchingBracket, &.cm-focused .cm-matchingBracket": {
+    backgroundColor: "var(--chosen)",
+    outline: "1px solid var(--accent)",
+  },
+  ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--amber) 30%, transparent)" },
+  ".cm-panels": { backgroundColor: "var(--panel)", color: "var(--text)", borderColor: "var(--line)" },
+  ".cm-tooltip": {
+    backgroundColor: "var(--raised)",
+    color: "var(--text)",
+    border: "1px solid var(--line-strong)",
+    borderRadius: "var(--radius)",
+    boxShadow: "var(--float)",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "0.15rem 0.5rem" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    backgroundColor: "var(--chosen)",
+    color: "var(--text)",
+  },
+  ".cm-completionDetail": { color: "var(--faint)", fontStyle: "normal" },
+  ".cm-completionMatchedText": { textDecoration: "none", color: "var(--accent)" },
+  ".cm-tooltip.cm-completionInfo": { maxWidth: "24rem", padding: "0.45rem 0.6rem", whiteSpace: "pre-wrap" },
+  ".cm-doc": { maxWidth: "28rem", padding: "0.45rem 0.6rem", whiteSpace: "pre-wrap" },
+  ".cm-doc strong": { display: "block", fontFamily: "var(--mono)", color: "var(--accent)" },
+  ".cm-diagnostic": { padding: "0.3rem 0.6rem" },
+  ".cm-lintRange-error": {
+    backgroundImage: "none",
+    textDecoration: "underline wavy var(--red) 1px",
+    textUnderlineOffset: "3px",
+  },
+});
+
+const colours = HighlightStyle.define([
+  { tag: [tags.definition(tags.propertyName), tags.propertyName], color: "var(--accent)" },
+  { tag: [tags.comment, tags.lineComment], color: "var(--faint)", fontStyle: "italic" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--green)" },
+  { tag: [tags.labelName, tags.typeName, tags.meta, tags.keyword], color: "var(--amber)" },
+  { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace], color: "var(--soft)" },
+]);
+
+export const look = [frame, syntaxHighlighting(colours)];
+
+// diagnostics --------------------------------------------------------------------------------------------------------
+
+export interface Place {
+  from: number;
+  to: number;
+}
+
+const WORD_END = /[\s,:#[\]{}]/;
+
+/** The word at a line and column; never empty unless the text is, never outside. */
+export function placeOf(text: string, { line, column }: ProblemTree): Place {
+  const lines = text.split("\n");
+  const row = Math.min(Math.max(line, 1), lines.length) - 1;
+  const start = lines.slice(0, row).reduce((sum, one) => sum + one.length + 1, 0);
+  const words = lines[row] ?? "";
+  const from = Math.min(Math.max(column, 1) - 1, words.length);
+  const rest = words.slice(from);
+  const length = Math.max(rest.search(WORD_END) < 0 ? rest.length : rest.search(WORD_END), 1);
+  const to = Math.min(from + length, words.length);
+  // past the end of the line (something is missing there): mark its last letter
+  return to > from ? { from: start + from, to: start + to } : { from: start + Math.max(0, from - 1), to: start + from };
+}
+
+// editor -------------------------------------------------------------------------------------------------------------
 
 export interface Code {
   readonly view: EditorView;
@@ -63,7 +139,14 @@ function setText(view: EditorView, insert: string): void {
 }
 
 function keysFor(onRun: () => void): Extension {
-  const run = { key: "Mod-Enter", run: () => (onRun(), true), preventDefault: true };
+  const run = {
+    key: "Mod-Enter",
+    run: () => {
+      onRun();
+      return true;
+    },
+    preventDefault: true,
+  };
   const usual = [...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab];
   return keymap.of([run, ...closeBracketsKeymap, ...completionKeymap, ...usual]);
 }

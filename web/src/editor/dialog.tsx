@@ -1,16 +1,161 @@
-// The scenario editor: a dialog over the whole page. Loaded when it is first opened.
-import { effect } from "@preact/signals";
+// The scenario editor dialog. Loaded on first use.
+import { effect, useSignal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { tell } from "../state/store";
-import { reasonOf } from "../state/caller";
-import { verdict } from "./checking";
+import { call } from "../net/connection";
+import { reasonOf } from "../net/rpc";
+import { notices, tell } from "../state/store";
+import type { ProblemTree } from "../wire/schema";
 import { type Code, makeCode } from "./code";
-import { arrivals, begin, change, draft, run, waiting } from "./document";
-import { askKnowledge } from "./knowledge";
-import { Problems } from "./problems-list";
-import type { Knowledge } from "./suggest";
-import { Toolbar } from "./toolbar";
+import { askKnowledge, type Knowledge } from "./completion";
+import {
+  arrivals,
+  begin,
+  change,
+  draft,
+  edited,
+  hindrance,
+  mayReplace,
+  obstacle,
+  openDemo,
+  reset,
+  run,
+  share,
+  take,
+  verdict,
+  waiting,
+} from "./document";
+import { chooseFile, loading, saveFile } from "./files";
+
+export function Problems({ onJump }: { onJump: (problem: ProblemTree) => void }) {
+  const found = verdict.value;
+  const problems = found.state === "checked" ? found.problems : [];
+  return (
+    <footer class="editor-problems">
+      {problems.length > 0 && (
+        <ol aria-label="Problems">
+          {problems.map((problem, k) => (
+            <li key={k}>
+              <button type="button" onClick={() => onJump(problem)}>
+                <span class="place">
+                  {problem.line}:{problem.column}
+                </span>
+                {problem.message}
+              </button>
+            </li>
+          ))}
+        </ol>
+      )}
+      <p class="row" role="status">
+        <Summary />
+        <Newest />
+        <span class="faint">
+          <kbd>Ctrl Space</kbd> completes, <kbd>Ctrl Enter</kbd> runs
+        </span>
+      </p>
+    </footer>
+  );
+}
+
+/** Notices lie below an open dialog: the newest is told here as well. */
+function Newest() {
+  const said = obstacle.value === "" ? notices.value.at(-1) : undefined; // why nothing runs comes first
+  return <span class={`grow ellipsis ${said?.kind === "info" ? "faint" : "amber"}`}>{said?.text}</span>;
+}
+
+function Summary() {
+  const found = verdict.value;
+  if (obstacle.value !== "") return <span class={waiting.value === "" ? "amber" : "faint"}>{obstacle.value}</span>;
+  if (found.state === "checking") return <span class="faint">Checking …</span>;
+  if (found.state === "unknown") return <span class="amber">Not checked: {found.reason}</span>;
+  const count = found.problems.length;
+  if (count > 0) return <span class="red">{count === 1 ? "1 problem" : `${count} problems`}</span>;
+  return <span class="green">No problems</span>;
+}
+
+// toolbar ------------------------------------------------------------------------------------------------------------
+
+interface ToolbarProps {
+  onRun: () => void;
+  onClose: () => void;
+}
+
+export function Toolbar({ onRun, onClose }: ToolbarProps) {
+  const { name, text } = draft.value;
+  const open = (): void => {
+    if (mayReplace()) chooseFile(take);
+  };
+  return (
+    <header class="dialog-head">
+      <h2 class="ellipsis">
+        {name}
+        {edited.value && <span class="faint"> · changed</span>}
+      </h2>
+      <Demos />
+      <Action label="Open a file" onClick={open} />
+      <Action label="Download" onClick={() => saveFile(name, text)} />
+      <Action label="Copy link" onClick={() => void share()} />
+      <Action label="Reset" disabled={!edited.value} onClick={reset} />
+      <RunButton onRun={onRun} />
+      <Action label="Close" onClick={onClose} />
+    </header>
+  );
+}
+
+function RunButton({ onRun }: { onRun: () => void }) {
+  const starting = loading.value !== null;
+  const why = hindrance.value;
+  return (
+    <button
+      type="button"
+      class="button primary"
+      disabled={why !== "" || starting}
+      title={why || "End the run and start this one (Ctrl+Enter)"}
+      onClick={onRun}
+    >
+      {starting ? "Starting …" : "Run"}
+    </button>
+  );
+}
+
+function Action({ label, disabled = false, onClick }: { label: string; disabled?: boolean; onClick: () => void }) {
+  return (
+    <button type="button" class="button" disabled={disabled} onClick={onClick}>
+      {label}
+    </button>
+  );
+}
+
+/** The demos that come with the server. */
+function Demos() {
+  const names = useSignal<readonly string[]>([]);
+  useEffect(() => {
+    call("list_scenarios", {}).then(
+      ({ scenarios }) => (names.value = scenarios.map(({ name }) => name)),
+      () => undefined, // the list stays empty
+    );
+  }, []);
+  return (
+    <select
+      class="select"
+      aria-label="Open a demo"
+      value=""
+      disabled={names.value.length === 0}
+      onChange={(event) => {
+        const { value } = event.currentTarget;
+        event.currentTarget.value = "";
+        if (value) void openDemo(value);
+      }}
+    >
+      <option value="">Open a demo …</option>
+      {names.value.map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
+  );
+}
+
+// dialog -------------------------------------------------------------------------------------------------------------
 
 let host: HTMLElement | null = null;
 

@@ -1,14 +1,86 @@
-// The document in the editor: its text, where it came from, and what can be done with it.
+// The edited document: text, origin, draft storage, validation, and the actions on it.
 import { batch, computed, signal } from "@preact/signals";
-import { call } from "../net/link";
-import { reasonOf } from "../state/caller";
-import type { ScenarioText } from "../state/methods";
-import { connection, metadata, tell } from "../state/store";
-import { checkNow, checkSoon, verdict } from "./checking";
-import { copyText } from "./files";
-import { type Draft, forgetDraft, keepDraft, keptDraft } from "./drafts";
-import { startScenario } from "./loading";
+import { call, connection } from "../net/connection";
+import { reasonOf } from "../net/rpc";
+import { metadata, tell } from "../state/store";
+import type { ProblemTree, ScenarioText } from "../wire/schema";
+import { copyText, startScenario } from "./files";
 import { linkTo, nameIn } from "./share";
+
+const NAME = "paddock.editor";
+
+export interface Draft {
+  name: string;
+  text: string;
+  original: string; // what "reset" goes back to
+}
+
+export function keepDraft(draft: Draft): void {
+  try {
+    sessionStorage.setItem(NAME, JSON.stringify(draft));
+  } catch {
+    // full or forbidden: the editor works without
+  }
+}
+
+export function keptDraft(): Draft | null {
+  try {
+    const found = JSON.parse(sessionStorage.getItem(NAME) ?? "null") as Partial<Draft> | null;
+    const { name, text, original } = found ?? {};
+    if (typeof name !== "string" || typeof text !== "string" || typeof original !== "string") return null;
+    return { name, text, original };
+  } catch {
+    return null;
+  }
+}
+
+export function forgetDraft(): void {
+  try {
+    sessionStorage.removeItem(NAME);
+  } catch {
+    // forbidden: there was none
+  }
+}
+
+// validation ---------------------------------------------------------------------------------------------------------
+
+export type Verdict =
+  | { state: "checking" }
+  | { state: "checked"; problems: readonly ProblemTree[] }
+  | { state: "unknown"; reason: string }; // the server did not answer
+
+const QUIET = 300; // ms
+
+export const verdict = signal<Verdict>({ state: "checking" });
+let newest = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Check a text soon. */
+export function checkSoon(text: string): void {
+  clearTimeout(timer);
+  newest += 1;
+  verdict.value = { state: "checking" };
+  timer = setTimeout(() => void checkNow(text), QUIET);
+}
+
+/** Check it at once; what was found. */
+export async function checkNow(text: string): Promise<Verdict> {
+  clearTimeout(timer);
+  const mine = ++newest;
+  const found = await ask(text);
+  if (mine === newest) verdict.value = found;
+  return found;
+}
+
+async function ask(text: string): Promise<Verdict> {
+  try {
+    return { state: "checked", problems: (await call("check_scenario", { text })).problems };
+  } catch (error) {
+    return { state: "unknown", reason: reasonOf(error) };
+  }
+}
+
+// document -----------------------------------------------------------------------------------------------------------
 
 const EMPTY: Draft = { name: "scenario", text: "", original: "" };
 
@@ -67,10 +139,14 @@ export async function begin(initial?: { name: string; text: string }): Promise<v
   if (kept && draft.value === EMPTY) draft.value = kept;
   if (initial) return mayReplace() ? take(initial.name, initial.text) : resume();
   if (kept || edited.value) return resume();
-  await fetched("Loading what runs …", () => call("get_running_scenario", {}), (reason) => {
-    tell("warning", `The running scenario cannot be shown: ${reason}`);
-    take("scenario", "name: scenario\nvehicles:\n  - name: red\n    model: car.bicycle\n");
-  });
+  await fetched(
+    "Loading what runs …",
+    () => call("get_running_scenario", {}),
+    (reason) => {
+      tell("warning", `The running scenario cannot be shown: ${reason}`);
+      take("scenario", "name: scenario\nvehicles:\n  - name: red\n    model: car.bicycle\n");
+    },
+  );
 }
 
 /** Take a text that the server is asked for. Nothing can be typed meanwhile: it would be thrown away. */

@@ -1,4 +1,6 @@
-// A scenario in an address: deflated, base64url, behind #scenario=. Nothing is sent anywhere: it stays behind the hash.
+// Scenarios in links: the text is deflated and base64url-encoded in the address hash, which browsers do not send.
+import { reasonOf } from "../net/rpc";
+import { tell } from "../state/store";
 
 const KEY = "scenario=";
 const MOST = 2_000_000; // characters that a link may unpack to: more is no scenario but a bomb
@@ -49,4 +51,26 @@ export function codeIn(hash: string): string | null {
 /** What a text calls itself; null: nothing. */
 export function nameIn(text: string): string | null {
   return /^name:\s*["']?([\w.-]+)/m.exec(text)?.[1] ?? null;
+}
+
+type Open = (scenario: { name: string; text: string }) => Promise<void>;
+
+/** Open the scenario of the address now and whenever the hash changes, without running it. Return a stop function. */
+export function watchSharedLinks(open: Open): () => void {
+  const look = (): void => void openShared(open);
+  look();
+  window.addEventListener("hashchange", look);
+  return () => window.removeEventListener("hashchange", look);
+}
+
+async function openShared(open: Open): Promise<void> {
+  const code = codeIn(location.hash);
+  if (code === null) return;
+  history.replaceState(null, "", location.pathname + location.search); // a reload keeps the edited text
+  try {
+    const text = await unpacked(code);
+    await open({ name: nameIn(text) ?? "shared", text });
+  } catch (error) {
+    tell("error", `Cannot open the shared scenario: ${reasonOf(error)}`);
+  }
 }

@@ -1,4 +1,27 @@
-// JSON-RPC 2.0: matches answers with questions, and gives up on those that never come.
+// JSON-RPC 2.0 over text messages: typed methods, request ids, timeouts.
+import type { FrameTree, Methods } from "../wire/schema";
+
+export type Method = keyof Methods;
+export type Params<M extends Method> = Methods[M]["params"];
+export type Result<M extends Method> = Methods[M]["result"];
+/** null: the scenario's behaviour; "external": manual control; otherwise a behaviour, by name or with options. */
+export type Behaviour = Params<"give_order">["behaviour"];
+/** A named transform frame and its pose in its parent ("" or "world", a vehicle, or another frame). */
+export type TransformTree = FrameTree;
+
+export const UNKNOWN_METHOD = -32601;
+export const TOKEN_NEEDED = -32001;
+
+export const CALL_TIMEOUT = 10_000; // ms
+/** Calls that run the simulation take longer. */
+const LONGER_TIMEOUTS: Readonly<Record<string, number>> = {
+  simulation_step: 600_000,
+  load_scenario: 120_000,
+  reset: 60_000,
+  spawn_robots: 60_000,
+  check_scenario: 30_000,
+};
+
 export class RpcError extends Error {
   constructor(
     readonly code: number,
@@ -10,18 +33,10 @@ export class RpcError extends Error {
   }
 }
 
-export const UNKNOWN_METHOD = -32601;
-export const TOKEN_NEEDED = -32001;
-
-const PATIENCE = 10_000; // ms
-/** Some calls take as long as the simulation takes. */
-const PATIENCE_OF: Readonly<Record<string, number>> = {
-  simulation_step: 600_000,
-  load_scenario: 120_000,
-  reset: 60_000,
-  spawn_robots: 60_000,
-  check_scenario: 30_000,
-};
+/** Return the message of anything thrown. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
 
 interface Pending {
   method: string;
@@ -30,23 +45,22 @@ interface Pending {
   timer: ReturnType<typeof setTimeout>;
 }
 
-type Notified = (method: string, params: unknown) => void;
-
 export class Rpc {
   private readonly pending = new Map<number, Pending>();
-  private last = 0;
+  private lastId = 0;
 
+  /** `suspended`: timeouts are extended while it returns true. */
   constructor(
     private readonly send: (text: string) => void,
-    private readonly notified: Notified,
-    private readonly patient: () => boolean = () => false, // whether answers may take as long as they like
+    private readonly notified: (method: string, params: unknown) => void,
+    private readonly suspended: () => boolean = () => false,
   ) {}
 
   call(method: string, params: unknown): Promise<unknown> {
-    const id = ++this.last;
+    const id = ++this.lastId;
     return new Promise((resolve, reject) => {
-      const patience = PATIENCE_OF[method] ?? PATIENCE;
-      this.pending.set(id, { method, resolve, reject, timer: this.timer(id, patience) });
+      const timeout = LONGER_TIMEOUTS[method] ?? CALL_TIMEOUT;
+      this.pending.set(id, { method, resolve, reject, timer: this.timer(id, timeout) });
       this.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     });
   }
@@ -55,18 +69,18 @@ export class Rpc {
     this.send(JSON.stringify({ jsonrpc: "2.0", method, params }));
   }
 
-  /** Take a message from the server; whether it was one. */
+  /** Handle a message from the server; return false if it is not valid JSON-RPC. */
   receive(message: unknown): boolean {
     if (Array.isArray(message)) return message.map((one) => this.receive(one)).every(Boolean);
     if (typeof message !== "object" || message === null) return false;
-    const told = message as Record<string, unknown>;
-    if (typeof told["method"] === "string") this.notified(told["method"], told["params"]);
-    else return this.answered(told);
+    const fields = message as Record<string, unknown>;
+    if (typeof fields["method"] !== "string") return this.respond(fields);
+    this.notified(fields["method"], fields["params"]);
     return true;
   }
 
-  /** The connection is gone, and all answers with it. */
-  lost(reason: string): void {
+  /** The connection is closed: reject all pending calls. */
+  rejectAll(reason: string): void {
     const all = [...this.pending.values()];
     this.pending.clear();
     for (const { method, reject, timer } of all) {
@@ -75,17 +89,17 @@ export class Rpc {
     }
   }
 
-  private answered(told: Record<string, unknown>): boolean {
-    const error = told["error"];
-    const pending = this.taken(told["id"]);
-    // an answer that comes after its time is no garbage
-    if (pending === undefined) return typeof told["id"] === "number" || error !== undefined;
-    if (error === undefined) pending.resolve(told["result"]);
+  private respond(fields: Record<string, unknown>): boolean {
+    const error = fields["error"];
+    const pending = this.take(fields["id"]);
+    // a response after the timeout is still valid
+    if (pending === undefined) return typeof fields["id"] === "number" || error !== undefined;
+    if (error === undefined) pending.resolve(fields["result"]);
     else pending.reject(errorOf(error));
     return true;
   }
 
-  private taken(id: unknown): Pending | undefined {
+  private take(id: unknown): Pending | undefined {
     if (typeof id !== "number") return undefined;
     const pending = this.pending.get(id);
     this.pending.delete(id);
@@ -93,23 +107,19 @@ export class Rpc {
     return pending;
   }
 
-  private timer(id: number, patience: number): ReturnType<typeof setTimeout> {
-    return setTimeout(() => this.giveUp(id, patience), patience);
-  }
-
-  private giveUp(id: number, patience: number): void {
-    const waiting = this.pending.get(id);
-    if (waiting !== undefined && this.patient()) {
-      waiting.timer = this.timer(id, patience);
-      return;
-    }
-    const pending = this.taken(id);
-    pending?.reject(new Error(`${pending.method}: the server has not answered for ${patience / 1000} s`));
+  private timer(id: number, timeout: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => {
+      const waiting = this.pending.get(id);
+      if (waiting === undefined) return;
+      if (this.suspended()) waiting.timer = this.timer(id, timeout);
+      else
+        this.take(id)?.reject(new Error(`${waiting.method}: no response from the server within ${timeout / 1000} s`));
+    }, timeout);
   }
 }
 
 function errorOf(error: unknown): RpcError {
   const { code, message, data } = (error ?? {}) as { code?: unknown; message?: unknown; data?: unknown };
-  const words = typeof message === "string" ? message : "the server refuses and does not say why";
-  return new RpcError(typeof code === "number" ? code : -32000, words, data);
+  const text = typeof message === "string" ? message : "the server gave no reason";
+  return new RpcError(typeof code === "number" ? code : -32000, text, data);
 }

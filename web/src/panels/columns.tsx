@@ -1,13 +1,101 @@
-// Every number of a vehicle by section, with unit and meaning; each can be found by name and sent to the plots.
+// Values of a vehicle by section, with unit and meaning, and sliders for its inputs.
 import { useComputed, useSignal } from "@preact/signals";
-import type { InspectedTree, ValueTree } from "../net/schema";
-import { columnName, currentValue, liveColumns, type Section } from "./inspected";
-import { CommandInputs } from "./commands";
+import { driving } from "../control/driving";
+import type { InspectedTree, ValueTree } from "../wire/schema";
+import { attempt } from "./actions";
 import { formatUnit, formatValue } from "./format";
 import { Icon } from "./icons";
-import { Button, Search } from "./parts";
-import { addSeries, isPlotted, removeSeries } from "./plotlist";
-import { isExternal } from "./vehicle";
+import { columnName, currentValue, liveColumns, type Section } from "./inspected";
+import { addSeries, isPlotted, removeSeries } from "./plot-list";
+import { isExternal } from "./vehicle-card";
+import { Button, Search } from "./widgets";
+
+export function CommandInputs({ tree }: { tree: InspectedTree }) {
+  if (tree.command.length === 0 || driving.value?.id === tree.id) return null;
+  return (
+    <details class="section" open>
+      <summary>
+        <Icon name="chevron" />
+        Give commands
+      </summary>
+      {tree.command.map((input) => (
+        <InputRow key={input.name} id={tree.id} input={input} />
+      ))}
+    </details>
+  );
+}
+
+function InputRow({ id, input }: { id: number; input: ValueTree }) {
+  const send = (value: number) => void attempt(input.name, "set_control", { vehicle_id: id, [input.name]: value });
+  return (
+    <div class="input-row" title={input.meaning}>
+      <span class="ellipsis faint">{input.name}</span>
+      {input.choices.length > 0 ? <Choice input={input} onChange={send} /> : <Slider input={input} onChange={send} />}
+    </div>
+  );
+}
+
+interface InputProps {
+  input: ValueTree;
+  onChange(value: number): void;
+}
+
+function Choice({ input, onChange }: InputProps) {
+  return (
+    <select
+      class="select small"
+      aria-label={input.name}
+      value={String(input.value ?? 0)}
+      onChange={(event) => onChange(Number(event.currentTarget.value))}
+    >
+      {input.choices.map((choice, at) => (
+        <option key={choice} value={String(at)}>
+          {choice}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Slider({ input, onChange }: InputProps) {
+  const held = useSignal<number | null>(null); // while it is moved, what the server says does not move it
+  const value = held.value ?? input.value ?? 0;
+  const [low, high] = [input.low ?? -1, input.high ?? 1];
+  const bounded = Number.isFinite(low) && Number.isFinite(high) && high > low;
+  const move = (next: number) => {
+    if (Number.isNaN(next)) return;
+    held.value = next;
+    onChange(next);
+  };
+  return (
+    <>
+      <input
+        type="range"
+        aria-label={`${input.name}, slider`}
+        min={bounded ? low : -1}
+        max={bounded ? high : 1}
+        step="any"
+        value={value}
+        onInput={(event) => move(event.currentTarget.valueAsNumber)}
+        onChange={() => (held.value = null)}
+      />
+      <input
+        class="field small number"
+        type="number"
+        step="any"
+        aria-label={input.name}
+        value={formatValue(value).replaceAll("−", "-")}
+        onChange={(event) => {
+          move(event.currentTarget.valueAsNumber);
+          held.value = null;
+        }}
+      />
+      <span class="unit faint">{formatUnit(input.unit)}</span>
+    </>
+  );
+}
+
+// columns ------------------------------------------------------------------------------------------------------------
 
 interface Part {
   title: string;

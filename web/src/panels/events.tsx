@@ -1,13 +1,14 @@
 // What has happened: found by kind and words; a click selects who it was about and jumps to when it was.
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { EventTree } from "../net/schema";
+import { formatCount } from "../state/removed-vehicles";
 import { clock, roster, select, source, tell } from "../state/store";
-import { colourOf } from "./timelinecolours";
-import { extentOf, seek } from "./timelinemodel";
-import { formatCount, formatTime } from "./format";
-import { Empty, Search } from "./parts";
-import { VirtualList } from "./virtual";
+import type { EventTree } from "../wire/schema";
+import { formatTime } from "./format";
+import { extentOf, seek } from "./timeline-model";
+import { colourOf } from "./timeline-track";
+import { VirtualList } from "./virtual-list";
+import { Empty, Search } from "./widgets";
 
 const LINE = 1.75; // rem
 

@@ -1,6 +1,3 @@
-// Numbers and times as people read them.
-export { formatCount, vehiclesOf } from "../state/format";
-
 const NOTHING = 1e-9; // of what is usual: less is what rounding leaves
 
 /** A value with so many digits that it can be read at a glance and does not jitter in width; `usual`: its size. */
@@ -43,7 +40,10 @@ export function formatFactor(factor: number): string {
 
 /** `rad/s2`: `rad/s²`. */
 export function formatUnit(unit: string): string {
-  return unit.replace(/([a-z])2\b/gi, "$1²").replace(/([a-z])3\b/gi, "$1³").replaceAll("*", "·");
+  return unit
+    .replace(/([a-z])2\b/gi, "$1²")
+    .replace(/([a-z])3\b/gi, "$1³")
+    .replaceAll("*", "·");
 }
 
 /** `yaw_rate` as words. */

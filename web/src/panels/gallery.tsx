@@ -2,17 +2,15 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { copyText } from "../editor/files";
-import { loading, startScenario } from "../editor/loading";
+import { copyText, loading, startScenario } from "../editor/files";
 import { linkTo } from "../editor/share";
-import { call } from "../net/link";
-import type { ScenarioCardTree } from "../net/schema";
-import { reasonOf } from "../state/caller";
-import { connection, metadata, notices, tell } from "../state/store";
-import { recordingDoor } from "./doors";
-import { vehiclesOf } from "./format";
-import { Button, Empty } from "./parts";
-import { chooseRecording } from "./recordings";
+import { call, connection } from "../net/connection";
+import { reasonOf } from "../net/rpc";
+import { vehiclesOf } from "../state/removed-vehicles";
+import { metadata, notices, tell } from "../state/store";
+import type { ScenarioCardTree } from "../wire/schema";
+import { chooseRecording, recordingDoor } from "./actions";
+import { Button, Empty } from "./widgets";
 
 type Cards =
   | { state: "asking" }
@@ -90,7 +88,7 @@ function Card({ name, description, vehicles, picture }: ScenarioCardTree) {
           {name}
         </div>
       ) : (
-        <img class="picture" src={picture} alt={`Picture of ${name}`} loading="lazy" />
+        <img class="picture" src={picture} alt={`Preview of ${name}`} loading="lazy" />
       )}
       <div class="body">
         <h3>

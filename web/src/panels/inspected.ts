@@ -1,9 +1,13 @@
+// Live values of the inspected vehicle, and statistics of a selection.
 // What is known about the vehicle in the inspector: asked four times a second, and live where frames carry it.
 import { signal } from "@preact/signals";
-import type { InspectedTree, ValueTree } from "../net/schema";
-import { ask, reasonOf } from "../state/caller";
+import { call } from "../net/connection";
+import { reasonOf } from "../net/rpc";
 import { onColumns, want } from "../state/columns";
+import type { Sample } from "../state/source";
 import { clock, roster } from "../state/store";
+import { positionOf, type Vector } from "../wire/frame";
+import type { InspectedTree, ValueTree } from "../wire/schema";
 
 export const DERIVED = ["speed", "heading", "roll", "pitch"] as const;
 const EVERY = 250; // ms between two questions
@@ -51,7 +55,7 @@ function poll(id: number): () => void {
     rounds += 1;
     if (clock.peek().tick !== known || rounds % 4 === 1) {
       try {
-        const tree = await ask("inspect", { vehicle: nameOf(id) });
+        const tree = await call("inspect", { vehicle: nameOf(id) });
         if (over) return;
         inspected.value = tree;
         inspectFailure.value = "";
@@ -95,4 +99,44 @@ function listen(id: number): () => void {
 export function currentValue(section: Section, value: ValueTree): number | null {
   const fresh = liveValues.value.get(columnName(section, value.name));
   return fresh === undefined || Number.isNaN(fresh) ? value.value : fresh;
+}
+
+export interface Summary {
+  middle: Vector; // m
+  spread: number; // m, from the middle to the farthest
+  lowest: number;
+  highest: number;
+  speed: number; // m/s, mean; NaN when the two moments are the same
+  fastest: number;
+  nowhere: number; // vehicles without a place
+}
+
+export function summarise({ from, to }: Sample, rows: readonly number[]): Summary {
+  const at = rows.map((row) => positionOf(to, row)).filter((place) => Number.isFinite(place[0]));
+  const middle = [0, 1, 2].map((axis) => sum(at.map((place) => place[axis] as number)) / at.length) as Vector;
+  const speeds = to.time > from.time ? rows.map((row) => speedOf(from, to, row)).filter(Number.isFinite) : [];
+  const heights = at.map((place) => place[2]);
+  return {
+    middle,
+    spread: largest(at.map((place) => Math.hypot(...place.map((x, axis) => x - (middle[axis] as number))))),
+    lowest: -largest(heights.map((height) => -height)),
+    highest: largest(heights),
+    speed: sum(speeds) / speeds.length,
+    fastest: largest(speeds),
+    nowhere: rows.length - at.length,
+  };
+}
+
+function speedOf(from: Sample["from"], to: Sample["to"], row: number): number {
+  const [a, b] = [positionOf(from, row), positionOf(to, row)];
+  return Math.hypot(b[0] - a[0], b[1] - a[1], b[2] - a[2]) / (to.time - from.time);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** Without spreading: there may be 100,000 of them. NaN of none. */
+function largest(values: readonly number[]): number {
+  return values.reduce((most, value) => (value > most || Number.isNaN(most) ? value : most), Number.NaN);
 }

@@ -1,12 +1,18 @@
-// The inspector: one vehicle in full, several in sum, or the advice to choose one.
-import { useEffect } from "preact/hooks";
-import { focus, live, roster, selection } from "../state/store";
-import { inspected, inspectFailure, watchVehicle } from "./inspected";
+// The inspector: one vehicle in detail, or a summary of several.
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { giveOrder } from "../control/overrides";
+import { removeIds } from "../control/tools/remove";
+import { fleetColour } from "../state/palette";
+import { formatCount } from "../state/removed-vehicles";
+import type { Fleet } from "../state/roster";
+import { focus, live, roster, select, selection, source, tool } from "../state/store";
+import { stage } from "./actions";
 import { InspectorColumns } from "./columns";
-import { VehicleHead } from "./vehicle";
-import { Several } from "./several";
-import { Empty } from "./parts";
-import { PastVehicle } from "./past";
+import { inspected, inspectFailure, type Summary, summarise, watchVehicle } from "./inspected";
+import { PastVehicle } from "./recorded-columns";
+import { VehicleHead } from "./vehicle-card";
+import { Button, Empty } from "./widgets";
 
 export function Inspector() {
   const chosen = selection.value;
@@ -54,4 +60,150 @@ function Gone({ id }: { id: number }) {
       <p>The vehicle with id {id} is no longer in the world.</p>
     </Empty>
   );
+}
+
+// several vehicles ---------------------------------------------------------------------------------------------------
+
+const EVERY = 200; // ms
+const EVERY_OF_MANY = 1000;
+const MANY = 5000;
+
+export function Several() {
+  const chosen = selection.value;
+  const counts = useMemo(() => countByFleet(chosen), [chosen, roster.value]);
+  return (
+    <div class="panel-body">
+      <div class="vehicle">
+        <div class="title">
+          <h2 class="grow">{formatCount(chosen.size)} vehicles</h2>
+          <Button look="small bare" icon="close" label="Clear the selection" onClick={() => select([])} />
+        </div>
+        <BulkButtons />
+      </div>
+      <Figures ids={chosen} />
+      <ul class="form">
+        {counts.map(([fleet, count]) => (
+          <li key={fleet.name} class="row">
+            <span class="swatch tint-fill" style={{ "--tint": fleetColour(fleet.name).hex }} />
+            <span class="grow ellipsis">{fleet.name}</span>
+            <span class="faint">{fleet.kind}</span>
+            <span class="number">{formatCount(count)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function BulkButtons() {
+  const ids = () => [...selection.value];
+  return (
+    <div class="buttons">
+      <Button look="small" icon="frame" label="Look at them" text="Look" onClick={() => lookAtAll()} />
+      {live.value && (
+        <>
+          <Button
+            look="small"
+            icon="go"
+            label="Go to"
+            text="Go to"
+            pressed={tool.value === "go"}
+            onClick={() => (tool.value = "go")}
+          />
+          <Button
+            look="small"
+            icon="route"
+            label="Route"
+            text="Route"
+            pressed={tool.value === "route"}
+            onClick={() => (tool.value = "route")}
+          />
+          <Button
+            look="small"
+            icon="back"
+            label="Back to their own behaviour"
+            text="End orders"
+            onClick={() => void giveOrder(ids(), null)}
+          />
+          <Button
+            look="small"
+            icon="inspect"
+            label="Let them take commands"
+            text="Take commands"
+            onClick={() => void giveOrder(ids(), "external")}
+          />
+          <Button
+            look="small danger"
+            icon="trash"
+            label="Remove them"
+            text="Remove"
+            onClick={() => void removeIds(ids())}
+          />
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Looked at anew now and then, not with every frame. */
+export function Figures({ ids }: { ids: ReadonlySet<number> }) {
+  const summary = useSignal<Summary | null>(null);
+  useEffect(() => {
+    const rows = rowsOf(ids);
+    const look = () => {
+      const sample = source.value?.sample(performance.now());
+      summary.value = sample ? summarise(sample, rows) : null;
+    };
+    look();
+    const timer = setInterval(look, ids.size > MANY ? EVERY_OF_MANY : EVERY);
+    return () => clearInterval(timer);
+  }, [ids, roster.value]);
+  return summary.value && <Facts summary={summary.value} />;
+}
+
+function Facts({ summary }: { summary: Summary }) {
+  const facts: [string, string][] = [
+    ["speed", `${fixed(summary.speed)} m/s`],
+    ["fastest", `${fixed(summary.fastest)} m/s`],
+    ["spread", `${fixed(summary.spread)} m`],
+    ["lowest", `${fixed(summary.lowest)} m`],
+    ["highest", `${fixed(summary.highest)} m`],
+    ["nowhere", formatCount(summary.nowhere)],
+  ];
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name} class="fact">
+          <dt class="label">{name}</dt>
+          <dd>
+            <b>{value}</b>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function fixed(value: number): string {
+  return Number.isFinite(value) ? value.toFixed(2).replace("-", "−") : "–";
+}
+
+function rowsOf(ids: ReadonlySet<number>): number[] {
+  const present = roster.value;
+  return [...ids].map((id) => present.rowOfId(id)).filter((row) => row !== undefined);
+}
+
+function countByFleet(ids: ReadonlySet<number>): [Fleet, number][] {
+  const counts = new Map<Fleet, number>();
+  for (const row of rowsOf(ids)) {
+    const fleet = roster.value.fleetAt(row);
+    if (fleet) counts.set(fleet, (counts.get(fleet) ?? 0) + 1);
+  }
+  return [...counts];
+}
+
+function lookAtAll(): void {
+  const sample = source.value?.sample(performance.now());
+  const summary = sample && summarise(sample, rowsOf(selection.value));
+  if (summary) stage.value?.lookAtPoint(...summary.middle, Math.max(15, 1.6 * summary.spread));
 }

@@ -1,12 +1,224 @@
-// The mission: how far it is, who does what, what is to be done, and what can be changed about it.
-import type { MissionTree } from "../net/schema";
-import { mission, progressOf, type TaskState } from "../state/mission";
-import { deaf, live, tell, tool } from "../state/store";
-import { formatCount } from "./format";
-import { MemberList } from "./missionMembers";
-import { TaskList } from "./missionTasks";
-import { formatWay } from "./missionWords";
-import { Button, Empty } from "./parts";
+// The mission panel: progress, vehicles, tasks, and changes to them.
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { middleOf, reachOf } from "../scene/mission-zones";
+import {
+  awaitTask,
+  chosenTask,
+  groundHeight,
+  isOver,
+  mission,
+  progressOf,
+  type TaskState,
+  usedRange,
+} from "../state/mission";
+import { fleetColour } from "../state/palette";
+import { formatCount } from "../state/removed-vehicles";
+import { camera, clock, deaf, live, roster, select, selection, tell, tool } from "../state/store";
+import type { MemberTree, MissionTree, TaskTree } from "../wire/schema";
+import { attempt, lookAt, stage } from "./actions";
+import { VirtualList } from "./virtual-list";
+import { Button, Empty, Search } from "./widgets";
+
+/** `940 m`, `4.1 km`. */
+export function formatWay(metres: number): string {
+  if (!Number.isFinite(metres)) return "–";
+  return metres < 1000 ? `${metres.toFixed(0)} m` : `${(metres / 1000).toFixed(1)} km`;
+}
+
+const SHOWN = 3;
+
+/** `mast, farm, weir and 2 more`. */
+export function nextTasks(names: readonly string[]): string {
+  if (names.length === 0) return "nothing to do";
+  const shown = names.slice(0, SHOWN).join(", ");
+  return names.length > SHOWN ? `${shown} and ${names.length - SHOWN} more` : shown;
+}
+
+// vehicles -----------------------------------------------------------------------------------------------------------
+
+const MEMBER_HEIGHT = 4.1; // rem
+const SEEN = 4; // lines, before the list scrolls
+
+export function MemberList({ members }: { members: readonly MemberTree[] }) {
+  const height = MEMBER_HEIGHT * Math.min(members.length, SEEN);
+  return (
+    <section class="mission-members" style={{ flexBasis: `${height + 2.3}rem` }}>
+      <h3 class="label">
+        Vehicles <span class="number">{formatCount(members.length)}</span>
+      </h3>
+      <VirtualList
+        label="Vehicles of the mission"
+        count={members.length}
+        lineRem={MEMBER_HEIGHT}
+        line={(index, top) => <MemberLine key={members[index]?.name ?? index} member={members[index]} top={top} />}
+      />
+    </section>
+  );
+}
+
+function MemberLine({ member, top }: { member: MemberTree | undefined; top: string }) {
+  if (member === undefined) return null;
+  const { id, name, status, tasks } = member;
+  const chosen = id !== null && selection.value.has(id);
+  const next = nextTasks(tasks);
+  return (
+    <div class={chosen ? "member-line chosen" : "member-line"} style={{ top }} role="listitem">
+      <button
+        type="button"
+        class="pick"
+        aria-label={`Select ${name}: ${status}, ${next}`}
+        disabled={id === null}
+        onClick={() => id !== null && choose(id)}
+      >
+        <span class="row">
+          <span class="swatch tint-fill" style={{ "--tint": colourOf(id) }} />
+          <b class="ellipsis">{name}</b>
+          <span class={`status ${status}`}>{status}</span>
+        </span>
+        <span class="faint ellipsis" title={tasks.join(", ")}>
+          {next}
+        </span>
+        <RangeBar member={member} />
+      </button>
+      {live.value && status !== "damaged" && id !== null && (
+        <Button look="bare small danger" icon="warn" label={`Mark ${name} as damaged`} onClick={() => damage(member)} />
+      )}
+    </div>
+  );
+}
+
+function RangeBar({ member }: { member: MemberTree }) {
+  const used = usedRange(member);
+  const way = formatWay(member.travelled);
+  if (used === null || member.range === null) return <span class="faint number range-words">{way}</span>;
+  return (
+    <span class="row">
+      <span
+        class={used > 0.9 ? "range low" : "range"}
+        role="img"
+        aria-label={`${Math.round(100 * used)} % of its range used`}
+      >
+        <span style={{ width: `${100 * used}%` }} />
+      </span>
+      <span class="faint number range-words">
+        {way} of {formatWay(member.range)}
+      </span>
+    </span>
+  );
+}
+
+function colourOf(id: number | null): string {
+  const row = id === null ? undefined : roster.value.rowOfId(id);
+  return fleetColour((row === undefined ? undefined : roster.value.fleetAt(row)?.name) ?? "").hex;
+}
+
+function choose(id: number): void {
+  select([id]);
+  lookAt(id);
+}
+
+/** It cannot be taken back: asked first. */
+async function damage({ id, name }: MemberTree): Promise<void> {
+  const question = `Let ${name} fail for good? Others take over what it has still to do.`;
+  if (id === null || !window.confirm(question)) return;
+  const done = await attempt("Damage", "damage_vehicle", { vehicle_id: id });
+  if (done && clock.value.paused) tell("info", `${name} fails as soon as the run goes on.`);
+}
+
+// tasks --------------------------------------------------------------------------------------------------------------
+
+const TASK_HEIGHT = 2.8; // rem
+
+export function TaskList({ tasks }: { tasks: readonly TaskTree[] }) {
+  const query = useSignal("");
+  const shown = useMemo(() => filterTasks(tasks, query.value), [tasks, query.value]);
+  const reveal = useSignal<{ line: number } | null>(null);
+  const chosen = chosenTask.value;
+  useEffect(() => {
+    reveal.value = { line: shown.findIndex(({ name }) => name === chosen) };
+  }, [chosen]);
+  return (
+    <section class="mission-tasks">
+      <div class="bar">
+        <h3 class="label">
+          Tasks <span class="number">{formatCount(shown.length)}</span>
+        </h3>
+        <Search small label="Find a task" value={query.value} onChange={(value) => (query.value = value)} />
+      </div>
+      {shown.length === 0 ? (
+        <Empty icon="task" title={tasks.length === 0 ? "There is nothing to do" : "No task matches"} />
+      ) : (
+        <VirtualList
+          label="Tasks of the mission"
+          count={shown.length}
+          lineRem={TASK_HEIGHT}
+          reveal={reveal.value}
+          line={(index, top) => <TaskLine key={shown[index]?.name ?? index} task={shown[index]} top={top} />}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Those with the words in their name, kind, state, vehicle or reason; what is undone first, what is done last. */
+export function filterTasks(tasks: readonly TaskTree[], query: string): readonly TaskTree[] {
+  const wanted = query.trim().toLowerCase();
+  const words = (task: TaskTree): string => [task.name, task.kind, task.state, task.vehicle, task.reason].join(" ");
+  const found = tasks.filter((task) => words(task).toLowerCase().includes(wanted));
+  return found.sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state));
+}
+
+const ORDER: readonly TaskTree["state"][] = ["undone", "started", "assigned", "unassigned", "completed"];
+
+function TaskLine({ task, top }: { task: TaskTree | undefined; top: string }) {
+  if (task === undefined) return null;
+  const { name, kind, state, vehicle, reason } = task;
+  const about = state === "undone" ? reason : `${state}${vehicle === null ? "" : ` · ${vehicle}`}`;
+  return (
+    <div class={name === chosenTask.value ? "task-line chosen" : "task-line"} style={{ top }} role="listitem">
+      <button
+        type="button"
+        class="pick"
+        aria-label={`Look at ${name}: ${kind}, ${about}`}
+        title={about}
+        onClick={() => lookAtTask(task)}
+      >
+        <span class={`dot ${state}`} />
+        <span class="words">
+          <span class="row">
+            <span class="ellipsis">{name}</span>
+            <span class="faint">{kind}</span>
+          </span>
+          <span class={state === "undone" ? "bad ellipsis" : "faint ellipsis"}>{about}</span>
+        </span>
+      </button>
+      {live.value && !isOver(task) && (
+        <span class="quiet">
+          <Button look="bare small" icon="trash" label={`Remove the task ${name}`} onClick={() => void remove(name)} />
+        </span>
+      )}
+    </div>
+  );
+}
+
+const NEAREST = 60; // m
+
+/** The camera flies there, so far away that all of the task is seen. */
+export function lookAtTask(task: TaskTree): void {
+  chosenTask.value = task.name;
+  if (camera.value === "chase" || camera.value === "fpv") camera.value = "orbit";
+  stage.value?.lookAtPoint(...middleOf(task.outline), groundHeight(), Math.max(NEAREST, 3.2 * reachOf(task)));
+}
+
+async function remove(name: string): Promise<void> {
+  const done = await attempt("Remove", "remove_task", { name });
+  if (done === null) return;
+  awaitTask(name, null);
+  if (clock.value.paused) tell("info", `${name} goes as soon as the run goes on.`);
+}
+
+// panel --------------------------------------------------------------------------------------------------------------
 
 export function MissionPanel() {
   const told = mission.value;

@@ -1,11 +1,52 @@
-// How the simulation, its watchers and this page keep up.
-import type { FiguresTree } from "../net/schema";
+// The performance panel: tick budget, clients, and the page's own rates.
+import { factors, previous } from "../state/clock";
 import { paletteColour } from "../state/palette";
+import { formatCount } from "../state/removed-vehicles";
 import { clock, figures, idle, pulse } from "../state/store";
-import { budgetOf, sparkPoints } from "./budget";
-import { formatCount, formatFactor, formatSpan, wordsOf } from "./format";
-import { factors, previous } from "./history";
-import { Empty } from "./parts";
+import type { FiguresTree, StageTree } from "../wire/schema";
+import { formatFactor, formatSpan, wordsOf } from "./format";
+import { Empty } from "./widgets";
+
+export interface Share {
+  name: string;
+  seconds: number; // per tick
+}
+
+export interface Budget {
+  shares: Share[]; // in the order of the tick, so that the bar does not jump
+  spent: number; // s per tick
+  limit: number; // s per tick to keep the pace; Infinity: as fast as possible
+}
+
+/** Seconds per tick of each stage between two reports; calls may be fewer than ticks. */
+export function budgetOf(now: FiguresTree, before: FiguresTree | null): Budget {
+  const earlier = before !== null && before.run === now.run && before.tick < now.tick ? before : null;
+  const ticks = Math.max(1, now.tick - (earlier?.tick ?? 0));
+  const shares = Object.entries(now.stages).map(([name, stage]) => {
+    return { name, seconds: since(stage, earlier?.stages[name]) / ticks };
+  });
+  const spent = shares.reduce((sum, { seconds }) => sum + seconds, 0);
+  return { shares, spent: Math.max(spent, 0), limit: tickBudget(now.rate, now.pace) };
+}
+
+/** Wall s that a tick may take. */
+export function tickBudget(rate: number, pace: number): number {
+  return pace > 0 && rate > 0 ? 1 / (rate * pace) : Number.POSITIVE_INFINITY;
+}
+
+function since(now: StageTree, before: StageTree | undefined): number {
+  return Math.max(0, now.seconds - (before?.seconds ?? 0));
+}
+
+/** Points of a line through values, in a box; NaN leaves it out. */
+export function sparkPoints(values: readonly number[], width: number, height: number, most: number): string {
+  const step = width / Math.max(1, values.length - 1);
+  const y = (value: number) => height - (Math.min(Math.max(value, 0), most) / (most || 1)) * height;
+  const kept = values.map((value, at) => [at * step, y(value)] as const).filter(([, height]) => !Number.isNaN(height));
+  return kept.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
+}
+
+// panel --------------------------------------------------------------------------------------------------------------
 
 export function PerformancePanel() {
   const now = figures.value;
@@ -123,9 +164,7 @@ function Watchers({ now }: { now: FiguresTree }) {
   const { frames, arriving, granted, age, skipped, slowed } = pulse.value;
   return (
     <section>
-      <h3>
-        This page {slowed && <span class="chip warn">slowed</span>}
-      </h3>
+      <h3>This page {slowed && <span class="chip warn">slowed</span>}</h3>
       <dl class="figures">
         <Figure name="drawn" value={`${frames.toFixed(0)} fps`} />
         <Figure name="arriving" value={`${arriving.toFixed(0)} Hz`} />

@@ -1,28 +1,101 @@
-// The whole page: which panel is in which room.
-import type { ComponentChildren } from "preact";
+// The page layout: which panel is where.
+import { useSignal } from "@preact/signals";
+import { type ComponentChildren, type ComponentType, h } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { reasonOf } from "../net/rpc";
 import { mission } from "../state/mission";
-import { Banner } from "./banner";
-import { Boundary } from "./boundary";
-import { DropPlace } from "./drop";
+import { tell } from "../state/store";
+import { openFile } from "./actions";
 import { EventsPanel } from "./events";
 import { FleetPanel } from "./fleets";
 import { Inspector } from "./inspector";
-import { LayersPanel } from "./layerspanel";
-import { type BottomTab, bottomTab, fold, folded, helpOpen, type RightTab, rightTab } from "./layout";
-import { showBottom, showRight, sizes } from "./layout";
-import { lazy } from "./lazy";
-import { LogPanel } from "./log";
-import { Button, type Tab, Tabs } from "./parts";
-import { Splitter } from "./splitter";
+import { LayersPanel } from "./layers";
+import {
+  type BottomTab,
+  bottomTab,
+  fold,
+  folded,
+  helpOpen,
+  type RightTab,
+  rightTab,
+  Splitter,
+  showBottom,
+  showRight,
+  sizes,
+} from "./layout";
+import { Banner, LogPanel } from "./notices";
+import { HelpSheet } from "./shortcuts";
 import { TimelineStrip } from "./timeline";
 import { TopBar } from "./topbar";
 import { Viewport } from "./viewport";
+import { Boundary, Button, Empty, type Tab, Tabs } from "./widgets";
+
+/** A component in place of one that is still to be loaded. */
+export function lazy<P extends object>(name: string, load: () => Promise<ComponentType<P>>): ComponentType<P> {
+  let loaded: ComponentType<P> | null = null;
+  return function Lazy(props: P) {
+    const [, redraw] = useState(0);
+    const [failure, fail] = useState("");
+    useEffect(() => {
+      if (loaded !== null) return;
+      load().then(
+        (component) => {
+          loaded = component;
+          redraw((count) => count + 1);
+        },
+        (error: unknown) => fail(reasonOf(error)),
+      );
+    }, []);
+    if (loaded !== null) return h(loaded, props);
+    if (failure !== "")
+      return (
+        <Empty icon="warn" title={`${name} could not be loaded`}>
+          {failure}
+        </Empty>
+      );
+    return <Empty icon="info" title={`Loading ${name.toLowerCase()}`} />;
+  };
+}
+
+// drag and drop ------------------------------------------------------------------------------------------------------
+
+export function DropPlace() {
+  const over = useSignal(false);
+  useEffect(() => {
+    const stop = new AbortController();
+    const on = (name: "dragover" | "dragleave" | "drop", act: (event: DragEvent) => void) =>
+      window.addEventListener(name, act, { signal: stop.signal });
+    on("dragover", (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      over.value = true;
+    });
+    on("dragleave", (event) => {
+      if (event.relatedTarget === null) over.value = false;
+    });
+    on("drop", (event) => {
+      over.value = false;
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      take([...event.dataTransfer.files]);
+    });
+    return () => stop.abort();
+  }, []);
+  return over.value ? <div class="drop">Drop a recording (.mcap) to open it</div> : null;
+}
+
+function take(files: readonly File[]): void {
+  const recording = files.find((file) => file.name.toLowerCase().endsWith(".mcap"));
+  if (recording) void openFile(recording);
+  else tell("warning", `${files[0]?.name ?? "That"} is not a recording: recordings end in .mcap`);
+}
+
+// layout -------------------------------------------------------------------------------------------------------------
 
 const PlotsPanel = lazy("Plots", () => import("./plots").then((module) => module.PlotsPanel));
 const SpawnPanel = lazy("Spawn", () => import("./spawn").then((module) => module.SpawnPanel));
 const MissionPanel = lazy("Mission", () => import("./mission").then((module) => module.MissionPanel));
 const PerformancePanel = lazy("Performance", () => import("./performance").then((module) => module.PerformancePanel));
-const HelpSheet = lazy("Shortcuts", () => import("./help").then((module) => module.HelpSheet));
 
 const RIGHT: readonly Tab<RightTab>[] = [
   { name: "inspect", label: "Inspect" },

@@ -1,14 +1,22 @@
-// Bringing vehicles in: what, how many, facing where; placed by a click in the world or by coordinates.
+// The spawn panel: model, count, heading; placed by a click in the world or by coordinates.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { robotsAt } from "../control";
-import type { ModelTree } from "../net/schema";
-import { spawning, type Spawning } from "../state/spawning";
-import { connection, deaf, select, tell, tool } from "../state/store";
+import { robotsAt } from "../control/tools/spawn";
+import { connection } from "../net/connection";
+import { vehiclesOf } from "../state/removed-vehicles";
+import { deaf, type Spawning, select, spawning, tell, tool } from "../state/store";
+import type { ModelTree } from "../wire/schema";
 import { attempt } from "./actions";
-import { vehiclesOf } from "./format";
-import { modelList } from "./models";
-import { Button, Empty } from "./parts";
+import { Button, Empty } from "./widgets";
+
+let known: readonly ModelTree[] | null = null;
+
+export async function modelList(): Promise<readonly ModelTree[]> {
+  if (known !== null) return known;
+  const answer = await attempt("Models", "list_models", {});
+  if (answer !== null) known = answer.models;
+  return known ?? [];
+}
 
 export function SpawnPanel() {
   const open = connection.value.state === "open";

@@ -1,13 +1,22 @@
 // The tool bar over the world: cameras, tools, colours, pictures.
-import { exportPng, filming, startFilm, stopFilm } from "../control";
+import { exportPng, filming, startFilm, stopFilm } from "../control/controls";
 import { canColour } from "../state/colouring";
-import { camera, type CameraMode, colouring, type ColouringKind } from "../state/store";
-import { deaf, live, roster, tell, tool, type Tool } from "../state/store";
-import { setCamera } from "./actions";
+import {
+  type CameraMode,
+  type ColouringKind,
+  camera,
+  colouring,
+  deaf,
+  live,
+  roster,
+  type Tool,
+  tell,
+  tool,
+} from "../state/store";
+import { setCamera, stage } from "./actions";
 import type { IconName } from "./icons";
 import { showRight } from "./layout";
-import { Button } from "./parts";
-import { stage } from "./stage";
+import { Button } from "./widgets";
 
 const CAMERAS: readonly [CameraMode, IconName, string, string][] = [
   ["orbit", "orbit", "Orbit camera", "1"],

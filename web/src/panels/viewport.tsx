@@ -1,16 +1,87 @@
-// The middle of the page: the world, and what floats over it.
-import { DrivingHud } from "../control";
-import { camera, connection, layers, preparing, roster, source } from "../state/store";
-import { galleryDoor } from "./doors";
-import { showRight } from "./layout";
-import { Legend } from "./legend";
-import { Minimap } from "./minimap";
-import { Boundary } from "./boundary";
+// The world view with its overlays: legend, minimap, toolbar, notices.
+import { useComputed } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { DrivingHud } from "../control/hud";
+import { connection } from "../net/connection";
+import { rampCss, rampGradient } from "../scene/colour-ramp";
+import { createMinimap } from "../scene/minimap";
+import { scalars } from "../state/colouring";
+import { camera, colouring, layers, preparing, roster, source, theme } from "../state/store";
+import { galleryDoor, stage, stageFailure } from "./actions";
 import { Icon } from "./icons";
-import { Button } from "./parts";
-import { stageFailure } from "./stage";
-import { Toasts } from "./toasts";
+import { showRight } from "./layout";
+import { Toasts } from "./notices";
 import { ToolBar } from "./toolbar";
+import { Boundary, Button } from "./widgets";
+
+export function Legend() {
+  // as words, so that it is drawn anew only when they change
+  const name = useComputed(() => scalars.value?.label ?? colouring.value).value;
+  const low = useComputed(() => endOf(scalars.value?.low, scalars.value?.unit)).value;
+  const high = useComputed(() => endOf(scalars.value?.high, scalars.value?.unit)).value;
+  const words = useComputed(() => scalars.value?.words).value;
+  if (colouring.value === "fleet") return null;
+  if (low === "") return <div class="floating legend faint">No {name} is told of these vehicles</div>;
+  if (words) return <WordsLegend name={name} words={words} />;
+  return (
+    <div class="floating legend" role="img" aria-label={`Colours: ${name} from ${low} to ${high}`}>
+      <span class="label">{name}</span>
+      <div class="bar-ramp" style={{ background: rampGradient(theme.value) }} />
+      <div class="ends number">
+        <span>{low}</span>
+        <span>{high}</span>
+      </div>
+    </div>
+  );
+}
+
+/** Colours that stand for words. */
+function WordsLegend({ name, words }: { name: string; words: readonly string[] }) {
+  return (
+    <div class="floating legend">
+      <span class="label">{name}</span>
+      <ul>
+        {words.map((word, k) => (
+          <li key={word}>
+            <span class="swatch" style={{ background: rampCss(k / (words.length - 1), theme.value) }} />
+            {word}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function endOf(value: number | undefined, unit = ""): string {
+  if (value === undefined) return "";
+  const digits = Math.abs(value) < 10 ? 1 : 0;
+  return `${value.toFixed(digits).replace("-", "−")} ${unit}`.trim();
+}
+
+// minimap ------------------------------------------------------------------------------------------------------------
+
+export function Minimap() {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const ready = stage.value;
+  useEffect(() => {
+    if (ready === null || canvas.current === null) return undefined;
+    const map = createMinimap(canvas.current);
+    return () => map.dispose();
+  }, [ready]);
+  if (ready === null) return null;
+  return (
+    <div class="floating minimap">
+      <canvas
+        ref={canvas}
+        role="button"
+        tabIndex={0}
+        aria-label="Minimap: click to move the camera, Enter to see everything"
+      />
+    </div>
+  );
+}
+
+// viewport -----------------------------------------------------------------------------------------------------------
 
 /** `host` is the element that main gave to the scene: it is put in here once and never made anew. */
 export function Viewport({ host }: { host: HTMLElement }) {

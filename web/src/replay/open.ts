@@ -1,13 +1,12 @@
 // Opening recordings: as what the page shows, or as a ghost over it. What is wrong is told in one line.
-import { reasonOf } from "../state/caller";
-import { ghosts, select, source, tell } from "../state/store";
+import { reasonOf } from "../net/rpc";
 import { showLive } from "../state/run";
-import { NotARecording } from "./errors";
+import { ghosts, select, source, tell } from "../state/store";
 import { GhostSource } from "./ghost";
+import { NotARecording } from "./mcap";
 import { Recording } from "./recording";
 import { RecordingSource } from "./source";
 
-export type { Gap } from "./gap";
 export { GhostSource, RecordingSource };
 
 const KEPT_GHOSTS = 4;

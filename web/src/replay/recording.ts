@@ -1,13 +1,10 @@
 // An open recording: when its samples were taken and in which chunk each lies; chunks are read when they are asked for.
-import type { RosterTree } from "../net/schema";
 import { Roster } from "../state/roster";
-import { FileBytes } from "./bytes";
-import { type Contents, readContents, type Topic } from "./contents";
-import { type Crew, crewFor } from "./crew";
-import { NotARecording } from "./errors";
-import type { Things } from "./jobs";
-import { type LoadedChunk, loadedChunk } from "./loaded";
-import { findPlaces, type Places } from "./places";
+import type { RosterTree } from "../wire/schema";
+import { type LoadedChunk, loadedChunk } from "./columns";
+import { FileBytes, NotARecording } from "./mcap";
+import { type Contents, findPlaces, type Places, readContents, type Topic } from "./mcap-index";
+import { type Crew, crewFor, type Things } from "./reader-pool";
 
 const NANOSECONDS = 1e9;
 

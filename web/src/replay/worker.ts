@@ -1,6 +1,6 @@
 // The Worker in which the chunks of a recording are read, decompressed and decoded.
-import { FileBytes } from "./bytes";
-import { type Answer, answer, type Question } from "./crew";
+import { FileBytes } from "./mcap";
+import { type Answer, answer, type Question } from "./reader-pool";
 
 let bytes: FileBytes | null = null;
 

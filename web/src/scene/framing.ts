@@ -1,15 +1,37 @@
-// Sets the camera so that everything is seen: vehicles, the routes that they are to take, and what they have to do.
-import type { RouteTree } from "../net/schema";
+// Frames the whole scene when a new world appears: vehicles, their routes and the mission.
 import { mission } from "../state/mission";
-import type { FrameSource, Sample } from "../state/source";
 import type { Roster } from "../state/roster";
+import type { FrameSource, Sample } from "../state/source";
 import * as store from "../state/store";
-import { Acquaintance } from "./acquaintance";
-import type { CameraRig } from "./cameraRig";
-import type { Crowd } from "./crowd";
-import { traitsOf } from "./kinds";
+import type { RouteTree } from "../wire/schema";
+import type { CameraRig } from "./camera-rig";
 import { missionPoints } from "./mission";
-import type { Size } from "./projection";
+import type { Crowd } from "./vehicles";
+import { type Size, traitsOf } from "./view";
+
+export class Acquaintance {
+  private source: FrameSource | null = null;
+  private roster: Roster | null = null;
+  private scenario = "";
+  private time = Number.NaN;
+  private run = Number.NaN;
+  private fleets: ReadonlySet<string> = new Set();
+
+  /** Look at what is shown next; `scenario` is the name of what the server runs. True: it is another world. */
+  meets(source: FrameSource, roster: Roster, sample: Sample, scenario: string): boolean {
+    const { time, run } = sample.to;
+    const renamed = source.kind !== "recording" && scenario !== this.scenario;
+    // the name comes before the first frame of what it names
+    const begins =
+      source !== this.source || time < this.time || run !== this.run || (renamed && roster !== this.roster);
+    const another = begins && (renamed || !roster.fleets.some(({ name }) => this.fleets.has(name)));
+    if (begins && source.kind !== "recording") this.scenario = scenario;
+    const known = roster === this.roster || roster.fleets.length === 0;
+    if (!known) this.fleets = new Set(roster.fleets.map(({ name }) => name));
+    [this.source, this.roster, this.time, this.run] = [source, roster, time, run];
+    return another;
+  }
+}
 
 const ABSURD = 20; // times as large as what the vehicles take: such a route would make them dots
 const LEAST = 50; // m: vehicles that stand close together

@@ -1,10 +1,17 @@
-// The grid on the ground: three levels of lines around the camera, each ten times as wide as the one before; fine
-// ones fade in when one comes down.
-import { BufferAttribute, BufferGeometry, GLSL3, Group, LineSegments, RawShaderMaterial } from "three";
-import { bytes } from "./rings";
-import { Ribbons, UNDERNEATH } from "./ribbons";
+// Ground grid and sky.
+import {
+  BufferAttribute,
+  BufferGeometry,
+  type Color,
+  GLSL3,
+  Group,
+  LineSegments,
+  Mesh,
+  RawShaderMaterial,
+} from "three";
+import { bytes, Ribbons, UNDERNEATH } from "./ribbons";
 import type { Skin } from "./skin";
-import type { ViewState } from "./viewState";
+import type { ViewState } from "./view";
 
 const VERTEX = /* glsl */ `precision highp float;
 in vec2 place; // cells
@@ -83,7 +90,9 @@ export class Ground {
     const uniforms = line?.material.uniforms;
     if (!line || !uniforms) return;
     line.visible = opacity > 0.03;
-    const set = (name: string, value: unknown): void => void ((uniforms[name] as { value: unknown }).value = value);
+    const set = (name: string, value: unknown): void => {
+      (uniforms[name] as { value: unknown }).value = value;
+    };
     set("centre", [cell * Math.round(eye[0] / cell), cell * Math.round(eye[1] / cell)]);
     set("eye", [eye[0], eye[1]]);
     set("cell", cell);
@@ -102,8 +111,8 @@ export class Ground {
     for (let k = -PIECES; k < PIECES; k++) {
       const [a, b] = [k / PIECES, (k + 1) / PIECES];
       const [near, far] = [a * Math.abs(a), b * Math.abs(b)]; // shorter pieces near the eye
-      const paint = (one: readonly number[], at: number) => [one[0], one[1], one[2], fade(at)] as [number, number,
-        number, number];
+      const paint = (one: readonly number[], at: number) =>
+        [one[0], one[1], one[2], fade(at)] as [number, number, number, number];
       this.axes.add([x + near * reach, 0, 0], [x + far * reach, 0, 0], 1.6, paint(red, a), paint(red, b));
       this.axes.add([0, y + near * reach, 0], [0, y + far * reach, 0], 1.6, paint(green, a), paint(green, b));
     }
@@ -144,4 +153,99 @@ function gridLines(): BufferGeometry {
   geometry.setAttribute("place", new BufferAttribute(new Float32Array(points), 2));
   geometry.setDrawRange(0, points.length / 2);
   return geometry;
+}
+
+// sky ----------------------------------------------------------------------------------------------------------------
+
+const SKY_VERTEX = /* glsl */ `precision highp float;
+in vec3 position;
+in vec3 paint;
+uniform mat4 viewMatrix, projectionMatrix;
+out vec3 colour;
+void main() {
+  vec4 clip = projectionMatrix * vec4(mat3(viewMatrix) * position, 1.0);
+  gl_Position = vec4(clip.xy, clip.w, clip.w); // farther than everything
+  colour = paint;
+}`;
+
+const SKY_FRAGMENT = /* glsl */ `precision mediump float;
+in vec3 colour;
+out vec4 shown;
+void main() { shown = vec4(colour, 1.0); }`;
+
+const SIDES = 24;
+/** Heights of the rings in degrees over the horizon; below the lowest one there is plain ground. */
+const RINGS = [-12, -5, -1.6, 0, 5, 14, 32, 89.9];
+
+export class Dome {
+  readonly object: Mesh<BufferGeometry, RawShaderMaterial>;
+
+  constructor() {
+    const geometry = new BufferGeometry();
+    geometry.setAttribute("position", new BufferAttribute(places(), 3));
+    geometry.setAttribute("paint", new BufferAttribute(new Float32Array(3 * RINGS.length * SIDES), 3));
+    geometry.setIndex(corners());
+    const shaders = { vertexShader: SKY_VERTEX, fragmentShader: SKY_FRAGMENT };
+    const material = new RawShaderMaterial({
+      glslVersion: GLSL3,
+      ...shaders,
+      depthTest: false,
+      depthWrite: false,
+      side: 2,
+    });
+    this.object = new Mesh(geometry, material);
+    this.object.frustumCulled = false;
+    this.object.renderOrder = -10;
+  }
+
+  dress(skin: Skin): void {
+    const paint = this.object.geometry.getAttribute("paint") as BufferAttribute;
+    RINGS.forEach((degrees, ring) => {
+      const { r, g, b } = colourAt(degrees, skin);
+      for (let k = 0; k < SIDES; k++) paint.setXYZ(ring * SIDES + k, r, g, b);
+    });
+    paint.needsUpdate = true;
+  }
+
+  /** Only what looks up can see it. */
+  view({ camera, eye }: ViewState): void {
+    const half = ((camera.fov / 2) * Math.PI) / 180;
+    const down = Math.asin(Math.max(-1, Math.min(1, camera.matrixWorld.elements[10] ?? 0)));
+    const corner = Math.atan(Math.tan(half) * Math.hypot(1, camera.aspect));
+    this.object.visible = eye[2] < 0 || corner - down > (-12 * Math.PI) / 180;
+  }
+
+  dispose(): void {
+    this.object.geometry.dispose();
+    this.object.material.dispose();
+  }
+}
+
+/** Ground below, haze at the horizon, sky above. */
+function colourAt(degrees: number, { ground, skyLow, skyTop }: Skin): Color {
+  if (degrees <= 0) return ground.clone().lerp(skyLow, (1 + degrees / 12) ** 2);
+  return skyLow.clone().lerp(skyTop, Math.min(1, degrees / 40) ** 0.6);
+}
+
+function places(): Float32Array {
+  const positions: number[] = [];
+  for (const degrees of RINGS) {
+    const up = (degrees * Math.PI) / 180;
+    for (let k = 0; k < SIDES; k++) {
+      const around = (2 * Math.PI * k) / SIDES;
+      positions.push(100 * Math.cos(up) * Math.cos(around), 100 * Math.cos(up) * Math.sin(around), 100 * Math.sin(up));
+    }
+  }
+  return new Float32Array(positions);
+}
+
+function corners(): number[] {
+  const index: number[] = [];
+  for (let ring = 0; ring + 1 < RINGS.length; ring++) {
+    for (let k = 0; k < SIDES; k++) {
+      const [a, b] = [ring * SIDES + k, ring * SIDES + ((k + 1) % SIDES)];
+      index.push(a, b, a + SIDES, b, b + SIDES, a + SIDES);
+    }
+  }
+  return index;
 }

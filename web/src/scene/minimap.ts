@@ -1,10 +1,55 @@
-// A small map of everything: each vehicle a dot, the camera's view as an outline; a click moves the camera there, Enter
-// lets it see everything.
+// The minimap: a dot per vehicle and the outline of the view. A click moves the camera, Enter frames everything.
 import * as store from "../state/store";
-import { type Current, current } from "./current";
-import { fromMap, type MapFrame, mapFrame, toMap } from "./minimapMath";
-import { bytes } from "./rings";
+import { bytes } from "./ribbons";
 import { cssOf } from "./skin";
+import { type Current, current } from "./stage";
+
+export interface MapFrame {
+  x: number; // m: what is in the middle
+  y: number;
+  half: number; // m: from the middle to an edge
+}
+
+/**
+ * A frame around all positions (x, y, z of each), a little wider; stays when it still fits, so that the map does not
+ * breathe.
+ */
+export function mapFrame(positions: Float32Array, count: number, before: MapFrame | null): MapFrame | null {
+  let [left, right, low, high] = [
+    Number.POSITIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+    Number.POSITIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+  ];
+  for (let row = 0; row < count; row++) {
+    const x = positions[3 * row] as number;
+    const y = positions[3 * row + 1] as number;
+    if (x < left) left = x;
+    if (x > right) right = x;
+    if (y < low) low = y;
+    if (y > high) high = y;
+  }
+  if (!(left <= right && low <= high)) return before;
+  const needed = Math.max(right - left, high - low) / 2;
+  if (before && fits(before, left, right, low, high) && needed > 0.4 * before.half) return before;
+  return { x: (left + right) / 2, y: (low + high) / 2, half: Math.max(1.18 * needed, 10) };
+}
+
+function fits({ x, y, half }: MapFrame, left: number, right: number, low: number, high: number): boolean {
+  return left >= x - half && right <= x + half && low >= y - half && high <= y + half;
+}
+
+/** Pixels of a point; the map is `side` px wide and high. */
+export function toMap({ x, y, half }: MapFrame, side: number, px: number, py: number): [number, number] {
+  return [(0.5 + (px - x) / (2 * half)) * side, (0.5 - (py - y) / (2 * half)) * side];
+}
+
+/** The point of the world at pixels of the map. */
+export function fromMap({ x, y, half }: MapFrame, side: number, mx: number, my: number): [number, number] {
+  return [x + (mx / side - 0.5) * 2 * half, y - (my / side - 0.5) * 2 * half];
+}
+
+// map ----------------------------------------------------------------------------------------------------------------
 
 const EVERY = 150; // ms between two drawings
 const RINGS = 60; // selected vehicles that get a ring; of more, each is a larger dot
@@ -109,7 +154,12 @@ class Map2d {
   private view(pen: CanvasRenderingContext2D, side: number, frame: MapFrame, { stage, world }: Current): void {
     const { accent } = world.view.skin;
     const { width, height } = world.view.size;
-    const corners = [[0, height], [0, 0.02 * height], [width, 0.02 * height], [width, height]] as const;
+    const corners = [
+      [0, height],
+      [0, 0.02 * height],
+      [width, 0.02 * height],
+      [width, height],
+    ] as const;
     const [ex, ey] = world.view.eye;
     pen.beginPath();
     for (const [x, y] of corners) {
@@ -133,8 +183,11 @@ class Map2d {
 /** Where a ray that never meets the ground is after some distance. */
 function beyond(world: Current["world"], x: number, y: number, far: number): [number, number] {
   const { camera, size } = world.view;
-  const ray = camera.position.clone().set((2 * x) / size.width - 1, 1 - (2 * y) / size.height,
-    0.5).unproject(camera).sub(camera.position);
+  const ray = camera.position
+    .clone()
+    .set((2 * x) / size.width - 1, 1 - (2 * y) / size.height, 0.5)
+    .unproject(camera)
+    .sub(camera.position);
   const flat = Math.hypot(ray.x, ray.y) || 1;
   return [camera.position.x + (far * ray.x) / flat, camera.position.y + (far * ray.y) / flat];
 }
@@ -154,8 +207,13 @@ function square(words: Uint32Array, side: number, x: number, y: number, reach: n
   }
 }
 
-function ring(pen: CanvasRenderingContext2D, at: readonly number[] | null, frame: MapFrame, side: number,
-  colour: string): void {
+function ring(
+  pen: CanvasRenderingContext2D,
+  at: readonly number[] | null,
+  frame: MapFrame,
+  side: number,
+  colour: string,
+): void {
   if (!at) return;
   const [x, y] = toMap(frame, side, at[0] ?? 0, at[1] ?? 0);
   pen.beginPath();

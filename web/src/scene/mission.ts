@@ -1,12 +1,10 @@
 // The place of the mission in the world view: what draws it is loaded when there is a mission.
 import { signal } from "@preact/signals";
 import type { Scene } from "three";
-import { groundHeight } from "../state/ground";
-import { mission } from "../state/mission";
-import type { MissionDrawing } from "./missionDrawing";
+import { groundHeight, mission } from "../state/mission";
+import type { MissionDrawing } from "./mission-drawing";
 import type { Overlay } from "./overlay";
-import type { Matrix, Size } from "./projection";
-import type { ViewState } from "./viewState";
+import type { Matrix, Size, ViewState } from "./view";
 
 /** +1 when something has been loaded that is to be drawn. */
 export const missionLoaded = signal(0);
@@ -37,7 +35,7 @@ export class MissionSlot {
 
   private async load(): Promise<void> {
     this.asked = true;
-    const { MissionDrawing } = await import("./missionDrawing");
+    const { MissionDrawing } = await import("./mission-drawing");
     this.drawing = new MissionDrawing();
     this.scene.add(this.drawing.group);
     missionLoaded.value += 1;

@@ -1,9 +1,101 @@
-// What a pilot sees over the picture: horizon, heading tape, speed and altitude ladders, battery, mode and whether
-// it is armed.
-import type { Quaternion } from "../state/frame";
-import { rotated } from "../state/frames";
-import { drawStatus, STATUS_BOTTOM } from "./osdStatus";
-import { headingOf } from "./poseBlend";
+// On-screen display: horizon, heading tape, speed and altitude ladders, and status lines of the followed vehicle.
+import { rotated } from "../state/poses";
+import type { Sample } from "../state/source";
+import * as store from "../state/store";
+import type { Quaternion } from "../wire/frame";
+import type { Overlay } from "./overlay";
+import { headingOf, type Precise } from "./poses";
+import { cssOf } from "./skin";
+import { drivenAs } from "./vehicle-rows";
+import type { Crowd } from "./vehicles";
+import { traitsOf, type ViewState } from "./view";
+
+const STATUS_FONT = "ui-monospace, SFMono-Regular, Menlo, monospace";
+const TOP = 76; // px: the first line stands on it
+const LINE = 20;
+const GAP = 18; // px between two words
+const CELL = 46; // px that the picture of the battery takes
+export const STATUS_BOTTOM = TOP + LINE + 8; // px: below it begins the horizon's ladder
+
+export interface Word {
+  text: string;
+  look: "lit" | "warn" | "bad";
+  cell?: number; // 0 to 1: with a battery before it, so full
+}
+
+/** Everything that is known, the most important first. */
+export function statusWords(data: Instruments): Word[] {
+  const words: Word[] = [{ text: data.name, look: "lit" }];
+  if (Number.isFinite(data.armed))
+    words.push(data.armed > 0.5 ? { text: "ARMED", look: "lit" } : { text: "DISARMED", look: "warn" });
+  if (data.mode) words.push({ text: data.mode.toUpperCase(), look: "lit" });
+  const battery = batteryWord(data);
+  if (battery) words.push(battery);
+  const climb = `${data.climb >= 0 ? "▲" : "▼"} ${Math.abs(data.climb).toFixed(1)} m/s`;
+  if (Number.isFinite(data.climb)) words.push({ text: climb, look: "lit" });
+  return words.filter(({ text }) => text !== "");
+}
+
+function batteryWord({ charge, voltage }: Instruments): Word | null {
+  const percent = Number.isFinite(charge) ? `${Math.round(100 * Math.max(0, Math.min(1, charge)))} %` : "";
+  const volts = Number.isFinite(voltage) ? `${voltage.toFixed(1)} V` : "";
+  const text = [percent, volts].filter(Boolean).join("  ");
+  if (text === "") return null;
+  const look = charge < 0.15 ? "bad" : charge < 0.3 ? "warn" : "lit";
+  return { text, look, ...(percent && { cell: Math.max(0, Math.min(1, charge)) }) };
+}
+
+/** Words in lines that are not wider than there is room; a word that is too wide has a line of its own. */
+export function inLines<T>(words: readonly T[], widthOf: (word: T) => number, room: number, gap: number): T[][] {
+  const lines: T[][] = [];
+  let used = Number.POSITIVE_INFINITY;
+  for (const word of words) {
+    const wide = widthOf(word);
+    if (used + gap + wide <= room) {
+      lines.at(-1)?.push(word);
+      used += gap + wide;
+    } else {
+      lines.push([word]);
+      used = wide;
+    }
+  }
+  return lines;
+}
+
+export function drawStatus(pen: CanvasRenderingContext2D, width: number, data: Instruments): void {
+  pen.textBaseline = "alphabetic";
+  pen.textAlign = "left";
+  pen.font = `600 13px ${STATUS_FONT}`;
+  const widthOf = ({ text, cell }: Word): number => pen.measureText(text).width + (cell === undefined ? 0 : CELL);
+  inLines(statusWords(data), widthOf, Math.min(width - 24, 560), GAP).forEach((words, line) => {
+    const whole = words.reduce((sum, word) => sum + widthOf(word) + GAP, -GAP);
+    let x = (width - whole) / 2;
+    for (const word of words) {
+      drawWord(pen, word, x, TOP + line * LINE, data);
+      x += widthOf(word) + GAP;
+    }
+  });
+  pen.strokeStyle = pen.fillStyle = data.lit;
+}
+
+function drawWord(
+  pen: CanvasRenderingContext2D,
+  { text, look, cell }: Word,
+  x: number,
+  y: number,
+  data: Instruments,
+): void {
+  pen.strokeStyle = pen.fillStyle = data[look];
+  if (cell !== undefined) {
+    pen.lineWidth = 1.5;
+    pen.strokeRect(x, y - 11, 34, 12);
+    pen.fillRect(x + 35.5, y - 8, 2.5, 6);
+    pen.fillRect(x + 2.5, y - 8.5, 29 * cell, 7);
+  }
+  pen.fillText(text, cell === undefined ? x : x + CELL, y);
+}
+
+// instruments --------------------------------------------------------------------------------------------------------
 
 export interface Instruments {
   name: string;
@@ -103,8 +195,16 @@ function rung(pen: CanvasRenderingContext2D, y: number, degrees: number): void {
   pen.globalAlpha = 1;
 }
 
-const NAMES: Readonly<Record<number, string>> = { 0: "N", 45: "NE", 90: "E", 135: "SE", 180: "S", 225: "SW", 270: "W",
-  315: "NW" };
+const NAMES: Readonly<Record<number, string>> = {
+  0: "N",
+  45: "NE",
+  90: "E",
+  135: "SE",
+  180: "S",
+  225: "SW",
+  270: "W",
+  315: "NW",
+};
 
 function tape(pen: CanvasRenderingContext2D, width: number, data: Instruments): void {
   const heading = compass(data.attitude);
@@ -166,4 +266,50 @@ function line(pen: CanvasRenderingContext2D, x0: number, y0: number, x1: number,
 
 function clampAngle(angle: number): number {
   return Math.max(-1.4, Math.min(1.4, angle));
+}
+
+// data ---------------------------------------------------------------------------------------------------------------
+
+export function showOsd(overlay: Overlay, view: ViewState, crowd: Crowd, precise: Precise, sample: Sample): void {
+  const id = store.focus.peek();
+  const row = id === null ? undefined : crowd.roster?.rowOfId(id);
+  const fleet = row === undefined ? undefined : crowd.roster?.fleetAt(row);
+  const pen = overlay.pen();
+  if (!pen || row === undefined || !fleet) return;
+  const traits = traitsOf(fleet.kind);
+  const gauge = (name: Parameters<Precise["gauge"]>[1]): number => precise.gauge(sample.to, name);
+  const pose = precise.pose(sample, row);
+  const told = gauge("speed");
+  const { unit } = overlay;
+  pen.save();
+  pen.scale(unit, unit);
+  drawOsd(pen, view.size.width / unit, view.size.height / unit, {
+    name: crowd.roster?.nameAt(row) ?? "",
+    speed: Number.isFinite(told) ? told : Math.abs(drivenAs(sample, row, traits).speed),
+    altitude: pose.position[2],
+    climb: traits.flies ? gauge("vz") : Number.NaN,
+    voltage: gauge("voltage"),
+    charge: gauge("charge"),
+    armed: gauge("command.armed"),
+    mode: modeName(fleet.name, gauge("command.mode")),
+    throttle: gauge("command.throttle"),
+    attitude: pose.quaternion,
+    tilt: traits.tilt,
+    focal: view.focal / unit,
+    lit: view.skin.theme === "dark" ? "#e8f4ea" : "#ffffff",
+    warn: "#ffb03b",
+    bad: cssOf(view.skin.red),
+  });
+  pen.restore();
+}
+
+/** The word for a mode's number, as the server describes the column. */
+function modeName(fleet: string, mode: number): string {
+  if (!Number.isFinite(mode)) return "";
+  const about = store.metadata.peek()?.fleets.find(({ name }) => name === fleet);
+  const columns = [...(about?.inputs ?? []), ...(about?.columns ?? [])];
+  const column = columns.find(
+    ({ name, choices }) => (name === "mode" || name === "command.mode") && choices.length > 0,
+  );
+  return column?.choices[Math.round(mode)] ?? `mode ${Math.round(mode)}`;
 }

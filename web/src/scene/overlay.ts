@@ -1,8 +1,7 @@
 // The 2D canvas over the world: names, words of markers, metres of the grid, waypoint handles. Drawn anew with each
 // frame.
-import { toScreen } from "./projection";
 import { cssOf, type Skin } from "./skin";
-import type { ViewState } from "./viewState";
+import { toScreen, type ViewState } from "./view";
 
 const FONT = "system-ui, sans-serif";
 const NUMBERS = "ui-monospace, SFMono-Regular, Menlo, monospace";
@@ -16,8 +15,13 @@ export class Overlay {
 
   constructor() {
     this.canvas.setAttribute("aria-hidden", "true");
-    Object.assign(this.canvas.style, { position: "absolute", inset: "0", width: "100%", height: "100%",
-      pointerEvents: "none" });
+    Object.assign(this.canvas.style, {
+      position: "absolute",
+      inset: "0",
+      width: "100%",
+      height: "100%",
+      pointerEvents: "none",
+    });
     this.context = this.canvas.getContext("2d");
   }
 

@@ -1,12 +1,11 @@
 // Planned routes, the waypoints of orders with their handles, and the draft that a tool is drawing.
-import type { OrderTree, RouteTree } from "../net/schema";
-import { isOneByOne, orderPoints, type Waypoint } from "../state/orderpoints";
+import { isOneByOne, orderPoints, type Waypoint } from "../state/overrides";
 import { fleetColour } from "../state/palette";
 import type { Roster } from "../state/roster";
-import { type Matrix, type Size, toScreen } from "./projection";
-import { type Rgba, Ribbons } from "./ribbons";
+import type { OrderTree, RouteTree } from "../wire/schema";
+import { bytes, type Rgba, Ribbons } from "./ribbons";
 import type { Skin } from "./skin";
-import { bytes } from "./rings";
+import { type Matrix, type Size, toScreen } from "./view";
 
 /** A waypoint that can be dragged. */
 export interface Knob {
@@ -23,8 +22,13 @@ export class RouteLayer {
   knobs: Knob[] = [];
   draft: Waypoint[] = [];
 
-  rebuild(routes: readonly RouteTree[], orders: readonly OrderTree[], roster: Roster, skin: Skin,
-    shown: boolean): void {
+  rebuild(
+    routes: readonly RouteTree[],
+    orders: readonly OrderTree[],
+    roster: Roster,
+    skin: Skin,
+    shown: boolean,
+  ): void {
     this.ribbons.clear();
     this.knobs = [];
     for (const route of shown ? routes : []) this.route(route, roster, skin);
@@ -65,8 +69,12 @@ export class RouteLayer {
 
   private leg(a: readonly number[] | undefined, b: readonly number[] | undefined, colour: Rgba, width: number): void {
     if (!a || !b || ![...a, ...b].every(Number.isFinite)) return;
-    this.ribbons.add([a[0] ?? 0, a[1] ?? 0, (a[2] ?? 0) + LIFT], [b[0] ?? 0, b[1] ?? 0, (b[2] ?? 0) + LIFT], width,
-      colour);
+    this.ribbons.add(
+      [a[0] ?? 0, a[1] ?? 0, (a[2] ?? 0) + LIFT],
+      [b[0] ?? 0, b[1] ?? 0, (b[2] ?? 0) + LIFT],
+      width,
+      colour,
+    );
   }
 
   /** A dashed line: 12 dashes a leg, and not shorter than half a metre. */

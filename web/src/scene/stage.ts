@@ -1,22 +1,100 @@
-// The stage: canvas, overlay and draw loop of the world view; everything outside scene/ talks to the scene through
-// this.
-import { effect } from "@preact/signals";
+// The stage: canvas, overlay and draw loop of the world view. Other folders use the scene only through it.
+import { effect, signal } from "@preact/signals";
 import { Vector3, WebGLRenderer } from "three";
-import { expose } from "../state/debug";
-import { transforms } from "../state/frames";
 import { awaited, chosenTask, mission } from "../state/mission";
+import { transforms } from "../state/poses";
 import type { FrameSource } from "../state/source";
 import * as store from "../state/store";
-import { Capture } from "./capture";
-import { controlCamera } from "./controls";
-import { current } from "./current";
-import { traitsOf } from "./kinds";
+import { expose, tell } from "../state/store";
+import { controlCamera } from "./camera-controls";
 import { DrawLoop } from "./loop";
 import { missionLoaded } from "./mission";
-import { rowAt, rowsIn } from "./picking";
-import { onPlane, toScreen } from "./projection";
-import { rendersInSoftware, surviveLoss } from "./graphics";
+import { onPlane, rowAt, rowsIn, toScreen, traitsOf } from "./view";
 import { World } from "./world";
+
+export function surviveLoss(canvas: HTMLCanvasElement, restored: () => void): () => void {
+  const over = new AbortController();
+  const { signal } = over;
+  const lost = (event: Event): void => {
+    event.preventDefault(); // without it the browser never gives it back
+    tell("warning", "The graphics of the view were lost; they come back by themselves.");
+  };
+  const back = (): void => {
+    tell("info", "The graphics of the view are back.");
+    restored();
+  };
+  canvas.addEventListener("webglcontextlost", lost, { signal });
+  canvas.addEventListener("webglcontextrestored", back, { signal });
+  return () => over.abort();
+}
+
+/** Whether the processor draws instead of a graphics card: then smooth edges cost as much again as everything else. */
+export function rendersInSoftware(): boolean {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  if (!gl) return false;
+  const about = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = String(about ? gl.getParameter(about.UNMASKED_RENDERER_WEBGL) : gl.getParameter(gl.RENDERER));
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+}
+
+// screenshots and videos ---------------------------------------------------------------------------------------------
+
+export class Capture {
+  private readonly film = document.createElement("canvas");
+  private filming = 0; // streams that are still wanted
+
+  constructor(
+    private readonly world: HTMLCanvasElement,
+    private readonly overlay: HTMLCanvasElement,
+  ) {}
+
+  /** Must follow the drawing in the same task: the browser empties the world's canvas afterwards. */
+  png(): Promise<Blob> {
+    const canvas = document.createElement("canvas");
+    this.compose(canvas);
+    return new Promise((resolve, reject) => {
+      canvas.toBlob(
+        (blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be made."))),
+        "image/png",
+      );
+    });
+  }
+
+  stream(fps: number): MediaStream {
+    this.compose(this.film);
+    const stream = this.film.captureStream(fps);
+    this.filming += 1;
+    for (const track of stream.getTracks()) this.untilStopped(track);
+    return stream;
+  }
+
+  /** After each drawing, while somebody films. */
+  frame(): void {
+    if (this.filming > 0) this.compose(this.film);
+  }
+
+  private untilStopped(track: MediaStreamTrack): void {
+    const stop = track.stop.bind(track);
+    track.stop = () => {
+      if (track.readyState === "live") this.filming -= 1; // stopping oneself gives no event
+      stop();
+    };
+  }
+
+  private compose(canvas: HTMLCanvasElement): void {
+    const { width, height } = this.overlay.width > 0 ? this.overlay : this.world;
+    if (canvas.width !== width || canvas.height !== height) {
+      canvas.width = width;
+      canvas.height = height;
+    }
+    const pen = canvas.getContext("2d");
+    pen?.drawImage(this.world, 0, 0, width, height);
+    if (this.overlay.style.display !== "none") pen?.drawImage(this.overlay, 0, 0, width, height);
+  }
+}
+
+// stage --------------------------------------------------------------------------------------------------------------
 
 /** Which waypoint of which order: `order` counts in store.orders, `index` in the points of that order. */
 export interface Handle {
@@ -88,8 +166,12 @@ class WorldStage implements Stage {
     this.canvas = makeCanvas();
     if (getComputedStyle(host).position === "static") host.style.position = "relative";
     host.append(this.canvas);
-    const renderer = new WebGLRenderer({ canvas: this.canvas, antialias: !rendersInSoftware(), alpha: false,
-      powerPreference: "high-performance" });
+    const renderer = new WebGLRenderer({
+      canvas: this.canvas,
+      antialias: !rendersInSoftware(),
+      alpha: false,
+      powerPreference: "high-performance",
+    });
     this.world = new World(renderer, host);
     host.append(this.world.overlay.canvas);
     this.capture = new Capture(this.canvas, this.world.overlay.canvas);
@@ -279,7 +361,20 @@ function makeCanvas(): HTMLCanvasElement {
   canvas.setAttribute("aria-label", "World view");
   canvas.setAttribute("role", "img");
   canvas.tabIndex = 0;
-  Object.assign(canvas.style, { position: "absolute", inset: "0", width: "100%", height: "100%", display: "block",
-    outlineOffset: "-2px" });
+  Object.assign(canvas.style, {
+    position: "absolute",
+    inset: "0",
+    width: "100%",
+    height: "100%",
+    display: "block",
+    outlineOffset: "-2px",
+  });
   return canvas;
 }
+
+export interface Current {
+  stage: Stage;
+  world: World;
+}
+
+export const current = signal<Current | null>(null);

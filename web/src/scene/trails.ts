@@ -1,8 +1,83 @@
-// Trails of vehicles as fading ribbons: newest bright, oldest gone.
-import type { Rgba } from "./ribbons";
-import { Ribbons } from "./ribbons";
-import { TrailStore } from "./trailStore";
-import type { ViewState } from "./viewState";
+// Trails: the last positions of vehicles, drawn as fading ribbons.
+import { type Rgba, Ribbons } from "./ribbons";
+import type { ViewState } from "./view";
+
+export class TrailRing {
+  readonly positions: Float32Array; // x, y, z of each
+  private start = 0;
+  length = 0;
+
+  constructor(readonly capacity: number) {
+    this.positions = new Float32Array(3 * capacity);
+  }
+
+  push(x: number, y: number, z: number): void {
+    const at = (this.start + this.length) % this.capacity;
+    this.positions.set([x, y, z], 3 * at);
+    if (this.length < this.capacity) this.length += 1;
+    else this.start = (this.start + 1) % this.capacity;
+  }
+
+  /** Where it was, 0 is the oldest. */
+  at(index: number, into: number[]): number[] {
+    const k = 3 * ((this.start + index) % this.capacity);
+    into[0] = this.positions[k] as number;
+    into[1] = this.positions[k + 1] as number;
+    into[2] = this.positions[k + 2] as number;
+    return into;
+  }
+
+  clear(): void {
+    this.start = 0;
+    this.length = 0;
+  }
+}
+
+export const MOST_TRAILS = 300;
+const SEGMENTS = 14_000; // of all trails together: software rendering must keep up
+const JUMP = 60; // m between two samples: that was no motion
+
+/** Rings of the vehicles that have a trail, by id; others are forgotten. */
+export class TrailStore {
+  readonly rings = new Map<number, TrailRing>();
+  private time = Number.NaN;
+  private run = Number.NaN;
+
+  /** Who has a trail from now on. */
+  keep(ids: readonly number[]): void {
+    const wanted = new Set(ids.slice(0, MOST_TRAILS));
+    for (const id of this.rings.keys()) if (!wanted.has(id)) this.rings.delete(id);
+    const capacity = Math.max(24, Math.min(240, Math.floor(SEGMENTS / Math.max(wanted.size, 1))));
+    for (const id of wanted) if (!this.rings.has(id)) this.rings.set(id, new TrailRing(capacity));
+  }
+
+  /** Take samples at a moment, not more often than 12 times per s; time that goes back begins anew. */
+  sample(time: number, run: number, where: (id: number) => readonly number[] | null): boolean {
+    if (run !== this.run || time < this.time) for (const ring of this.rings.values()) ring.clear();
+    if (run === this.run && time >= this.time && time - this.time < 1 / 12) return false;
+    this.run = run;
+    this.time = time;
+    for (const [id, ring] of this.rings) {
+      const place = where(id);
+      if (place !== null) add(ring, place);
+    }
+    return true;
+  }
+}
+
+const last = [0, 0, 0];
+
+function add(ring: TrailRing, [x = 0, y = 0, z = 0]: readonly number[]): void {
+  if (ring.length > 0) {
+    ring.at(ring.length - 1, last);
+    const away = Math.hypot(x - (last[0] as number), y - (last[1] as number), z - (last[2] as number));
+    if (away < 0.02) return; // who stands keeps the trail that it has
+    if (away > JUMP) ring.clear();
+  }
+  ring.push(x, y, z);
+}
+
+// drawing ------------------------------------------------------------------------------------------------------------
 
 export class Trails {
   readonly ribbons = new Ribbons(0);

@@ -1,30 +1,24 @@
 // Everything that is drawn, put together: takes a moment of the source and the person's choices, and draws one picture.
 import { Color, Scene, SRGBColorSpace, type WebGLRenderer } from "three";
-import { timeOf } from "../state/interpolate";
 import { fleetColour } from "../state/palette";
+import { timeOf } from "../state/poses";
 import type { FrameSource, Sample } from "../state/source";
 import * as store from "../state/store";
-import { Axes } from "./axes";
-import { CameraRig, type Followed } from "./cameraRig";
-import { Crowd } from "./crowd";
-import { Dome } from "./dome";
+import { Axes, drawLabels } from "./annotations";
+import { CameraRig, type Followed } from "./camera-rig";
 import { Framing } from "./framing";
-import { Ground, gridFor, gridHeight } from "./ground";
-import { traitsOf } from "./kinds";
-import { drawLabels } from "./labels";
-import { MarkerLayer } from "./markers/layer";
+import { Dome, Ground, gridFor, gridHeight } from "./ground";
+import { MarkerLayer } from "./marker-layer";
 import { MissionSlot } from "./mission";
+import { showOsd } from "./osd";
 import { gridLabels, Overlay } from "./overlay";
-import { showOsd } from "./osdData";
-import { coherent } from "./poseBlend";
-import { Precise } from "./precise";
-import type { Size } from "./projection";
-import type { Rgba } from "./ribbons";
-import { type Ringed, Rings } from "./rings";
+import { coherent, Precise } from "./poses";
+import { type Rgba, type Ringed, Rings } from "./ribbons";
 import { RouteLayer } from "./routes";
 import { readSkin, type Skin } from "./skin";
 import { Trails } from "./trails";
-import type { ViewState } from "./viewState";
+import { Crowd } from "./vehicles";
+import { type Size, traitsOf, type ViewState } from "./view";
 
 const NOBODY: ReadonlySet<number> = new Set();
 
@@ -57,10 +51,20 @@ export class World {
   ) {
     this.skin = readSkin(host, store.theme.peek());
     this.view = this.viewState(this.size(), 1, 0);
-    const objects = [this.dome.object, this.ground.group, this.crowd.group, this.trails.ribbons.object,
-      this.routes.ribbons.object];
-    this.scene.add(...objects, this.markers.group, this.rings.ribbons.object, this.rings.points,
-      this.axes.ribbons.object);
+    const objects = [
+      this.dome.object,
+      this.ground.group,
+      this.crowd.group,
+      this.trails.ribbons.object,
+      this.routes.ribbons.object,
+    ];
+    this.scene.add(
+      ...objects,
+      this.markers.group,
+      this.rings.ribbons.object,
+      this.rings.points,
+      this.axes.ribbons.object,
+    );
     this.dress();
   }
 
@@ -106,8 +110,18 @@ export class World {
   }
 
   dispose(): void {
-    for (const one of [this.crowd, ...this.ghosts.values(), this.trails, this.rings, this.axes, this.routes,
-      this.markers, this.mission, this.dome, this.ground]) {
+    for (const one of [
+      this.crowd,
+      ...this.ghosts.values(),
+      this.trails,
+      this.rings,
+      this.axes,
+      this.routes,
+      this.markers,
+      this.mission,
+      this.dome,
+      this.ground,
+    ]) {
       one.dispose();
     }
     this.precise.release();
@@ -171,8 +185,13 @@ export class World {
       this.scene.add(crowd.group);
     }
     if (!sample) return crowd.clear();
-    const look = { colouring: "fleet", headings: false, emphasised: NOBODY, budget: { detailed: 60, simple: 300 },
-      faded: source.standing?.peek() !== undefined && source.standing.peek() !== "" } as const;
+    const look = {
+      colouring: "fleet",
+      headings: false,
+      emphasised: NOBODY,
+      budget: { detailed: 60, simple: 300 },
+      faded: source.standing?.peek() !== undefined && source.standing.peek() !== "",
+    } as const;
     const one = coherent(sample);
     crowd.take(one, source.roster.peek());
     crowd.update(one, source.roster.peek(), this.view, look);
@@ -243,7 +262,16 @@ export class World {
     const { camera } = this.rig;
     const focal = size.height / 2 / Math.tan((camera.fov * Math.PI) / 360);
     const matrix = camera.projectionMatrix.clone().multiply(camera.matrixWorldInverse).elements;
-    return { camera, matrix, eye: camera.position.toArray(), focal, ratio: scale, size, unit: this.overlay.unit,
-      skin: this.skin, now };
+    return {
+      camera,
+      matrix,
+      eye: camera.position.toArray(),
+      focal,
+      ratio: scale,
+      size,
+      unit: this.overlay.unit,
+      skin: this.skin,
+      now,
+    };
   }
 }

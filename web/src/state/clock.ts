@@ -1,9 +1,10 @@
-// How time passes in the run, from what the server tells, and the commands that change it.
-import { signal } from "@preact/signals";
-import type { FiguresTree, MetadataTree, Moment } from "../net/schema";
-import { ask, reasonOf } from "./caller";
-import type { Frame } from "./frame";
-import { type Clock, clock, tell } from "./store";
+// The simulation clock: state from the server, measured real-time factor, and commands.
+import { effect, signal } from "@preact/signals";
+import { call } from "../net/connection";
+import { reasonOf } from "../net/rpc";
+import type { Frame } from "../wire/frame";
+import type { FiguresTree, MetadataTree, Moment } from "../wire/schema";
+import { type Clock, clock, figures, tell } from "./store";
 
 const WINDOW = 2; // s over which the factor is measured
 const STALE = 3000; // ms within which figures from before a command may still come
@@ -93,7 +94,7 @@ function factor(): number {
 export function play(): Promise<void> {
   return tried(async () => {
     await letGo();
-    stands(false, await ask("resume", {}), 1); // figures of the same tick are from before
+    stands(false, await call("resume", {}), 1); // figures of the same tick are from before
   });
 }
 
@@ -107,7 +108,7 @@ export function giveBack(): Promise<void> {
 
 async function letGo(): Promise<Moment | null> {
   if (!holding.peek()) return null;
-  const moment = await ask("let_go", {});
+  const moment = await call("let_go", {});
   holding.value = false;
   change({ owner: "" });
   return moment;
@@ -115,14 +116,14 @@ async function letGo(): Promise<Moment | null> {
 
 export function pause(): Promise<void> {
   return tried(async () => {
-    stands(true, await ask("pause", {}));
+    stands(true, await call("pause", {}));
   });
 }
 
 /** Exactly so many ticks; the page holds the clock from now on. If it is refused, nothing has changed for anyone. */
 export function step(ticks = 1): Promise<void> {
   return tried(async () => {
-    const moment = await ask("simulation_step", { ticks });
+    const moment = await call("simulation_step", { ticks });
     holding.value = true;
     stands(told, moment);
   });
@@ -131,7 +132,7 @@ export function step(ticks = 1): Promise<void> {
 /** From tick 0 again; null keeps the seed. */
 export function reset(seed: number | null = null): Promise<void> {
   return tried(async () => {
-    await ask("reset", seed === null ? {} : { seed });
+    await call("reset", seed === null ? {} : { seed });
     tell("info", seed === null ? "The run began anew" : `The run began anew with seed ${seed}`, 3);
   });
 }
@@ -142,7 +143,7 @@ export function setPace(pace: number): Promise<void> {
     const before = clock.peek().pace;
     change({ pace }); // a slider that is moved must not jump back until the answer is there
     try {
-      await ask("set_pace", { pace });
+      await call("set_pace", { pace });
     } catch (error) {
       if (clock.peek().pace === pace) change({ pace: before });
       throw error;
@@ -171,4 +172,24 @@ async function tried(command: () => Promise<void>): Promise<void> {
   } catch (error) {
     tell("error", reasonOf(error));
   }
+}
+
+// history ------------------------------------------------------------------------------------------------------------
+
+const FACTORS_KEPT = 240; // two minutes at 2 Hz
+
+export const factors = signal<readonly number[]>([]);
+export const previous = signal<FiguresTree | null>(null);
+
+/** Keep what arrives from now on. */
+export function keepHistory(): () => void {
+  let last: FiguresTree | null = null;
+  return effect(() => {
+    const now = figures.value;
+    if (now === null || now === last) return;
+    const goesBack = last !== null && (now.run !== last.run || now.tick < last.tick);
+    previous.value = goesBack ? null : last;
+    last = now;
+    factors.value = [...factors.peek(), clock.peek().paused ? 0 : clock.peek().factor].slice(-FACTORS_KEPT);
+  });
 }

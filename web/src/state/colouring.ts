@@ -1,12 +1,10 @@
 // Colouring by a number: which column it needs, the number of each row when it arrives, and the range of the scale.
 import { computed, effect, signal } from "@preact/signals";
-import { wholeColumn, type Want, want } from "./columns";
-import { CONDUCTS, conducts } from "./conduct";
-import { type Frame, WORDS } from "./frame";
+import { type Frame, floatsOf, WORDS } from "../wire/frame";
+import { type Want, want, wholeColumn } from "./columns";
+import { CONDUCTS, conducts } from "./overrides";
 import type { Roster } from "./roster";
-import type { ColouringKind } from "./store";
-import { colouring, metadata, orders, roster, source } from "./store";
-import { floatsOf } from "./words";
+import { type ColouringKind, colouring, metadata, orders, roster, source } from "./store";
 
 export interface Scale {
   kind: ColouringKind;

@@ -1,6 +1,6 @@
 // Which columns the page wants to see, by whom, and handing out what arrives.
-import type { WantedColumns } from "../net/schema";
-import type { ColumnBlock, Frame } from "./frame";
+import type { ColumnBlock, Frame } from "../wire/frame";
+import type { WantedColumns } from "../wire/schema";
 
 export type ColumnsCallback = (frame: Frame, blocks: readonly ColumnBlock[]) => void;
 

@@ -1,6 +1,6 @@
 // What has happened in the run, newest last.
 import { computed, signal } from "@preact/signals";
-import type { EventTree } from "../net/schema";
+import type { EventTree } from "../wire/schema";
 import { clock } from "./store";
 
 export interface TimedEvent extends EventTree {

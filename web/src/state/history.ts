@@ -1,6 +1,6 @@
 // The live run's own buffer: its last minutes, thinned when they are large, to look back into.
 import { signal } from "@preact/signals";
-import type { Frame } from "./frame";
+import type { Frame } from "../wire/frame";
 
 export const MOST_BYTES = 256e6;
 export const MOST_SECONDS = 600; // simulated

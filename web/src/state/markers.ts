@@ -1,32 +1,7 @@
-// Markers by namespace and id: the last word about each counts, and simulated time makes them go.
+// Markers by namespace and id, with expiry in simulation time.
 import { signal } from "@preact/signals";
-
-export type MarkerKind =
-  | "points"
-  | "line_strip"
-  | "line_list"
-  | "circle"
-  | "ring"
-  | "arrow"
-  | "text"
-  | "triangle_list"
-  | "car"
-  | "mesh"
-  | "axes";
-
-export interface Marker {
-  namespace: string;
-  id: number;
-  kind: MarkerKind;
-  color: [number, number, number, number]; // 0 to 255
-  scale: [number, number, number];
-  position: [number, number, number];
-  quaternion: [number, number, number, number]; // x, y, z, w
-  expires: number; // simulated s; Infinity: stays
-  frame: string; // "": the world; else a vehicle or a named frame
-  text: string;
-  points: Float32Array; // x, y, z of each, relative to the marker
-}
+import type { Marker, MarkerChange } from "../wire/decode";
+import { MarkerFlag } from "../wire/schema";
 
 export class MarkerBoard {
   /** Grows whenever something has changed. */
@@ -88,6 +63,26 @@ export class MarkerBoard {
   }
 }
 
+/** Enter changes on a board, and tell who watches it. */
+export function applyMarkers(board: MarkerBoard, changes: readonly MarkerChange[]): void {
+  for (const change of changes) applyOne(board, change);
+  if (changes.length > 0) board.changed();
+}
+
+function applyOne(board: MarkerBoard, { flags, marker }: MarkerChange): void {
+  const { namespace, id } = marker;
+  if (flags & MarkerFlag.DELETE_ALL) board.clear();
+  else if (flags & MarkerFlag.DELETE_NAMESPACE) board.removeNamespace(namespace);
+  else if (flags & MarkerFlag.DELETE) board.remove(namespace, id);
+  else {
+    board.hide(namespace, (flags & MarkerFlag.HIDDEN) !== 0);
+    board.put(marker);
+  }
+}
+
 function key(namespace: string, id: number): string {
   return `${namespace}\u0000${id}`;
 }
+
+/** How many of the visible markers are not drawn, or only in part. */
+export const skippedMarkers = signal(0);

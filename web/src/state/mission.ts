@@ -1,6 +1,14 @@
-// The mission as the server told it last, what of it the person has chosen, and what was asked and has not come yet.
+// The mission from the server, the selected task, and pending changes.
 import { signal } from "@preact/signals";
-import type { MemberTree, MissionTree, TaskTree } from "../net/schema";
+import type { MemberTree, MissionTree, TaskTree } from "../wire/schema";
+import { metadata } from "./store";
+
+/** Its height, m. */
+export function groundHeight(): number {
+  const world = metadata.value?.scenario["world"];
+  const height = typeof world === "object" && world !== null ? (world as Record<string, unknown>)["ground_z"] : 0;
+  return typeof height === "number" ? height : 0;
+}
 
 export type TaskState = TaskTree["state"];
 

@@ -53,7 +53,13 @@ export function rgbOf(hex: string): [number, number, number] {
 }
 
 export function hexOf(rgb: readonly number[]): string {
-  return `#${rgb.map((part) => Math.round(255 * part).toString(16).padStart(2, "0")).join("")}`;
+  return `#${rgb
+    .map((part) =>
+      Math.round(255 * part)
+        .toString(16)
+        .padStart(2, "0"),
+    )
+    .join("")}`;
 }
 
 function lighter(hex: string, share: number): Colour {

@@ -1,5 +1,5 @@
-// Who is there: fleets in the order of the frames' rows. Row, id and name of a vehicle are found without listing all.
-import type { FleetTree, RosterTree } from "../net/schema";
+// The roster: fleets in row order; row, id and name of a vehicle are computed without listing all vehicles.
+import type { FleetTree, RosterTree } from "../wire/schema";
 import { enterFleets } from "./palette";
 
 export type Range = readonly [first: number, count: number];
@@ -104,4 +104,27 @@ function indexOf(ranges: readonly Range[], value: number): number {
     before += count;
   }
   return -1;
+}
+
+// rosters by number --------------------------------------------------------------------------------------------------
+
+const MOST = 512;
+
+export class RosterBook {
+  private readonly known = new Map<number, { roster: Roster; text: string }>();
+
+  /** Enter one; false when the number meant something else so far: it is another server then. */
+  put(tree: RosterTree): boolean {
+    const text = JSON.stringify(tree.fleets);
+    const before = this.known.get(tree.roster);
+    if (before?.text === text) return true;
+    this.known.set(tree.roster, { roster: new Roster(tree), text });
+    const oldest = this.known.keys().next();
+    if (this.known.size > MOST && !oldest.done) this.known.delete(oldest.value);
+    return before === undefined;
+  }
+
+  get(number: number): Roster | undefined {
+    return this.known.get(number)?.roster;
+  }
 }

@@ -1,18 +1,23 @@
-// Everything that panels, scene and controls share, as signals. Nothing here knows how it gets here.
+// Signals that panels, scene and controls share.
 import { computed, type Signal, signal } from "@preact/signals";
-import type { FiguresTree, MetadataTree, OrderTree, RouteTree } from "../net/schema";
+import { connection } from "../net/connection";
+import type { FiguresTree, MetadataTree, OrderTree, RouteTree } from "../wire/schema";
 import { Roster } from "./roster";
 import type { FrameSource } from "./source";
 
+export interface Spawning {
+  model: string; // "": nothing chosen yet
+  preset: string; // "": the model's own
+  name: string; // "": made from the model
+  count: number;
+  heading: number; // rad, counter-clockwise from east
+  height: number | null; // m; null: on the ground
+}
+
+export const spawning = signal<Spawning>({ model: "", preset: "", name: "", count: 1, heading: 0, height: null });
+
 // the server ----------------------------------------------------------------------------------------------------------
 
-export type Connection =
-  | { state: "connecting"; note?: string } // what the server, which is there, has to do first
-  | { state: "open"; note?: string } // what it still has to do before the clock can go
-  | { state: "lost"; reason: string; retryAt: number } // performance.now() of the next try
-  | { state: "refused"; reason: string }; // a token is needed, or it was wrong: no further try by itself
-
-export const connection = signal<Connection>({ state: "connecting" });
 /** What the server does before it can answer; "": nothing. */
 export const preparing = computed(() => (connection.value.state === "connecting" && connection.value.note) || "");
 export const metadata = signal<MetadataTree | null>(null);
@@ -145,4 +150,10 @@ export function select(ids: Iterable<number>, add = false): void {
   }
   selection.value = chosen;
   focus.value = last ?? (add ? focus.value : null);
+}
+
+/** Add to window.paddock, which tests and benchmarks read. */
+export function expose(parts: Record<string, unknown>): void {
+  const page = globalThis as { paddock?: Record<string, unknown> };
+  page.paddock = Object.assign(page.paddock ?? {}, parts);
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { approach, deadZone, opposed, ramp, stronger } from "../../src/control/axis";
-import { firstPad, readingOf, shortName } from "../../src/control/gamepad";
+import { approach, deadZone, firstPad, opposed, ramp, readingOf, shortName, stronger } from "../../src/control/input";
 
 describe("ramps", () => {
   it("rises at its rate and stops at the target", () => {

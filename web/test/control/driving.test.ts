@@ -1,31 +1,17 @@
 // Driving with a link that only writes down what it is told.
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-
-const said = vi.hoisted(() => ({
-  calls: [] as [string, unknown][],
-  sent: [] as Record<string, unknown>[],
-  tree: {} as unknown,
-}));
-
-vi.mock("../../src/net/link", () => ({
-  call: (method: string, params: unknown) => {
-    said.calls.push([method, params]);
-    return Promise.resolve(method === "inspect" ? said.tree : { orders: [], routes: [] });
-  },
-  notify: (_method: string, params: Record<string, unknown>) => said.sent.push(params),
-  want: () => ({ release: () => undefined }),
-  onColumns: () => () => undefined,
-}));
-
-import { drive, driving, release, startDriving, step } from "../../src/control/driving";
-import { startFailsafe } from "../../src/control/failsafe";
-import { startKeyboard } from "../../src/control/keyboard";
-import { holdTime } from "../../src/control/seat";
+import { startFailsafe, startKeyboard } from "../../src/control/controls";
+import { drive, driving, holdTime, release, startDriving, step } from "../../src/control/driving";
 import type { RouteTool } from "../../src/control/tools/route";
+import { connection } from "../../src/net/connection";
 import { MarkerBoard } from "../../src/state/markers";
 import { Roster } from "../../src/state/roster";
-import { clock, connection, focus, notices, source } from "../../src/state/store";
+import { clock, focus, notices, source } from "../../src/state/store";
+import { type FakeServer, fakeServer } from "../fake-server";
+
+let fake: FakeServer;
+let tree: unknown;
 
 function inspected(drivenBy: string | null) {
   const nothing = { state: [], command: [], parameters: [] };
@@ -48,14 +34,14 @@ function lift(code: string): void {
 
 function pass(seconds: number): Record<string, unknown> {
   for (let k = 0; k < Math.round(50 * seconds); k++) step((time += 20));
-  return said.sent.at(-1) ?? {};
+  return fake.notified.at(-1) ?? {};
 }
 
 beforeEach(async () => {
   vi.useFakeTimers();
   vi.spyOn(document, "hasFocus").mockReturnValue(true);
-  said.calls.length = said.sent.length = 0;
-  said.tree = inspected("pure_pursuit");
+  fake = fakeServer((method) => (method === "inspect" ? tree : { orders: [], routes: [] }));
+  tree = inspected("pure_pursuit");
   roster.value = new Roster({ roster: 1, fleets: [fleet] });
   connection.value = { state: "open" };
   clock.value = { ...clock.value, pace: 1, factor: 1, paused: false, run: 0 };
@@ -76,27 +62,27 @@ afterEach(async () => {
 
 describe("taking over and giving back", () => {
   it("puts a behaviour aside, and back again", async () => {
-    expect(said.calls).toContainEqual(["give_order", { vehicles: [7], behaviour: "external" }]);
+    expect(fake.calls).toContainEqual(["give_order", { vehicles: [7], behaviour: "external" }]);
     expect(driving.value?.name).toBe("red");
     await release();
-    expect(said.calls.at(-1)).toEqual(["give_order", { vehicles: [7], behaviour: null }]);
+    expect(fake.calls.at(-1)).toEqual(["give_order", { vehicles: [7], behaviour: null }]);
     expect(driving.value).toBeNull();
-    expect(said.sent.at(-1)).toMatchObject({ throttle: 0, steer: 0 });
+    expect(fake.notified.at(-1)).toMatchObject({ throttle: 0, steer: 0 });
   });
 
   it("orders nothing for one that takes commands anyway", async () => {
     await release();
-    said.calls.length = 0;
-    said.tree = inspected("external");
+    fake.calls.length = 0;
+    tree = inspected("external");
     await drive(7);
     await release();
-    expect(said.calls.map(([method]) => method)).toEqual(["inspect"]);
+    expect(fake.calls.map(([method]) => method)).toEqual(["inspect"]);
   });
 
   it("takes it again after a reset", () => {
-    said.calls.length = 0;
+    fake.calls.length = 0;
     clock.value = { ...clock.value, run: 1 };
-    expect(said.calls).toEqual([["give_order", { vehicles: [7], behaviour: "external" }]]);
+    expect(fake.calls).toEqual([["give_order", { vehicles: [7], behaviour: "external" }]]);
   });
 
   it("G begins and ends it", async () => {
@@ -134,10 +120,10 @@ describe("the failsafe", () => {
   it.each(["blur", "pagehide", "pointercancel"])("%s: neutral at once, and until the person is back", (name) => {
     press("KeyW");
     pass(0.4);
-    said.sent.length = 0;
+    fake.notified.length = 0;
     window.dispatchEvent(new Event(name));
-    expect(said.sent).toHaveLength(1);
-    expect(said.sent[0]).toMatchObject({ throttle: 0, steer: 0, brake: 0.3 });
+    expect(fake.notified).toHaveLength(1);
+    expect(fake.notified[0]).toMatchObject({ throttle: 0, steer: 0, brake: 0.3 });
     expect(driving.value?.away).toBe(true);
     window.dispatchEvent(new Event("focus"));
     expect(pass(0.2)).toMatchObject({ throttle: 0, brake: 0 }); // the key was forgotten
@@ -146,17 +132,17 @@ describe("the failsafe", () => {
   it("a hidden page lets go", () => {
     press("KeyW");
     pass(0.4);
-    vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+    const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
     document.dispatchEvent(new Event("visibilitychange"));
-    expect(said.sent.at(-1)).toMatchObject({ throttle: 0 });
-    vi.restoreAllMocks();
+    expect(fake.notified.at(-1)).toMatchObject({ throttle: 0 });
+    hidden.mockRestore();
   });
 
   it("a lost connection ends it without a word to the server", () => {
-    said.calls.length = said.sent.length = 0;
+    fake = fakeServer((method) => (method === "inspect" ? tree : { orders: [], routes: [] }));
     connection.value = { state: "lost", reason: "gone", retryAt: 0 };
     expect(driving.value).toBeNull();
-    expect(said.calls).toEqual([]);
+    expect(fake.calls).toEqual([]);
     expect(notices.value.at(-1)?.text).toContain("red");
   });
 
@@ -172,9 +158,9 @@ describe("the failsafe", () => {
     Object.defineProperty(navigator, "getGamepads", { value: pads, configurable: true });
     expect(pass(0.5)["throttle"]).toBe(1);
     pads.mockReturnValue([]);
-    said.sent.length = 0;
+    fake.notified.length = 0;
     pass(0.02);
-    expect(said.sent[0]).toMatchObject({ throttle: 0, brake: 0.3 });
+    expect(fake.notified[0]).toMatchObject({ throttle: 0, brake: 0.3 });
     Reflect.deleteProperty(navigator, "getGamepads");
   });
 });
@@ -195,16 +181,16 @@ describe("how long a command holds", () => {
     expect(holdTime(1, 1, 0.3)).toBeCloseTo(0.9, 9);
     expect(holdTime(2, 2, 10)).toBe(3); // 1.5 s of wall time
     step((time += 400)); // the page hung
-    expect(said.sent.at(-1)?.["timeout"]).toBeCloseTo(1.2, 9);
+    expect(fake.notified.at(-1)?.["timeout"]).toBeCloseTo(1.2, 9);
     pass(8);
-    expect(said.sent.at(-1)?.["timeout"]).toBe(0.5);
+    expect(fake.notified.at(-1)?.["timeout"]).toBe(0.5);
   });
 
   it("while time stands still the same is not said again", () => {
     clock.value = { ...clock.value, paused: true };
     pass(0.1);
-    const before = said.sent.length;
+    const before = fake.notified.length;
     pass(1);
-    expect(said.sent.length).toBe(before);
+    expect(fake.notified.length).toBe(before);
   });
 });

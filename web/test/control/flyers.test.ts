@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { driverFor } from "../../src/control/kinds";
 import { AgentDriver } from "../../src/control/kinds/agent";
 import { AircraftDriver } from "../../src/control/kinds/aircraft";
 import { QuadDriver } from "../../src/control/kinds/quad";
 import { RoverDriver } from "../../src/control/kinds/rover";
-import { driverFor } from "../../src/control/kinds";
 import { drive, holding, known, NOTHING, pad } from "./hands";
 
 describe("a drone", () => {

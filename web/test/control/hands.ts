@@ -1,5 +1,5 @@
 // Hands for tests: keys that are held and, if wanted, a pad's sticks.
-import type { Hands } from "../../src/control/hands";
+import type { Hands } from "../../src/control/input";
 import type { Driver, Inputs, Known, Seen } from "../../src/control/kinds/driver";
 
 export function holding(...codes: string[]): Hands {

@@ -1,14 +1,13 @@
 // What clicks make of vehicles and places: pure numbers.
 import { describe, expect, it } from "vitest";
-import { corners } from "../../src/control/box";
-import { cameraHeading } from "../../src/control/looking";
-import type { Placed } from "../../src/control/places";
-import { gridSpots, spreadGoals } from "../../src/control/spread";
+import { cameraHeading } from "../../src/control/controls";
+import { gridSpots, type Placed, spreadGoals } from "../../src/control/placement";
+import { corners } from "../../src/control/pointer";
 import { goOrders, sharing } from "../../src/control/tools/go";
 import { idsOfAlike, orderOfOne, withPoint } from "../../src/control/tools/handles";
 import { routeOrders } from "../../src/control/tools/route";
-import { isOneByOne, orderPoints } from "../../src/state/orderpoints";
-import { robotsAt } from "../../src/control/robots";
+import { robotsAt } from "../../src/control/tools/spawn";
+import { isOneByOne, orderPoints } from "../../src/state/overrides";
 
 const rover = (id: number, x: number, y: number): Placed => ({ id, kind: "rover", at: [x, y, 0] });
 const quad = (id: number, z: number): Placed => ({ id, kind: "quad", at: [0, 0, z] });
@@ -27,7 +26,11 @@ describe("going to one place", () => {
   });
 
   it("the last row is centred", () => {
-    expect(gridSpots(3, 2)).toEqual([[-1, -1], [1, -1], [0, 1]]);
+    expect(gridSpots(3, 2)).toEqual([
+      [-1, -1],
+      [1, -1],
+      [0, 1],
+    ]);
   });
 
   it("no two of fifty share a spot", () => {
@@ -36,7 +39,10 @@ describe("going to one place", () => {
   });
 
   it("many share spots: at most as many orders as wanted", () => {
-    const groups = sharing(Array.from({ length: 1000 }, (_, k) => rover(k, 0, 0)), 100);
+    const groups = sharing(
+      Array.from({ length: 1000 }, (_, k) => rover(k, 0, 0)),
+      100,
+    );
     expect(groups).toHaveLength(100);
     expect(groups.flat()).toHaveLength(1000);
   });
@@ -46,33 +52,87 @@ describe("going to one place", () => {
       [[1, 2], { goto: { x: [101, 99], y: 0.123, z: 0, speed: 2 } }],
     ]);
     expect(goOrders([quad(7, 12)], [3, 4])).toEqual([[[7], { goto: { x: 3, y: 4, z: 12, speed: 8 } }]]);
-    const many = goOrders(Array.from({ length: 25_000 }, (_, k) => rover(k, k, 0)), [0, 0]);
+    const many = goOrders(
+      Array.from({ length: 25_000 }, (_, k) => rover(k, k, 0)),
+      [0, 0],
+    );
     expect(many.map(([ids]) => ids.length)).toEqual([10_000, 10_000, 5_000]);
   });
 });
 
 describe("routes", () => {
   it("keep flyers at their mean height and others on the ground", () => {
-    const orders = routeOrders([quad(1, 10), quad(2, 20), rover(3, 0, 0)], [[0, 0, 0], [5, 5, 0]], false);
+    const orders = routeOrders(
+      [quad(1, 10), quad(2, 20), rover(3, 0, 0)],
+      [
+        [0, 0, 0],
+        [5, 5, 0],
+      ],
+      false,
+    );
     expect(orders).toEqual([
-      [[1, 2], { waypoints: { path: [[0, 0, 15], [5, 5, 15]], speed: 8 } }],
-      [[3], { waypoints: { path: [[0, 0, 0], [5, 5, 0]], speed: 2 } }],
+      [
+        [1, 2],
+        {
+          waypoints: {
+            path: [
+              [0, 0, 15],
+              [5, 5, 15],
+            ],
+            speed: 8,
+          },
+        },
+      ],
+      [
+        [3],
+        {
+          waypoints: {
+            path: [
+              [0, 0, 0],
+              [5, 5, 0],
+            ],
+            speed: 2,
+          },
+        },
+      ],
     ]);
   });
 
   it("are patrols when wanted, and a single point is a place to go", () => {
-    expect(routeOrders([rover(3, 0, 0)], [[0, 0, 0], [5, 5, 0]], true)[0]?.[1]).toHaveProperty("patrol");
+    expect(
+      routeOrders(
+        [rover(3, 0, 0)],
+        [
+          [0, 0, 0],
+          [5, 5, 0],
+        ],
+        true,
+      )[0]?.[1],
+    ).toHaveProperty("patrol");
     expect(routeOrders([rover(3, 0, 0)], [[7, 8, 0]], true)[0]?.[1]).toEqual({ goto: { x: 7, y: 8, z: 0, speed: 2 } });
   });
 });
 
 describe("dragging a waypoint", () => {
   const ids: [number, number][] = [[4, 2]];
-  const way = { ids, behaviour: "patrol", options: { path: [[0, 0], [5, 5, 3]], speed: 4 } };
+  const way = {
+    ids,
+    behaviour: "patrol",
+    options: {
+      path: [
+        [0, 0],
+        [5, 5, 3],
+      ],
+      speed: 4,
+    },
+  };
   const goal = { ids, behaviour: "goto", options: { x: 1, y: 2, z: 3 } };
 
   it("knows the points of an order", () => {
-    expect(orderPoints(way)).toEqual([[0, 0, 0], [5, 5, 3]]);
+    expect(orderPoints(way)).toEqual([
+      [0, 0, 0],
+      [5, 5, 3],
+    ]);
     expect(orderPoints(goal)).toEqual([[1, 2, 3]]);
     expect(orderPoints({ ...way, options: { path: { oval: {} } } })).toEqual([]);
     expect(orderPoints({ ...way, options: {} })).toEqual([]);
@@ -80,7 +140,10 @@ describe("dragging a waypoint", () => {
 
   it("knows the points of each vehicle, and what one of them was told", () => {
     const apart = { ids, behaviour: "goto", options: { x: [1, 2], y: [3, 4], z: 5 } };
-    expect(orderPoints(apart)).toEqual([[1, 3, 5], [2, 4, 5]]);
+    expect(orderPoints(apart)).toEqual([
+      [1, 3, 5],
+      [2, 4, 5],
+    ]);
     expect([isOneByOne(apart), isOneByOne(way), isOneByOne(goal)]).toEqual([true, false, false]);
     expect(orderOfOne(apart, 1)).toEqual({ ids: [[5, 1]], behaviour: "goto", options: { x: 2, y: 4, z: 5 } });
   });
@@ -92,7 +155,13 @@ describe("dragging a waypoint", () => {
   });
 
   it("changes that one and keeps the rest", () => {
-    expect(withPoint(way, 1, [9, 8, 3])).toEqual({ path: [[0, 0, 0], [9, 8, 3]], speed: 4 });
+    expect(withPoint(way, 1, [9, 8, 3])).toEqual({
+      path: [
+        [0, 0, 0],
+        [9, 8, 3],
+      ],
+      speed: 4,
+    });
     expect(withPoint(goal, 0, [9, 8, 3])).toEqual({ x: 9, y: 8, z: 3 });
   });
 });
@@ -109,7 +178,12 @@ it("spawns in a grid around the click", () => {
 
 it("spawns many as one fleet without names, four of them in a square", () => {
   const what = { model: "quad", preset: "", name: "bee", count: 4, heading: 0, height: 3 };
-  expect(robotsAt(what, [10, 20]).map(({ x, y }) => [x, y])).toEqual([[8.5, 18.5], [11.5, 18.5], [8.5, 21.5], [11.5, 21.5]]);
+  expect(robotsAt(what, [10, 20]).map(({ x, y }) => [x, y])).toEqual([
+    [8.5, 18.5],
+    [11.5, 18.5],
+    [8.5, 21.5],
+    [11.5, 21.5],
+  ]);
   const many = robotsAt({ ...what, count: 51 }, [0, 0]);
   expect([many.length, many[50]?.name]).toEqual([51, undefined]);
 });

@@ -1,26 +1,24 @@
 // Taking vehicles out: how often the server is asked, when the person is, and what is told.
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { removeIds, requestsFor } from "../../src/control/tools/remove";
+import { forgetRemoved } from "../../src/state/removed-vehicles";
+import { Roster } from "../../src/state/roster";
+import type { FrameSource } from "../../src/state/source";
+import { notices, select, selection, source } from "../../src/state/store";
+import { fakeServer } from "../fake-server";
 
 const asked: unknown[] = [];
 let answer: (params: unknown) => Promise<unknown> = () => Promise.resolve({});
 let underWay = 0;
 let mostUnderWay = 0;
 
-vi.mock("../../src/net/link", () => ({
-  call: async (_method: string, params: unknown) => {
-    asked.push(params);
-    mostUnderWay = Math.max(mostUnderWay, ++underWay);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    underWay -= 1;
-    return answer(params);
-  },
-}));
-
-import { removeIds, requestsFor } from "../../src/control/tools/remove";
-import { forgetRemoved } from "../../src/state/removed";
-import { Roster } from "../../src/state/roster";
-import type { FrameSource } from "../../src/state/source";
-import { notices, select, selection, source } from "../../src/state/store";
+async function respond(_method: string, params: unknown): Promise<unknown> {
+  asked.push(params);
+  mostUnderWay = Math.max(mostUnderWay, ++underWay);
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  underWay -= 1;
+  return answer(params);
+}
 
 const fleet = (name: string, first: number, count: number) => ({
   name,
@@ -37,6 +35,7 @@ const ids = (first: number, count: number) => Array.from({ length: count }, (_, 
 const yes = vi.fn(() => true);
 
 beforeEach(() => {
+  fakeServer(respond);
   asked.length = underWay = mostUnderWay = 0;
   answer = () => Promise.resolve({});
   notices.value = [];

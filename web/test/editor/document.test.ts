@@ -1,22 +1,21 @@
 // The document in the editor: nothing that is typed gets lost, and what is seen is what runs.
 import { beforeEach, expect, it, vi } from "vitest";
+import { begin, change, draft, forgetDraft, hindrance, openDemo, run, take, waiting } from "../../src/editor/document";
+import { connection } from "../../src/net/connection";
+import { metadata, notices } from "../../src/state/store";
+import { fakeServer } from "../fake-server";
 
 let answer: (text: string) => void = () => undefined;
 const started: unknown[] = [];
 
-vi.mock("../../src/net/link", () => ({
-  call: (method: string, params: unknown) => {
-    if (method === "check_scenario") return Promise.resolve({ problems: [] });
-    if (method === "load_scenario") started.push(params);
-    return new Promise((resolve) => (answer = (text) => resolve({ name: "race", text })));
-  },
-}));
-
-import { begin, change, draft, hindrance, openDemo, run, take, waiting } from "../../src/editor/document";
-import { forgetDraft } from "../../src/editor/drafts";
-import { connection, metadata, notices } from "../../src/state/store";
+function respond(method: string, params: unknown): unknown {
+  if (method === "check_scenario") return { problems: [] };
+  if (method === "load_scenario") started.push(params);
+  return new Promise((resolve) => (answer = (text) => resolve({ name: "race", text })));
+}
 
 beforeEach(() => {
+  fakeServer(respond);
   forgetDraft();
   take("scenario", "");
   connection.value = { state: "open" };

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { placeOf } from "../../src/editor/problems";
+import { placeOf } from "../../src/editor/code";
 
 const TEXT = "name: race\nvehicles:\n  - {modle: quad}\n\n";
 

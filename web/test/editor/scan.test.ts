@@ -1,6 +1,6 @@
 // Where the cursor is, in block and flow YAML: `|` marks it in the texts.
 import { describe, expect, it } from "vitest";
-import { scan } from "../../src/editor/scan";
+import { scan } from "../../src/editor/yaml-scan";
 
 function at(marked: string) {
   const offset = marked.indexOf("|");

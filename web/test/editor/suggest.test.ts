@@ -1,7 +1,6 @@
 // Completion and explanations with a small schema of the same make as the server's.
 import { describe, expect, it } from "vitest";
-import type { Schema } from "../../src/editor/schema";
-import { docAt, type Knowledge, suggest } from "../../src/editor/suggest";
+import { docAt, type Knowledge, type Schema, suggest } from "../../src/editor/completion";
 
 const schema: Schema = {
   type: "object",

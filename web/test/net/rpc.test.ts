@@ -10,7 +10,10 @@ beforeEach(() => {
   vi.useFakeTimers();
   sent = [];
   heard = [];
-  rpc = new Rpc((text) => sent.push(JSON.parse(text)), (method, params) => heard.push([method, params]));
+  rpc = new Rpc(
+    (text) => sent.push(JSON.parse(text)),
+    (method, params) => heard.push([method, params]),
+  );
 });
 
 afterEach(() => vi.useRealTimers());
@@ -35,7 +38,7 @@ it("gives up after 10 s, and takes no offence at a late answer", async () => {
   const asked = rpc.call("inspect", {}).catch((error: Error) => error.message);
   vi.advanceTimersByTime(9999);
   vi.advanceTimersByTime(1);
-  expect(await asked).toBe("inspect: the server has not answered for 10 s");
+  expect(await asked).toBe("inspect: no response from the server within 10 s");
   expect(rpc.receive({ id: sent[0]?.id, result: 1 })).toBe(true);
 });
 
@@ -48,7 +51,7 @@ it("waits long for a step", async () => {
 
 it("rejects everything when the connection goes", async () => {
   const asked = [rpc.call("a", {}), rpc.call("b", {})].map((one) => one.catch((error: Error) => error.message));
-  rpc.lost("the server is gone");
+  rpc.rejectAll("the server is gone");
   expect(await Promise.all(asked)).toEqual(["a: the server is gone", "b: the server is gone"]);
 });
 

@@ -3,12 +3,11 @@ import { signal } from "@preact/signals";
 import { beforeEach, describe, expect, it } from "vitest";
 import { setCamera } from "../../src/panels/actions";
 import { SHORTCUTS, shortcutFor } from "../../src/panels/shortcuts";
-import { playOrPause, resetShown, setShownPace, stepShown } from "../../src/panels/shown";
-import { setCaller } from "../../src/state/caller";
+import { playOrPause, resetShown, setShownPace, stepShown } from "../../src/panels/timeline-model";
 import { clockLost } from "../../src/state/clock";
-import { Playback } from "../../src/state/playback";
+import { type FrameSource, Playback } from "../../src/state/source";
 import { camera, clock, figures, focus, notices, source } from "../../src/state/store";
-import type { FrameSource } from "../../src/state/source";
+import { fakeServer } from "../fake-server";
 import { asked, makeWorld, someFigures } from "./world";
 
 beforeEach(() => {
@@ -37,10 +36,10 @@ describe("actions", () => {
   });
 
   it("leaves time as it was when the step is refused", async () => {
-    setCaller(((method: string) => {
+    fakeServer((method) => {
       asked.push([method, {}]);
       return Promise.reject(new Error("step refused: the clock belongs to notebook"));
-    }) as unknown as Parameters<typeof setCaller>[0]);
+    });
     stepShown(1);
     await settle();
     expect(asked).toEqual([["simulation_step", {}]]);
@@ -52,14 +51,17 @@ describe("actions", () => {
     resetShown(null);
     resetShown(8);
     await settle();
-    expect(asked).toEqual([["reset", {}], ["reset", { seed: 8 }]]);
+    expect(asked).toEqual([
+      ["reset", {}],
+      ["reset", { seed: 8 }],
+    ]);
   });
 
   it("sets the pace at once and asks for it; a refused one goes back", async () => {
     setShownPace(2.5);
     expect(clock.value.pace).toBe(2.5);
     expect(asked).toEqual([["set_pace", { pace: 2.5 }]]);
-    setCaller(() => Promise.reject(new Error("pace refused")));
+    fakeServer(() => Promise.reject(new Error("pace refused")));
     setShownPace(7);
     await settle();
     expect(clock.value.pace).toBe(2.5);

@@ -9,7 +9,10 @@ function coloursOf(theme: string): Map<string, Colour> {
   const block = css.split(`[data-theme="${theme}"] {`)[1]?.split("}")[0] ?? "";
   const found = new Map<string, Colour>();
   for (const [, name = "", hex = ""] of block.matchAll(/--([\w-]+): #([0-9a-f]{6});/g)) {
-    found.set(name, [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)));
+    found.set(
+      name,
+      [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)),
+    );
   }
   for (const [, name = "", words = ""] of block.matchAll(/--([\w-]+): rgb\(([\d ]+\/ \d+)%\)/g)) {
     const [red = 0, green = 0, blue = 0, share = 0] = words.replace("/", "").split(/ +/).map(Number);

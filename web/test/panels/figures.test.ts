@@ -1,11 +1,11 @@
 // Figures: the budget of a tick, many vehicles in sum, angles.
 import { describe, expect, it } from "vitest";
-import { budgetOf, sparkPoints, tickBudget } from "../../src/panels/budget";
-import { eulerOf } from "../../src/panels/euler";
 import { filterEvents } from "../../src/panels/events";
-import { summarise } from "../../src/panels/summary";
-import type { FiguresTree } from "../../src/net/schema";
-import type { Frame } from "../../src/state/frame";
+import { summarise } from "../../src/panels/inspected";
+import { budgetOf, sparkPoints, tickBudget } from "../../src/panels/performance";
+import { eulerOf } from "../../src/panels/recorded-columns";
+import type { Frame } from "../../src/wire/frame";
+import type { FiguresTree } from "../../src/wire/schema";
 
 const figures = (tick: number, seconds: number): FiguresTree => ({
   tick,
@@ -54,8 +54,16 @@ describe("budget", () => {
 
 describe("summary", () => {
   it("knows middle, spread and speed", () => {
-    const from = frame(1, [[0, 0, 5], [8, 0, 5], [Number.NaN, 0, 0]]);
-    const to = frame(1.5, [[0, 1, 5], [8, 2, 7], [Number.NaN, 0, 0]]);
+    const from = frame(1, [
+      [0, 0, 5],
+      [8, 0, 5],
+      [Number.NaN, 0, 0],
+    ]);
+    const to = frame(1.5, [
+      [0, 1, 5],
+      [8, 2, 7],
+      [Number.NaN, 0, 0],
+    ]);
     const summary = summarise({ from, to, mix: 1 }, [0, 1, 2]);
     expect(summary.middle).toEqual([4, 1.5, 6]);
     expect([summary.lowest, summary.highest, summary.nowhere]).toEqual([5, 7, 1]);

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { beforeEach, describe, expect, it } from "vitest";
 import { folded, foldedAtFirst, showBottom } from "../../src/panels/layout";
-import { addSeries } from "../../src/panels/plotlist";
+import { addSeries } from "../../src/panels/plot-list";
 import { persisted } from "../../src/state/persist";
 import { makeWorld } from "./world";
 

@@ -1,24 +1,41 @@
 // The mission panel: what it says, what its buttons ask, and a name for each of them.
 import { render } from "preact";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { MissionTree, TaskTree } from "../../src/net/schema";
-import { MissionPanel } from "../../src/panels/mission";
-import { filterTasks } from "../../src/panels/missionTasks";
-import { formatWay, nextTasks } from "../../src/panels/missionWords";
-import { stage } from "../../src/panels/stage";
+import { stage } from "../../src/panels/actions";
+import { filterTasks, formatWay, MissionPanel, nextTasks } from "../../src/panels/mission";
 import type { Stage } from "../../src/scene/stage";
 import { chosenTask, mission } from "../../src/state/mission";
 import { selection, tool } from "../../src/state/store";
+import type { MissionTree, TaskTree } from "../../src/wire/schema";
 import { asked, makeWorld } from "./world";
 
-const task = (name: string, state: TaskTree["state"], more: Partial<TaskTree> = {}): TaskTree => ({ name, kind: "point",
-  state, x: 100, y: 50, heading: null, outline: [[100, 50]], vehicle: null, reason: "", ...more });
+const task = (name: string, state: TaskTree["state"], more: Partial<TaskTree> = {}): TaskTree => ({
+  name,
+  kind: "point",
+  state,
+  x: 100,
+  y: 50,
+  heading: null,
+  outline: [[100, 50]],
+  vehicle: null,
+  reason: "",
+  ...more,
+});
 const TOLD: MissionTree = {
   tasks: [
     task("mast", "completed", { vehicle: "scouts[0]" }),
     task("farm", "started", { vehicle: "scouts[1]" }),
     task("weir", "undone", { reason: "no vehicle has the range" }),
-    task("field", "assigned", { kind: "area", outline: [[0, 0], [600, 0], [600, 800], [0, 800], [0, 0]] }),
+    task("field", "assigned", {
+      kind: "area",
+      outline: [
+        [0, 0],
+        [600, 0],
+        [600, 800],
+        [0, 800],
+        [0, 0],
+      ],
+    }),
   ],
   zones: [],
   members: [
@@ -58,8 +75,19 @@ const button = (name: string): HTMLButtonElement => {
 };
 
 it("tells how far it is, who does what, and why something is not done", () => {
-  const words = ["1 of 4 done", "1 started", "1 undone", "5.0 km so far", "4.1 km of 20.0 km", "returning", "damaged",
-    "no vehicle has the range", "farm, field, a and 2 more", "nothing to do", "completed · scouts[0]"];
+  const words = [
+    "1 of 4 done",
+    "1 started",
+    "1 undone",
+    "5.0 km so far",
+    "4.1 km of 20.0 km",
+    "returning",
+    "damaged",
+    "no vehicle has the range",
+    "farm, field, a and 2 more",
+    "nothing to do",
+    "completed · scouts[0]",
+  ];
   for (const word of words) expect(host.textContent).toContain(word);
   const bar = host.querySelector(".task-bar");
   expect(bar?.getAttribute("aria-label")).toBe("Tasks: 1 completed, 1 started, 1 assigned, 1 undone");

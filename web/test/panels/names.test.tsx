@@ -1,22 +1,20 @@
 // Every control of every panel has a name that a screen reader can say.
 import { type ComponentChild, render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Banner } from "../../src/panels/banner";
-import { Boundary } from "../../src/panels/boundary";
+import { connection } from "../../src/net/connection";
 import { EventsPanel } from "../../src/panels/events";
 import { FleetPanel } from "../../src/panels/fleets";
-import { HelpSheet } from "../../src/panels/help";
 import { Inspector } from "../../src/panels/inspector";
-import { LayersPanel } from "../../src/panels/layerspanel";
-import { LogPanel } from "../../src/panels/log";
-import { logbook } from "../../src/panels/logbook";
+import { LayersPanel } from "../../src/panels/layers";
+import { Banner, LogPanel, logbook, Toasts } from "../../src/panels/notices";
 import { PerformancePanel } from "../../src/panels/performance";
 import { PlotsPanel } from "../../src/panels/plots";
+import { HelpSheet } from "../../src/panels/shortcuts";
 import { SpawnPanel } from "../../src/panels/spawn";
-import { Toasts } from "../../src/panels/toasts";
 import { ToolBar } from "../../src/panels/toolbar";
 import { TopBar } from "../../src/panels/topbar";
-import { connection, focus, select, source, tell } from "../../src/state/store";
+import { Boundary } from "../../src/panels/widgets";
+import { focus, select, source, tell } from "../../src/state/store";
 import { asked, makeWorld } from "./world";
 
 let host: HTMLElement;

@@ -1,8 +1,8 @@
 // Numbers as people read them, and the pace slider.
 import { describe, expect, it } from "vitest";
-import { formatCount, formatFactor, formatSpan, formatTime } from "../../src/panels/format";
-import { formatUnit, formatValue, vehiclesOf } from "../../src/panels/format";
-import { paceAt, parsePace, placeOf } from "../../src/panels/pace";
+import { formatFactor, formatSpan, formatTime, formatUnit, formatValue } from "../../src/panels/format";
+import { paceAt, parsePace, placeOf } from "../../src/panels/transport";
+import { formatCount, vehiclesOf } from "../../src/state/removed-vehicles";
 
 describe("format", () => {
   it("shows values with few digits", () => {

@@ -1,9 +1,8 @@
 // What the plots remember, how it is grouped and written down.
 import { describe, expect, it } from "vitest";
-import { csvOf } from "../../src/panels/plotcsv";
-import { wantedOf } from "../../src/panels/plotfeed";
-import { groupByUnit, type Series } from "../../src/panels/plotlist";
-import { PlotMemory } from "../../src/panels/plotmemory";
+import { PlotMemory, wantedOf } from "../../src/panels/plot-data";
+import { groupByUnit, type Series } from "../../src/panels/plot-list";
+import { csvOf } from "../../src/panels/plots";
 
 const series = (id: number, column: string, unit: string): Series => {
   return { id, name: `v${id}`, column, unit, colour: 0, recorded: false };
@@ -16,14 +15,21 @@ describe("plot memory", () => {
     memory.add(1, 0.5, () => 10);
     memory.keep(["a", "b"]);
     memory.add(1, 1.0, (key) => (key === "a" ? 11 : 20));
-    expect(memory.between(0, 2, ["a", "b"])).toEqual([[0.5, 1], [10, 11], [null, 20]]);
+    expect(memory.between(0, 2, ["a", "b"])).toEqual([
+      [0.5, 1],
+      [10, 11],
+      [null, 20],
+    ]);
   });
 
   it("forgets the oldest half when full, and everything when time goes back or a run begins", () => {
     const memory = new PlotMemory(4);
     memory.keep(["a"]);
     for (const time of [1, 2, 3, 4, 5]) memory.add(1, time, () => time);
-    expect(memory.between(0, 9, ["a"])).toEqual([[3, 4, 5], [3, 4, 5]]);
+    expect(memory.between(0, 9, ["a"])).toEqual([
+      [3, 4, 5],
+      [3, 4, 5],
+    ]);
     memory.add(1, 2, () => 7);
     expect(memory.between(0, 9, ["a"])).toEqual([[2], [7]]);
     memory.add(2, 3, () => 8);
@@ -35,7 +41,10 @@ describe("plot memory", () => {
     memory.keep(["a"]);
     for (const time of [1, 2, 3, 3]) memory.add(1, time, () => 10 * time);
     expect(memory.size).toBe(3);
-    expect(memory.between(2.5, 9, ["a"])).toEqual([[2, 3], [20, 30]]);
+    expect(memory.between(2.5, 9, ["a"])).toEqual([
+      [2, 3],
+      [20, 30],
+    ]);
   });
 });
 
@@ -43,7 +52,11 @@ describe("plots of a recording", () => {
   it("are filled at once, and nothing of them is left when the run is back", () => {
     const memory = new PlotMemory(2);
     memory.fill(Float64Array.of(0, 1, 2, 3), new Map([["a", Float64Array.of(5, Number.NaN, 7, 8)]]));
-    expect(memory.between(0, 9, ["a", "b"])).toEqual([[0, 1, 2, 3], [5, null, 7, 8], [null, null, null, null]]);
+    expect(memory.between(0, 9, ["a", "b"])).toEqual([
+      [0, 1, 2, 3],
+      [5, null, 7, 8],
+      [null, null, null, null],
+    ]);
     memory.keep(["c"]);
     memory.add(1, 9, () => 4);
     expect(memory.between(0, 99, ["c", "a"])).toEqual([[9], [4], [null]]);
@@ -57,12 +70,23 @@ describe("plots", () => {
       { of: 1, columns: ["x", "y"] },
       { of: 2, columns: ["speed"] },
     ]);
-    expect([...groupByUnit(all)].map(([unit, some]) => [unit, some.length])).toEqual([["m", 2], ["m/s", 1]]);
+    expect([...groupByUnit(all)].map(([unit, some]) => [unit, some.length])).toEqual([
+      ["m", 2],
+      ["m/s", 1],
+    ]);
   });
 
   it("writes CSV that a spreadsheet reads", () => {
     const named = { ...series(1, "x", "m"), name: 'a,"b' };
-    expect(csvOf([named], [[0.5, 1], [2, null]])).toBe('time [s],"a,""b x [m]"\n0.5,2\n1,\n');
+    expect(
+      csvOf(
+        [named],
+        [
+          [0.5, 1],
+          [2, null],
+        ],
+      ),
+    ).toBe('time [s],"a,""b x [m]"\n0.5,2\n1,\n');
     expect(csvOf([{ ...named, name: "=cmd" }], [[], []])).toBe("time [s],'=cmd x [m]\n");
   });
 });

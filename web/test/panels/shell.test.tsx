@@ -1,10 +1,11 @@
 // The whole page: rooms, splitters, tabs, banner.
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { connection } from "../../src/net/connection";
 import { bottomTab, fold, folded, rightTab, sizes } from "../../src/panels/layout";
 import { Shell } from "../../src/panels/shell";
 import { clockLost } from "../../src/state/clock";
-import { clock, connection, figures, pulse } from "../../src/state/store";
+import { clock, figures, pulse } from "../../src/state/store";
 import { asked, makeWorld, someFigures } from "./world";
 
 let page: HTMLElement;

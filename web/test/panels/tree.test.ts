@@ -1,8 +1,7 @@
 // The fleet tree finds lines without listing 100,000 members.
 import { describe, expect, it } from "vitest";
-import { treeLines } from "../../src/panels/fleetlines";
-import { moveFor } from "../../src/panels/fleettree";
-import { scrollFor, visibleLines } from "../../src/panels/virtual";
+import { moveFor, treeLines } from "../../src/panels/fleet-tree";
+import { scrollFor, visibleLines } from "../../src/panels/virtual-list";
 import { Roster } from "../../src/state/roster";
 
 const roster = new Roster({

@@ -1,11 +1,12 @@
 // A small world for the panels' tests: two fleets, some figures, a server that answers.
 import { signal } from "@preact/signals";
-import type { FiguresTree, InspectedTree, MetadataTree, ValueTree } from "../../src/net/schema";
-import { type Call, setCaller } from "../../src/state/caller";
+import { connection } from "../../src/net/connection";
 import { MarkerBoard } from "../../src/state/markers";
 import { Roster } from "../../src/state/roster";
 import type { FrameSource } from "../../src/state/source";
-import { clock, connection, figures, metadata, notices, select, source } from "../../src/state/store";
+import { clock, figures, metadata, notices, select, source } from "../../src/state/store";
+import type { FiguresTree, InspectedTree, MetadataTree, ValueTree } from "../../src/wire/schema";
+import { fakeServer } from "../fake-server";
 
 const value = (name: string, unit: string, now: number): ValueTree => ({
   name,
@@ -83,10 +84,10 @@ export function makeWorld(): void {
     list_models: { models: [{ model: "car.bicycle", kind: "car", summary: "a car", presets: ["sports"], inputs: [] }] },
     spawn_robots: { names: ["red2"], ids: [8] },
   };
-  setCaller(((method: string, params: unknown) => {
+  fakeServer((method, params) => {
     asked.push([method, params]);
     return Promise.resolve(answers[method] ?? { tick: 1, time: 1 });
-  }) as unknown as Call);
+  });
   connection.value = { state: "open" };
   metadata.value = about;
   figures.value = someFigures;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { ENUMS, FIELDS } from "../../src/replay/fields";
+import { ENUMS, FIELDS } from "../../src/replay/protobuf";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const proto = readFileSync(join(here, "..", "..", "..", "src", "paddock", "wire", "messages.proto"), "utf8");

@@ -1,8 +1,8 @@
 // The recording that fixtures/make.py has made, and what Python read in it.
 import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 
 export interface RecordedFleet {
   name: string;

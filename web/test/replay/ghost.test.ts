@@ -1,7 +1,6 @@
 // Two runs over each other: the ghost follows simulated time, and the gap is what geometry says.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { gapBetween, type Path } from "../../src/replay/gap";
-import { GhostSource } from "../../src/replay/ghost";
+import { GhostSource, gapBetween, type Path } from "../../src/replay/ghost";
 import { Recording } from "../../src/replay/recording";
 import { RecordingSource } from "../../src/replay/source";
 import { focus, ghosts, source } from "../../src/state/store";

@@ -1,7 +1,7 @@
 // Files that are no recordings, or damaged ones: the person is told in one line, and the page goes on.
 import { McapWriter } from "@mcap/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { closeRecording, openRecording, RecordingSource, removeGhost, GhostSource } from "../../src/replay/open";
+import { closeRecording, type GhostSource, openRecording, RecordingSource, removeGhost } from "../../src/replay/open";
 import { ghosts, notices, source } from "../../src/state/store";
 import { fileOf, smallBytes, smallExpected } from "./files";
 

@@ -1,7 +1,7 @@
 // Orientations in 32 bits, there and back.
 import { describe, expect, it } from "vitest";
-import { packOrientation } from "../../src/replay/poses";
-import { type Quaternion, unpackOrientation } from "../../src/state/frame";
+import { packOrientation } from "../../src/replay/messages";
+import { type Quaternion, unpackOrientation } from "../../src/wire/frame";
 
 const STEP = (2 * Math.SQRT1_2) / 1022;
 

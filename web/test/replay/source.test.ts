@@ -2,8 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { Recording } from "../../src/replay/recording";
 import { RecordingSource } from "../../src/replay/source";
-import type { Frame } from "../../src/state/frame";
-import { positionOf } from "../../src/state/frame";
+import { type Frame, positionOf } from "../../src/wire/frame";
 import { type Expected, fileOf, type RecordedFleet, smallBytes, smallExpected } from "./files";
 
 const expected: Expected = smallExpected();

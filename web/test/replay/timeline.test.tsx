@@ -3,11 +3,11 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { TimelineStrip } from "../../src/panels/timeline";
-import { jumpToEvent, modeOf, seek, stepSample } from "../../src/panels/timelinemodel";
-import { closeRecording, openRecording, RecordingSource } from "../../src/replay/open";
-import type { Frame } from "../../src/state/frame";
+import { jumpToEvent, modeOf, seek, stepSample } from "../../src/panels/timeline-model";
+import { closeRecording, openRecording, type RecordingSource } from "../../src/replay/open";
 import { history, showLive } from "../../src/state/run";
 import { notices, source } from "../../src/state/store";
+import type { Frame } from "../../src/wire/frame";
 import { fileOf, smallBytes } from "./files";
 
 const page = document.createElement("div");

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { Recording } from "../../src/replay/recording";
 import { RecordingSource } from "../../src/replay/source";
 import { onColumns, want, wholeColumn } from "../../src/state/columns";
-import type { ColumnBlock, Frame } from "../../src/state/frame";
+import type { ColumnBlock, Frame } from "../../src/wire/frame";
 import { fileOf, smallBytes, smallExpected } from "./files";
 
 const expected = smallExpected();

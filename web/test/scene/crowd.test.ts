@@ -1,10 +1,10 @@
 // Vehicles come and go: nobody is looked for in somebody else's row, and what is kept by row moves along.
 import { expect, test } from "vitest";
-import { Crowd } from "../../src/scene/crowd";
-import { coherent } from "../../src/scene/poseBlend";
-import { moved, moves } from "../../src/scene/rowMoves";
-import type { Frame } from "../../src/state/frame";
+import { coherent } from "../../src/scene/poses";
+import { moved, moves } from "../../src/scene/vehicle-rows";
+import { Crowd } from "../../src/scene/vehicles";
 import { Roster } from "../../src/state/roster";
+import type { Frame } from "../../src/wire/frame";
 
 function roster(number: number, fleets: Record<string, [number, number][]>): Roster {
   const none = { kind: "rover", model: "rover", single: false, members: [], columns: [] };
@@ -40,7 +40,11 @@ test("frames of two rosters are not mixed", () => {
 
 test("rows 1 to 3 become 0 to 2, and take along what they have", () => {
   const rows = moves(BEFORE, AFTER);
-  expect(rows).toEqual([[1, 0], [2, 1], [3, 2]]);
+  expect(rows).toEqual([
+    [1, 0],
+    [2, 1],
+    [3, 2],
+  ]);
   expect([...moved(Uint8Array.of(9, 1, 2, 3), new Uint8Array(3), rows)]).toEqual([1, 2, 3]);
   expect([...moved(Float32Array.of(5, 6, 7), new Float32Array(4), moves(AFTER, BEFORE))]).toEqual([0, 5, 6, 7]);
   expect(moves(null, AFTER)).toEqual([]);

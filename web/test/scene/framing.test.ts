@@ -1,15 +1,13 @@
 // What a camera must do to see everything, and when it does that by itself.
 import { signal } from "@preact/signals";
 import { expect, test } from "vitest";
-import { Acquaintance } from "../../src/scene/acquaintance";
-import { CameraRig } from "../../src/scene/cameraRig";
-import { fit } from "../../src/scene/fit";
-import { withRoutes } from "../../src/scene/framing";
-import { toScreen } from "../../src/scene/projection";
-import type { Frame } from "../../src/state/frame";
+import { CameraRig, fit } from "../../src/scene/camera-rig";
+import { Acquaintance, withRoutes } from "../../src/scene/framing";
+import { toScreen } from "../../src/scene/view";
 import { MarkerBoard } from "../../src/state/markers";
 import { Roster } from "../../src/state/roster";
 import type { FrameSource } from "../../src/state/source";
+import type { Frame } from "../../src/wire/frame";
 
 const NORTH = { right: [1, 0, 0], up: [0, 0, 1], ahead: [0, 1, 0] };
 const FREE = { top: 0, bottom: 0, side: 0 };

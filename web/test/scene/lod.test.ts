@@ -1,6 +1,6 @@
 // Level of detail: by size on the screen, within the budget, without flicker.
 import { expect, test } from "vitest";
-import { chooseLevels, DETAILED, POINT, SIMPLE } from "../../src/scene/lod";
+import { chooseLevels, DETAILED, POINT, SIMPLE } from "../../src/scene/vehicles";
 
 // looks along +y from the origin: right is x, up is z; 90 degrees both ways
 const AHEAD = [1, 0, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0];
@@ -37,7 +37,14 @@ test("a shape stays a little below the size at which it became one", () => {
 
 test("with a floor every vehicle is a shape", () => {
   const levels = new Uint8Array(1);
-  chooseLevels(Float32Array.of(0, 5000, 0), [{ first: 0, count: 1, size: 1 }], AHEAD, FOCAL, { detailed: 5,
-    simple: 5 }, levels, 15);
+  chooseLevels(
+    Float32Array.of(0, 5000, 0),
+    [{ first: 0, count: 1, size: 1 }],
+    AHEAD,
+    FOCAL,
+    { detailed: 5, simple: 5 },
+    levels,
+    15,
+  );
   expect(levels[0]).toBe(SIMPLE);
 });

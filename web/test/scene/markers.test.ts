@@ -1,9 +1,7 @@
 // Geometry of markers: places and counts, and what happens to numbers that are none.
 import { expect, test } from "vitest";
-import { drawMarkers } from "../../src/scene/markers/geometry";
-import { CORNER, DOT, SEGMENT } from "../../src/scene/markers/parts";
-import { solidOf } from "../../src/scene/markers/solids";
-import type { Marker, MarkerKind } from "../../src/state/markers";
+import { CORNER, DOT, drawMarkers, SEGMENT, solidOf } from "../../src/scene/marker-geometry";
+import type { Marker, MarkerKind } from "../../src/wire/decode";
 
 function marker(kind: MarkerKind, rest: Partial<Marker> = {}): Marker {
   const none = { namespace: "n", id: 1, frame: "", text: "", expires: Infinity, points: new Float32Array() };
@@ -18,8 +16,11 @@ function world(...markers: Marker[]) {
 
 test("a strip of 3 points is 2 segments, turned and moved with its marker", () => {
   const half = Math.SQRT1_2; // a quarter turn to the left
-  const strip = marker("line_strip", { points: Float32Array.of(0, 0, 0, 1, 0, 0, 1, 1, 0), position: [10, 0, 0],
-    quaternion: [0, 0, half, half] });
+  const strip = marker("line_strip", {
+    points: Float32Array.of(0, 0, 0, 1, 0, 0, 1, 1, 0),
+    position: [10, 0, 0],
+    quaternion: [0, 0, half, half],
+  });
   const segments = world(strip).parts?.segments.view;
   expect(segments?.length).toBe(2 * SEGMENT);
   expect([...(segments ?? [])].slice(0, 6).map((one) => Math.round(1e5 * one) / 1e5)).toEqual([10, 0, 0, 10, 1, 0]);
@@ -47,8 +48,8 @@ test("a kind that nobody knows is counted, not an exception", () => {
 
 test("a circle of radius 2 lies on it; an arrow ends at its length; a car stands on its position", () => {
   const circle = world(marker("circle", { scale: [2, 0, 0] })).parts?.segments.view ?? new Float32Array();
-  for (let k = 0; k < circle.length; k += SEGMENT) expect(Math.hypot(circle[k] ?? 0,
-    circle[k + 1] ?? 0)).toBeCloseTo(2, 5);
+  for (let k = 0; k < circle.length; k += SEGMENT)
+    expect(Math.hypot(circle[k] ?? 0, circle[k + 1] ?? 0)).toBeCloseTo(2, 5);
   expect(extremes(marker("arrow", { scale: [3, 0.2, 0.5] }), 0)).toEqual([0, 3]);
   const [low, high] = extremes(marker("car", { scale: [4, 2, 1.5] }), 2);
   expect(low).toBeGreaterThan(0);
@@ -62,8 +63,10 @@ test("axes are three segments, as long as they say", () => {
 });
 
 test("translucent faces are kept apart; frames too; a mesh without a known name is a box of 12 triangles", () => {
-  const { parts, frames } = world(marker("mesh", { text: "box", color: [1, 2, 3, 100] }), marker("text",
-    { frame: "red", text: "hi" }));
+  const { parts, frames } = world(
+    marker("mesh", { text: "box", color: [1, 2, 3, 100] }),
+    marker("text", { frame: "red", text: "hi" }),
+  );
   expect(parts?.triangles.length).toBe(0);
   expect(parts?.clear.length).toBe(36 * CORNER);
   expect(frames.get("red")?.words[0]?.text).toBe("hi");

@@ -1,6 +1,6 @@
 // The map: north is up, a click is the inverse of a dot, the frame does not breathe.
 import { expect, test } from "vitest";
-import { fromMap, mapFrame, toMap } from "../../src/scene/minimapMath";
+import { fromMap, mapFrame, toMap } from "../../src/scene/minimap";
 
 const FRAME = { x: 100, y: 50, half: 200 };
 

@@ -1,10 +1,10 @@
 // Numbers of the mission's drawing: triangles of areas, arrows, middles, colours.
 import { Color } from "three";
 import { expect, test } from "vitest";
-import type { TaskTree } from "../../src/net/schema";
-import { colourOf } from "../../src/scene/missionDrawing";
-import { arrowHead, middleOf, type Place, reachOf, shifted, trianglesOf } from "../../src/scene/missionShapes";
+import { colourOf } from "../../src/scene/mission-drawing";
+import { arrowHead, middleOf, type Place, reachOf, shifted, trianglesOf } from "../../src/scene/mission-zones";
 import type { Skin } from "../../src/scene/skin";
+import type { TaskTree } from "../../src/wire/schema";
 
 /** The area of triangles, each counted with its sign dropped. */
 function areaOf(triangles: readonly number[]): number {
@@ -58,13 +58,33 @@ test("an arrow's head points back from its end, to both sides alike", () => {
 test("the middle of a closed ring counts every corner once", () => {
   expect(middleOf(closed([0, 0], [4, 0], [4, 2], [0, 2]))).toEqual([2, 1]);
   expect(middleOf([[7, 8]])).toEqual([7, 8]);
-  expect(middleOf([[10, 0], [40, 20]])).toEqual([25, 10]); // a line is no ring
+  expect(
+    middleOf([
+      [10, 0],
+      [40, 20],
+    ]),
+  ).toEqual([25, 10]); // a line is no ring
 });
 
 test("a task is moved with all of its outline", () => {
-  const line: TaskTree = { name: "a", kind: "line", state: "assigned", x: 10, y: 0, heading: 0,
-    outline: [[10, 0], [40, 0]], vehicle: null, reason: "" };
-  expect(shifted(line, 0, 5).outline).toEqual([[0, 5], [30, 5]]);
+  const line: TaskTree = {
+    name: "a",
+    kind: "line",
+    state: "assigned",
+    x: 10,
+    y: 0,
+    heading: 0,
+    outline: [
+      [10, 0],
+      [40, 0],
+    ],
+    vehicle: null,
+    reason: "",
+  };
+  expect(shifted(line, 0, 5).outline).toEqual([
+    [0, 5],
+    [30, 5],
+  ]);
   expect(reachOf(line)).toBe(15);
   expect(reachOf({ ...line, outline: closed([0, 0], [6, 0], [6, 8], [0, 8]) })).toBe(5);
 });

@@ -1,12 +1,12 @@
 // Wheels, headings, the horizon, and the resolution that follows the speed of drawing.
 import { expect, test } from "vitest";
-import { Governor } from "../../src/scene/governor";
 import { gridFor } from "../../src/scene/ground";
-import { traitsOf } from "../../src/scene/kinds";
-import { drivenAs, WheelAngles } from "../../src/scene/motion";
+import { Governor } from "../../src/scene/loop";
 import { attitudeOf, compass } from "../../src/scene/osd";
 import { metres } from "../../src/scene/overlay";
-import type { Frame, Quaternion } from "../../src/state/frame";
+import { drivenAs, WheelAngles } from "../../src/scene/vehicle-rows";
+import { traitsOf } from "../../src/scene/view";
+import type { Frame, Quaternion } from "../../src/wire/frame";
 
 const EAST = 0xdff7fdff; // w largest, the others about 0
 

@@ -1,15 +1,34 @@
 // What is written over the picture: the pilot's lines, and letters that grow with the page's.
 import { expect, test } from "vitest";
-import type { Instruments } from "../../src/scene/osd";
-import { inLines, statusWords } from "../../src/scene/osdStatus";
+import { type Instruments, inLines, statusWords } from "../../src/scene/osd";
 import { unitOf } from "../../src/scene/overlay";
 
-const KNOWN: Instruments = { name: "eye", speed: 1, altitude: 2, climb: -1.25, voltage: 15.84, charge: 0.22, armed: 0,
-  mode: "angle", throttle: 0, attitude: [0, 0, 0, 1], tilt: 0, focal: 1, lit: "", warn: "", bad: "" };
+const KNOWN: Instruments = {
+  name: "eye",
+  speed: 1,
+  altitude: 2,
+  climb: -1.25,
+  voltage: 15.84,
+  charge: 0.22,
+  armed: 0,
+  mode: "angle",
+  throttle: 0,
+  attitude: [0, 0, 0, 1],
+  tilt: 0,
+  focal: 1,
+  lit: "",
+  warn: "",
+  bad: "",
+};
 
 test("name, armed, mode, battery and climb are words; what is not known is none", () => {
-  expect(statusWords(KNOWN).map(({ text, look }) => [text, look])).toEqual([["eye", "lit"], ["DISARMED", "warn"],
-    ["ANGLE", "lit"], ["22 %  15.8 V", "warn"], ["▼ 1.3 m/s", "lit"]]);
+  expect(statusWords(KNOWN).map(({ text, look }) => [text, look])).toEqual([
+    ["eye", "lit"],
+    ["DISARMED", "warn"],
+    ["ANGLE", "lit"],
+    ["22 %  15.8 V", "warn"],
+    ["▼ 1.3 m/s", "lit"],
+  ]);
   const none = Number.NaN;
   const rover = { ...KNOWN, climb: none, voltage: none, charge: none, armed: none, mode: "" };
   expect(statusWords(rover)).toEqual([{ text: "eye", look: "lit" }]);

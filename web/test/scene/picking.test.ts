@@ -1,8 +1,7 @@
 // Projection and picking against a camera matrix written down by hand.
 import { PerspectiveCamera } from "three";
 import { expect, test } from "vitest";
-import { rowAt, rowsIn } from "../../src/scene/picking";
-import { onPlane, toScreen } from "../../src/scene/projection";
+import { onPlane, rowAt, rowsIn, toScreen } from "../../src/scene/view";
 
 // eye at the origin, looks along +y, right is +x, up is +z, 90 degrees: clip = (x, z, _, y)
 const AHEAD = [1, 0, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0];

@@ -1,7 +1,7 @@
 // The colour ramp: lightness rises evenly, ends are clamped, NaN is grey.
 import { expect, test } from "vitest";
-import { ramp, rampCss, rampTable, rgbOf, UNKNOWN } from "../../src/scene/ramp";
-import { tintValues } from "../../src/scene/tinting";
+import { ramp, rampCss, rampTable, rgbOf, UNKNOWN } from "../../src/scene/colour-ramp";
+import { tintValues } from "../../src/scene/vehicle-rows";
 
 function luminance([r, g, b]: readonly number[]): number {
   const linear = (c = 0) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);

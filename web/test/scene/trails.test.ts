@@ -1,6 +1,6 @@
 // Trails: rings that forget the oldest, time that goes back, vehicles that stand or jump.
 import { expect, test } from "vitest";
-import { MOST_TRAILS, TrailRing, TrailStore } from "../../src/scene/trailStore";
+import { MOST_TRAILS, TrailRing, TrailStore } from "../../src/scene/trails";
 
 function all(ring: TrailRing): number[] {
   return Array.from({ length: ring.length }, (_, k) => ring.at(k, [])[0] as number);

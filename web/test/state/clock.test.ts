@@ -1,10 +1,21 @@
 // The clock: measured, commanded, and not confused by figures that come late.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { FiguresTree } from "../../src/net/schema";
-import { setCaller } from "../../src/state/caller";
-import { clockFromFigures, clockFromFrame, clockJumped, clockLost } from "../../src/state/clock";
-import { giveBack, holding, pause, play, reset, setPace, step } from "../../src/state/clock";
+import {
+  clockFromFigures,
+  clockFromFrame,
+  clockJumped,
+  clockLost,
+  giveBack,
+  holding,
+  pause,
+  play,
+  reset,
+  setPace,
+  step,
+} from "../../src/state/clock";
 import { clock, notices } from "../../src/state/store";
+import type { FiguresTree } from "../../src/wire/schema";
+import { fakeServer } from "../fake-server";
 import { made } from "./made";
 
 let asked: [string, unknown][];
@@ -20,10 +31,10 @@ beforeEach(() => {
   clockLost();
   asked = [];
   notices.value = [];
-  setCaller(((method: string, params: unknown) => {
+  fakeServer((method, params) => {
     asked.push([method, params]);
     return Promise.resolve(moment);
-  }) as unknown as Parameters<typeof setCaller>[0]);
+  });
 });
 
 afterEach(() => vi.useRealTimers());
@@ -83,7 +94,7 @@ it("gives the clock back, and only if it has it", async () => {
 
 it("holds nothing when its step is refused", async () => {
   clockFromFigures(figures(600, 40));
-  setCaller(() => Promise.reject(new Error("step refused: the clock belongs to ros")));
+  fakeServer(() => Promise.reject(new Error("step refused: the clock belongs to ros")));
   await step(1);
   expect([holding.value, clock.value.paused]).toEqual([false, false]);
 });
@@ -92,12 +103,16 @@ it("resets with and without a seed, and sets the pace", async () => {
   await reset();
   await reset(42);
   await setPace(0.5);
-  expect(asked).toEqual([["reset", {}], ["reset", { seed: 42 }], ["set_pace", { pace: 0.5 }]]);
+  expect(asked).toEqual([
+    ["reset", {}],
+    ["reset", { seed: 42 }],
+    ["set_pace", { pace: 0.5 }],
+  ]);
   expect(clock.value.pace).toBe(0.5);
 });
 
 it("tells what the server refuses", async () => {
-  setCaller(() => Promise.reject(new Error("the clock belongs to ros")));
+  fakeServer(() => Promise.reject(new Error("the clock belongs to ros")));
   await pause();
   expect(notices.value.at(-1)).toMatchObject({ kind: "error", text: "the clock belongs to ros" });
 });

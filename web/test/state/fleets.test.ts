@@ -1,6 +1,6 @@
 // Fleets keep their colour while others come and go; who moves each vehicle.
 import { expect, it } from "vitest";
-import { CONDUCTS, conducts } from "../../src/state/conduct";
+import { CONDUCTS, conducts } from "../../src/state/overrides";
 import { enterFleets, fleetColour, paletteColour } from "../../src/state/palette";
 import { Roster } from "../../src/state/roster";
 
@@ -15,8 +15,12 @@ it("keeps a fleet's colour for the session", () => {
   const colours = ["red", "blue", "green"].map((name) => fleetColour(name).hex);
   expect(colours).toEqual(["#58c4ff", "#ffb03b", "#5fd38d"]);
   roster(2, { blue: [[1, 1]], late: [[7, 1]], green: [[2, 1]] });
-  expect(["blue", "late", "green", "red"].map((name) => fleetColour(name).hex)).toEqual(["#ffb03b", "#c792ea",
-    "#5fd38d", "#58c4ff"]);
+  expect(["blue", "late", "green", "red"].map((name) => fleetColour(name).hex)).toEqual([
+    "#ffb03b",
+    "#c792ea",
+    "#5fd38d",
+    "#58c4ff",
+  ]);
 });
 
 it("uses a colour again, of somebody who is not there, rather than a pale one", () => {
@@ -31,12 +35,29 @@ it("uses a colour again, of somebody who is not there, rather than a pale one", 
 it("tells who takes commands, follows an order, or is not armed", () => {
   const who = roster(3, { a: [[10, 2]], b: [[20, 3]] });
   const about = { count: 1, kind: "quad", model: "quad", single: false, inputs: [], columns: [], sensors: [] };
-  const fleets = [{ ...about, name: "a", driven_by: null }, { ...about, name: "b", driven_by: "flock" }];
-  const orders = [{ ids: [[21, 1]] as const, behaviour: "goto", options: {} }, { ids: [[22, 1], [99, 1]] as const,
-    behaviour: "external", options: {} }];
+  const fleets = [
+    { ...about, name: "a", driven_by: null },
+    { ...about, name: "b", driven_by: "flock" },
+  ];
+  const orders = [
+    { ids: [[21, 1]] as const, behaviour: "goto", options: {} },
+    {
+      ids: [
+        [22, 1],
+        [99, 1],
+      ] as const,
+      behaviour: "external",
+      options: {},
+    },
+  ];
   const words = (values: Float32Array) => [...values].map((value) => CONDUCTS[value]);
-  expect(words(conducts(who, fleets, orders))).toEqual(["takes commands", "takes commands", "own behaviour", "order",
-    "takes commands"]);
+  expect(words(conducts(who, fleets, orders))).toEqual([
+    "takes commands",
+    "takes commands",
+    "own behaviour",
+    "order",
+    "takes commands",
+  ]);
   expect(conducts(who, fleets, orders, [0, 1, 1, 1, Number.NaN])[0]).toBe(0);
   expect(conducts(who, [], [])).toEqual(new Float32Array(5).fill(Number.NaN));
 });

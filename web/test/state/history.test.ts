@@ -1,9 +1,9 @@
 // The buffer: within its budget, coarse in the past, and found again by time.
 import { signal } from "@preact/signals";
 import { expect, it } from "vitest";
-import type { Frame } from "../../src/state/frame";
 import { History } from "../../src/state/history";
-import { Playback } from "../../src/state/playback";
+import { Playback } from "../../src/state/source";
+import type { Frame } from "../../src/wire/frame";
 import { made } from "./made";
 
 function filled(seconds: number, mostBytes: number, mostSeconds = 600): History {
@@ -41,7 +41,11 @@ it("finds the frames around a time", () => {
   const history = filled(1, 1e9);
   const [from, to] = history.around(0.45) as [Frame, Frame];
   expect([from.tick, to.tick]).toEqual([13, 14]);
-  for (const [time, tick] of [[-5, 0], [0, 0], [99, 30]] as const) {
+  for (const [time, tick] of [
+    [-5, 0],
+    [0, 0],
+    [99, 30],
+  ] as const) {
     expect(history.around(time)?.map((frame) => frame.tick)).toEqual([tick, tick]);
   }
 });

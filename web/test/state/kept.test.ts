@@ -4,16 +4,16 @@ import { beforeEach, expect, it } from "vitest";
 import { canColour, columnFor, scalarsOf } from "../../src/state/colouring";
 import { listWishes, want } from "../../src/state/columns";
 import { addEvents, clearEvents, events } from "../../src/state/events";
-import { setTransforms, worldPose } from "../../src/state/frames";
-import { poseAt } from "../../src/state/interpolate";
 import { paletteColour } from "../../src/state/palette";
 import { persisted } from "../../src/state/persist";
+import { poseAt, setTransforms, worldPose } from "../../src/state/poses";
 import { Roster } from "../../src/state/roster";
 import { made } from "./made";
 
 const event = (number: number) => ({ number, tick: number, kind: "k", subject: "", detail: "" });
 const fleet = { name: "red", kind: "car", model: "m", single: true, ids: [[7, 1]], members: [[0, 1]] } as const;
-const roster = (columns: string[]) => new Roster({ roster: 1, fleets: [{ ...fleet, ids: [[7, 1]], members: [[0, 1]], columns }] });
+const roster = (columns: string[]) =>
+  new Roster({ roster: 1, fleets: [{ ...fleet, ids: [[7, 1]], members: [[0, 1]], columns }] });
 
 beforeEach(() => {
   localStorage.clear();
@@ -51,9 +51,9 @@ it("has a colour for every fleet, lighter each time around", () => {
 
 it("knows which column a colouring needs", () => {
   const plain = roster(["x"]);
-  expect(["fleet", "speed", "altitude", "battery", "signal", "state"].map((kind) => columnFor(kind as never, plain))).toEqual([
-    null, "speed", null, null, null, null,
-  ]);
+  expect(
+    ["fleet", "speed", "altitude", "battery", "signal", "state"].map((kind) => columnFor(kind as never, plain)),
+  ).toEqual([null, "speed", null, null, null, null]);
   expect(columnFor("battery", roster(["charge"]))).toBe("charge");
   expect(columnFor("state", roster(["command.armed"]))).toBe("command.armed");
   expect([canColour("altitude", plain), canColour("signal", plain)]).toEqual([true, false]);
@@ -81,7 +81,8 @@ it("places frames on vehicles and on each other", () => {
   const frame = made(0, 10);
   const lens = worldPose("lens", { from: frame, to: frame, mix: 1 }, roster([]));
   [11, 3, 2].forEach((value, k) => expect(lens?.position[k]).toBeCloseTo(value, 1)); // 10 bits of orientation
-  for (const name of ["a", "nobody"]) expect(worldPose(name, { from: frame, to: frame, mix: 1 }, roster([]))).toBeNull();
+  for (const name of ["a", "nobody"])
+    expect(worldPose(name, { from: frame, to: frame, mix: 1 }, roster([]))).toBeNull();
 });
 
 it("mixes poses", () => {

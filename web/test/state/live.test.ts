@@ -1,9 +1,9 @@
 // The present: smooth between frames, exact when paused, jumping when it must.
 import { beforeEach, expect, it } from "vitest";
-import type { Frame } from "../../src/state/frame";
-import { poseAt, timeOf } from "../../src/state/interpolate";
-import { LiveFrames } from "../../src/state/live";
-import { RosterBook } from "../../src/state/rosters";
+import { poseAt, timeOf } from "../../src/state/poses";
+import { RosterBook } from "../../src/state/roster";
+import { LiveFrames } from "../../src/state/run";
+import type { Frame } from "../../src/wire/frame";
 import { made } from "./made";
 
 let live: LiveFrames;
@@ -11,8 +11,19 @@ let paused: boolean;
 
 beforeEach(() => {
   const book = new RosterBook();
-  const fleet = { name: "a", kind: "car", model: "m", single: false, members: [[0, 3]] as [number, number][], columns: [] };
-  for (const [number, count] of [[1, 1], [2, 2]] as const) book.put({ roster: number, fleets: [{ ...fleet, ids: [[0, count]] }] });
+  const fleet = {
+    name: "a",
+    kind: "car",
+    model: "m",
+    single: false,
+    members: [[0, 3]] as [number, number][],
+    columns: [],
+  };
+  for (const [number, count] of [
+    [1, 1],
+    [2, 2],
+  ] as const)
+    book.put({ roster: number, fleets: [{ ...fleet, ids: [[0, count]] }] });
   paused = false;
   live = new LiveFrames(book);
   live.paused = () => paused;

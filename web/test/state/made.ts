@@ -1,5 +1,5 @@
 // Frames for tests: vehicles in a row along y, all at the same x.
-import type { Frame } from "../../src/state/frame";
+import type { Frame } from "../../src/wire/frame";
 
 export function made(time: number, x: number, more: Partial<Frame> & { count?: number } = {}): Frame {
   const count = more.count ?? 1;

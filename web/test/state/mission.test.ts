@@ -1,14 +1,37 @@
 // What becomes of a mission that the server tells: progress, ranges, and what was asked for and has not come yet.
 import { afterEach, describe, expect, it } from "vitest";
-import type { MissionTree, TaskTree } from "../../src/net/schema";
-import { awaited, awaitTask, chosenTask, forgetAwaited, freeName, mission, planOf, progressOf, takeMission,
-  usedRange } from "../../src/state/mission";
+import {
+  awaited,
+  awaitTask,
+  chosenTask,
+  forgetAwaited,
+  freeName,
+  mission,
+  planOf,
+  progressOf,
+  takeMission,
+  usedRange,
+} from "../../src/state/mission";
+import type { MissionTree, TaskTree } from "../../src/wire/schema";
 
-const task = (name: string, state: TaskTree["state"], x = 0, y = 0): TaskTree => ({ name, kind: "point", state, x, y,
-  heading: null, outline: [[x, y]], vehicle: null, reason: state === "undone" ? "too far" : "" });
+const task = (name: string, state: TaskTree["state"], x = 0, y = 0): TaskTree => ({
+  name,
+  kind: "point",
+  state,
+  x,
+  y,
+  heading: null,
+  outline: [[x, y]],
+  vehicle: null,
+  reason: state === "undone" ? "too far" : "",
+});
 const uav = { id: 3, name: "uav", status: "transit", travelled: 500, range: 2000, tasks: ["a", "b"] } as const;
-const told = (tasks: readonly TaskTree[], travelled = 500): MissionTree => ({ tasks, zones: [],
-  members: [{ ...uav, travelled }], base: [0, 0, 0, 0] });
+const told = (tasks: readonly TaskTree[], travelled = 500): MissionTree => ({
+  tasks,
+  zones: [],
+  members: [{ ...uav, travelled }],
+  base: [0, 0, 0, 0],
+});
 
 afterEach(() => {
   mission.value = null;
@@ -18,8 +41,14 @@ afterEach(() => {
 
 describe("progress", () => {
   it("counts what is done, what is being done and what will not be", () => {
-    const tasks = [task("a", "completed"), task("b", "completed"), task("c", "started"), task("d", "undone"),
-      task("e", "assigned"), task("f", "unassigned")];
+    const tasks = [
+      task("a", "completed"),
+      task("b", "completed"),
+      task("c", "started"),
+      task("d", "undone"),
+      task("e", "assigned"),
+      task("f", "unassigned"),
+    ];
     const { all, done, doing, undone, travelled } = progressOf(told(tasks));
     expect([all, done, doing, travelled]).toEqual([6, 2, 1, 500]);
     expect(undone.map(({ name, reason }) => [name, reason])).toEqual([["d", "too far"]]);
@@ -38,7 +67,15 @@ describe("routes are asked for again", () => {
     expect(takeMission(first)).toBe(true);
     expect(takeMission(told([task("a", "assigned", 10, 20)], 900))).toBe(false);
     expect(takeMission(told([task("a", "assigned", 10, 21)], 900))).toBe(true);
-    const zone = { name: "z", outline: [[0, 0], [1, 0], [0, 1], [0, 0]] } as const;
+    const zone = {
+      name: "z",
+      outline: [
+        [0, 0],
+        [1, 0],
+        [0, 1],
+        [0, 0],
+      ],
+    } as const;
     expect(planOf({ ...first, zones: [zone] })).not.toBe(planOf(first));
     const other = { ...first, members: [{ ...uav, tasks: ["b", "a"] }] };
     expect(planOf(other)).not.toBe(planOf(first));

@@ -1,10 +1,9 @@
 // Rows, ids and names, with ranges and with fleets that are empty.
 import { expect, it } from "vitest";
-import type { FleetTree } from "../../src/net/schema";
-import { forgetRemoved } from "../../src/state/removed";
-import { Roster } from "../../src/state/roster";
-import { RosterBook } from "../../src/state/rosters";
+import { forgetRemoved } from "../../src/state/removed-vehicles";
+import { Roster, RosterBook } from "../../src/state/roster";
 import { focus, hovered, notices, select, selection } from "../../src/state/store";
+import type { FleetTree } from "../../src/wire/schema";
 
 const fleet = (name: string, ids: [number, number][], members: [number, number][], single = false): FleetTree => {
   return { name, kind: "car", model: "car.kinematic", single, ids, members, columns: [] };
@@ -17,7 +16,17 @@ const roster = new Roster({
     fleet("red", [[7, 1]], [[0, 1]], true),
     fleet("gone", [], []),
     fleet("also_gone", [], []),
-    fleet("scouts", [[10, 3], [20, 2]], [[0, 3], [5, 2]]),
+    fleet(
+      "scouts",
+      [
+        [10, 3],
+        [20, 2],
+      ],
+      [
+        [0, 3],
+        [5, 2],
+      ],
+    ),
     fleet("last", [], []),
   ],
 });
@@ -57,7 +66,10 @@ it("notices when a number means other vehicles", () => {
 it("lets go of chosen vehicles that are removed, and says so", () => {
   select([7, 10, 11]);
   hovered.value = 11;
-  const less = new Roster({ roster: 5, fleets: [fleet("red", [[7, 1]], [[0, 1]], true), fleet("scouts", [[10, 1]], [[0, 1]])] });
+  const less = new Roster({
+    roster: 5,
+    fleets: [fleet("red", [[7, 1]], [[0, 1]], true), fleet("scouts", [[10, 1]], [[0, 1]])],
+  });
   forgetRemoved(roster, less);
   expect([...selection.value]).toEqual([7, 10]);
   expect(focus.value).toBe(10);

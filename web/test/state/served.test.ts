@@ -1,12 +1,11 @@
 // Moving in a recording that the server plays: what is asked of it.
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { jumpToEvent, modeOf, stepSample } from "../../src/panels/timelinemodel";
-import { playOrPause, setShownPace, stepShown } from "../../src/panels/shown";
-import { setCaller } from "../../src/state/caller";
+import { jumpToEvent, modeOf, playOrPause, setShownPace, stepSample, stepShown } from "../../src/panels/timeline-model";
 import { clockFromFrame } from "../../src/state/clock";
 import { addEvents, clearEvents } from "../../src/state/events";
 import { book, showServed, takeFrame } from "../../src/state/run";
 import { clock, notices, source } from "../../src/state/store";
+import { fakeServer } from "../fake-server";
 import { made } from "./made";
 
 const asked: [string, unknown][] = [];
@@ -16,11 +15,11 @@ beforeEach(() => {
   asked.length = 0;
   notices.value = [];
   clearEvents();
-  setCaller(((method: string, params: unknown) => {
+  fakeServer((method, params) => {
     asked.push([method, params]);
     if (method !== "seek") return Promise.resolve({ tick: clock.peek().tick, time: clock.peek().time });
     return new Promise((resolve) => (answer = () => resolve({ position: 0 })));
-  }) as unknown as Parameters<typeof setCaller>[0]);
+  });
   book.put({ roster: 0, fleets: [] });
   showServed(null);
   showServed({ path: "runs/race.mcap", start: 2, position: 0, duration: 5 }); // simulated time 2 s to 7 s
@@ -53,7 +52,11 @@ describe("a served recording", () => {
     playOrPause();
     setShownPace(0.25);
     await vi.waitFor(() => expect(asked.length).toBe(3));
-    expect(asked).toEqual([["resume", {}], ["pause", {}], ["set_pace", { pace: 0.25 }]]);
+    expect(asked).toEqual([
+      ["resume", {}],
+      ["pause", {}],
+      ["set_pace", { pace: 0.25 }],
+    ]);
   });
 
   it("steps by samples as far apart as they come, and never steps a simulation", async () => {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import Floats, Nothing, Rule, Urge
-from paddock.behaviour.steering import station
+from paddock.behaviour.rule import Floats, Nothing, Rule, Urge, station
 from paddock.compute.math import maximum, sqrt
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column

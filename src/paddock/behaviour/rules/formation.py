@@ -6,8 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.rule import Floats, Rule, Urge
-from paddock.behaviour.steering import station
+from paddock.behaviour.rule import Floats, Rule, Urge, station
 from paddock.compute.math import select, sincos
 from paddock.compute.quaternion import heading
 from paddock.vehicles.model import Desire

@@ -6,8 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.rule import Floats, Nothing, Route, Rule, Urge
-from paddock.behaviour.steering import SETTLING, distance_to, stopped_within, towards
+from paddock.behaviour.rule import SETTLING, Floats, Nothing, Route, Rule, Urge, distance_to, stopped_within, towards
 from paddock.compute.math import maximum
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column

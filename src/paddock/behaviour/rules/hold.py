@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import Floats, Rule, Urge
-from paddock.behaviour.steering import station
+from paddock.behaviour.rule import Floats, Rule, Urge, station
 from paddock.compute.math import select
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column

@@ -6,8 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.rule import Floats, Route, Rule, Urge
-from paddock.behaviour.steering import distance_to, towards
+from paddock.behaviour.rule import Floats, Route, Rule, Urge, distance_to, towards
 from paddock.compute.math import select
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column

@@ -6,8 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.rule import Floats, Rule, Urge
-from paddock.behaviour.steering import SETTLING, distance_to, stopped_within, towards
+from paddock.behaviour.rule import SETTLING, Floats, Rule, Urge, distance_to, stopped_within, towards
 from paddock.compute.math import maximum, minimum, select
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column

@@ -10,14 +10,14 @@ import numpy as np
 
 from paddock.bench.fleets import BareFleet, bare_fleet
 from paddock.bench.result import Bench, Result, best_time, measured
-from paddock.compute.device import cuda_module, find_gpu
+from paddock.compute.cuda import cuda_module, find_gpu
 from paddock.compute.kernel import kernel
-from paddock.sensing.registry import find_sensor, sensor_names
+from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.sensing.site import Site
-from paddock.vehicles.registry import model_names
+from paddock.vehicles.model import model_names
 from paddock.world.columns import column_index, defaults_of
+from paddock.world.fleet import stream_ids
 from paddock.world.pose import Environment, Pose
-from paddock.world.streams import stream_ids
 
 
 def run(quick: bool) -> Iterator[Result]:

@@ -12,7 +12,7 @@ from paddock.bench.result import Bench, Result, best_times, measured
 from paddock.compute.kernel import kernel
 from paddock.compute.threads import limit_threads
 from paddock.compute.twin import vectorised
-from paddock.vehicles.registry import model_names
+from paddock.vehicles.model import model_names
 from paddock.world.pose import Environment
 
 TARGETS = {"quad": ">= 10", "car.bicycle": ">= 4", "car.kinematic": ">= 4"}

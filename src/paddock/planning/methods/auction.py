@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, NamedTuple
 
-from paddock.planning.assignment.auction import solve as auction
+from paddock.planning.assignment import assign_in_rounds, auction
 from paddock.planning.costs import Costs
-from paddock.planning.method import Answer, Method, Tell
-from paddock.planning.search.rounds import assign_in_rounds
+from paddock.planning.methods import Answer, Method, Tell
 from paddock.world.columns import Column
 
 

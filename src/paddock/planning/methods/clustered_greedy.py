@@ -5,18 +5,30 @@ from __future__ import annotations
 from math import ceil, inf
 
 import numpy as np
-from numpy import int64, zeros
+from numpy import empty, int64, zeros
 from scipy.optimize import linear_sum_assignment
 
-from paddock.compute.philox import signed
+from paddock.compute.philox import signed, uniforms
+from paddock.compute.routine import routine
 from paddock.planning.costs import Costs
-from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.method import Answer, Method, NoOptions, Tell
-from paddock.planning.search.clusters import clusters_of
-from paddock.planning.search.insertion import Packed, packed, unpacked
-from paddock.planning.search.joining import join_nearest, take_from_longest
-from paddock.planning.tours import approach, begin, fits, step, transit, way_home
-from paddock.planning.ways import Ints, tour_routine
+from paddock.planning.insertion import ROOM, Packed, insertions, packed, place_in, put_in, retrace, traced, unpacked
+from paddock.planning.methods import Answer, Method, NoOptions, Tell
+from paddock.planning.tours import (
+    Fleet,
+    Ints,
+    approach,
+    begin,
+    detours_of,
+    fits,
+    jobs_of,
+    mover_of,
+    slackened,
+    step,
+    tour,
+    tour_routine,
+    transit,
+    way_home,
+)
 from paddock.world.columns import Floats
 
 
@@ -124,3 +136,185 @@ _distances = tour_routine(distances)
 _sequence = tour_routine(sequence)
 
 METHOD = Method("k-means clusters, one for each vehicle, in each the nearest task next", solve, NoOptions, revise)
+
+
+STREAM = 0x6B6D65616E73
+"""Of the numbers drawn."""
+ROUNDS = 1000
+"""More than it ever takes until no point changes its cluster."""
+
+
+def kmeans(points: Floats, count: int, seed: int) -> tuple[Ints, Floats]:
+    """The cluster of each point (n, 2) and the centres (count, 2). Each point belongs to the nearest centre.
+
+    With fewer distinct points than clusters, the last ones have no points.
+    """
+    centres, labels = first_centres(points, count, seed), empty(len(points), int64)
+    labels[:] = -1
+    for _ in range(ROUNDS):
+        if not relabelled(points, centres, labels):
+            break
+        average(points, centres, labels)
+    return labels, centres
+
+
+def squared(points: Floats, p: int, centres: Floats, c: int) -> float:
+    """The squared distance of a point and a centre, m2."""
+    dx: float = points[p, 0] - centres[c, 0]
+    dy: float = points[p, 1] - centres[c, 1]
+    return dx * dx + dy * dy
+
+
+def first_centres(points: Floats, count: int, seed: int) -> Floats:
+    """Points drawn far from each other: the squared distance to the nearest one so far is the weight (k-means++)."""
+    n = len(points)
+    centres, away = empty((count, 2)), empty(n)
+    away[:] = inf
+    u, _ = uniforms(seed, STREAM, 0, 0)
+    chosen = int(u * n)
+    for c in range(count):
+        centres[c, 0], centres[c, 1] = points[chosen, 0], points[chosen, 1]
+        total = 0.0
+        for p in range(n):
+            away[p] = min(away[p], squared(points, p, centres, c))
+            total += away[p]
+        u, _ = uniforms(seed, STREAM, 0, c + 1)
+        threshold, chosen = u * total, n - 1
+        for p in range(n):
+            threshold -= away[p]
+            if threshold < 0.0:
+                chosen = p
+                break
+    return centres
+
+
+def relabelled(points: Floats, centres: Floats, labels: Ints) -> bool:
+    """Give each point to the nearest centre, the first of equally near ones; whether any changed."""
+    changed = False
+    for p in range(len(points)):
+        best, least = 0, inf
+        for c in range(len(centres)):
+            away = squared(points, p, centres, c)
+            if away < least:
+                best, least = c, away
+        if labels[p] != best:
+            labels[p] = best
+            changed = True
+    return changed
+
+
+def average(points: Floats, centres: Floats, labels: Ints) -> None:
+    """Move the centres to the middle of their points; one without any goes to the point farthest from its own."""
+    sums, counts = zeros(centres.shape), zeros(len(centres), int64)
+    for p in range(len(points)):
+        sums[labels[p], 0] += points[p, 0]
+        sums[labels[p], 1] += points[p, 1]
+        counts[labels[p]] += 1
+    for c in range(len(centres)):
+        if counts[c]:
+            centres[c, 0], centres[c, 1] = sums[c, 0] / counts[c], sums[c, 1] / counts[c]
+            continue
+        farthest, most = -1, 0.0
+        for p in range(len(points)):
+            away = squared(points, p, centres, labels[p])
+            if counts[labels[p]] > 1 and away > most:
+                farthest, most = p, away
+        if farthest >= 0:
+            centres[c, 0], centres[c, 1] = points[farthest, 0], points[farthest, 1]
+            counts[labels[farthest]] -= 1
+            labels[farthest] = c
+
+
+clusters_of = routine(kmeans)
+
+
+def middles(fleet: Fleet, orders: Packed) -> Floats:
+    """The middle of each agent's tasks (a, 2); of one without tasks, where it is."""
+    found = empty((len(orders.counts), 2))
+    for a in range(len(orders.counts)):
+        entry, x, y = fleet.entry[fleet.kind[a]], 0.0, 0.0
+        for k in range(orders.counts[a]):
+            x += entry[orders.tasks[a, k], 0] / orders.counts[a]
+            y += entry[orders.tasks[a, k], 1] / orders.counts[a]
+        found[a, 0] = x if orders.counts[a] else fleet.movers[a, 0]
+        found[a, 1] = y if orders.counts[a] else fleet.movers[a, 1]
+    return found
+
+
+def join(fleet: Fleet, orders: Packed, limits: Floats, tasks: Ints) -> None:
+    """Each task joins the tour whose middle is nearest, in its cheapest place; if it does not fit, the next one."""
+    centres, known = middles(fleet, orders), traced(fleet, orders, len(tasks))
+    for task in tasks:
+        tried = zeros(len(limits), int64)
+        for _ in range(len(limits)):
+            a = nearest(fleet, centres, task, tried)
+            tried[a] = 1
+            position, _, _ = place_in(fleet, orders, limits, a, task, known)
+            if position >= 0:
+                put_in(orders, a, position, task)
+                retrace(fleet, orders, a, known)
+                break
+
+
+def nearest(fleet: Fleet, centres: Floats, task: int, tried: Ints) -> int:
+    """The agent not yet tried whose middle is nearest to a task."""
+    best, least = 0, inf
+    for a in range(len(centres)):
+        entry = fleet.entry[fleet.kind[a]]
+        dx, dy = entry[task, 0] - centres[a, 0], entry[task, 1] - centres[a, 1]
+        if tried[a] == 0 and dx * dx + dy * dy < least:
+            best, least = a, dx * dx + dy * dy
+    return best
+
+
+def ends_of(fleet: Fleet, orders: Packed, agent: int) -> float:
+    """When a tour ends, s."""
+    m, j, extra = mover_of(fleet, agent), jobs_of(fleet, agent), detours_of(fleet, agent)
+    _, end = tour(m, j, extra, orders.tasks[agent], orders.counts[agent])
+    return end
+
+
+def take_over(fleet: Fleet, orders: Packed, limits: Floats, most: int) -> None:
+    """Agents without tasks take some from whoever ends last, as long as they end before that one did; `most` each."""
+    ends, table = empty(len(limits)), empty((orders.tasks.shape[1] + 1, ROOM))
+    for a in range(len(limits)):
+        ends[a] = ends_of(fleet, orders, a)
+    for a in range(len(limits)):
+        if orders.counts[a] == 0:
+            while orders.counts[a] < most and one_taken(fleet, orders, limits, ends, a, table):
+                pass
+
+
+def one_taken(fleet: Fleet, orders: Packed, limits: Floats, ends: Floats, agent: int, table: Floats) -> bool:
+    """Move one task from the tour that ends last to an agent, the one with which it ends earliest; whether it did."""
+    giver = -1
+    for a in range(len(ends)):
+        if a != agent and orders.counts[a] > 1 and (giver < 0 or ends[a] > ends[giver]):
+            giver = a
+    if giver < 0:
+        return False
+    m, j, extra = mover_of(fleet, agent), jobs_of(fleet, agent), detours_of(fleet, agent)
+    taken, place, earliest = -1, -1, ends[giver]
+    for k in range(orders.counts[giver]):
+        task, count = orders.tasks[giver, k], orders.counts[agent]
+        position, _, end = insertions(m, j, extra, orders.tasks[agent], count, task, slackened(limits[agent]), table)
+        if position >= 0 and end < earliest:
+            taken, place, earliest = k, position, end
+    if taken < 0:
+        return False
+    put_in(orders, agent, place, orders.tasks[giver, taken])
+    take_out(orders, giver, taken)
+    ends[agent], ends[giver] = earliest, ends_of(fleet, orders, giver)
+    return True
+
+
+def take_out(orders: Packed, agent: int, position: int) -> None:
+    """Remove a task from an order."""
+    row = orders.tasks[agent]
+    orders.counts[agent] -= 1
+    for k in range(position, orders.counts[agent]):
+        row[k] = row[k + 1]
+
+
+join_nearest = tour_routine(join)
+take_from_longest = tour_routine(take_over)

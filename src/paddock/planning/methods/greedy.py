@@ -7,10 +7,9 @@ from math import inf
 from numpy import empty, int64, zeros
 
 from paddock.planning.costs import Costs
-from paddock.planning.fleet import Fleet, jobs_of, mover_of
-from paddock.planning.method import Answer, Method, NoOptions, Tell
-from paddock.planning.search.appending import Ends, append, append_cost, end_of, least_cost, started
-from paddock.planning.ways import Ints, tour_routine
+from paddock.planning.insertion import TourEnds, append, append_cost, end_of, least_cost, started
+from paddock.planning.methods import Answer, Method, NoOptions, Tell
+from paddock.planning.tours import Fleet, Ints, jobs_of, mover_of, tour_routine
 from paddock.world.columns import Floats
 
 
@@ -25,7 +24,7 @@ def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:
     return Answer(orders)
 
 
-def chosen(fleet: Fleet, ends: Ends, by_time: bool) -> Ints:
+def chosen(fleet: Fleet, ends: TourEnds, by_time: bool) -> Ints:
     """Pairs (agent, task) in the order in which they were chosen.
 
     `cost` (agents, tasks) follows the tours: what a task would cost at least, and where that is not too much to be
@@ -57,7 +56,7 @@ def chosen(fleet: Fleet, ends: Ends, by_time: bool) -> Ints:
                 best[a] = cheapest(fleet, ends, a, by_time, cost[a], exact[a])
 
 
-def estimate(fleet: Fleet, ends: Ends, agent: int, by_time: bool, given: Ints, cost: Floats, exact: Ints) -> None:
+def estimate(fleet: Fleet, ends: TourEnds, agent: int, by_time: bool, given: Ints, cost: Floats, exact: Ints) -> None:
     """Write what each task would cost an agent at least."""
     m, j, at = mover_of(fleet, agent), jobs_of(fleet, agent), end_of(ends, agent)
     for t in range(len(cost)):
@@ -65,7 +64,7 @@ def estimate(fleet: Fleet, ends: Ends, agent: int, by_time: bool, given: Ints, c
         cost[t] = inf if given[t] else least_cost(m, j, at, ends.places[agent, 6], t, by_time)
 
 
-def cheapest(fleet: Fleet, ends: Ends, agent: int, by_time: bool, cost: Floats, exact: Ints) -> int:
+def cheapest(fleet: Fleet, ends: TourEnds, agent: int, by_time: bool, cost: Floats, exact: Ints) -> int:
     """The first of the tasks that cost least, whose cost is then exact; -1: there is none."""
     found, least = -1, inf
     for t in range(len(cost)):

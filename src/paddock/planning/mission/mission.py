@@ -13,20 +13,24 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.mission.board import Job
-from paddock.planning.mission.log import Entry
-from paddock.planning.mission.members import Member, Members
-from paddock.planning.mission.replanning import first_plan, replan
-from paddock.planning.mission.requests import Move, Remove, Request, moved
+from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, replan
 from paddock.planning.mission.saving import load_state, saved_state
-from paddock.planning.mission.state import Change, PoseOf, State
-from paddock.planning.mission.upsets import enforce_battery, enforce_range, happen
-from paddock.planning.obstacles.zone import Zone
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Pose
-from paddock.planning.plans import Plan
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.setup import Happening, MissionSetup
+from paddock.planning.mission.state import (
+    Job,
+    LogEntry,
+    MissionChange,
+    MissionState,
+    MoveTask,
+    PoseOf,
+    RemoveTask,
+    Request,
+    moved,
+)
+from paddock.planning.mission.vehicles import Member, Members
+from paddock.planning.obstacles.zones import Zone
+from paddock.planning.paths.path import Path, Pose
+from paddock.planning.problem import Agent, Happening, MissionSetup, Problem, Task
+from paddock.planning.routes import Plan
 from paddock.planning.transits import Transits
 from paddock.world.columns import Floats
 
@@ -42,7 +46,7 @@ class Mission:
         self.setup = setup
         self.tolerance = tolerance
         self.plan = plan  # the one that it begins with
-        self._state = State(setup)
+        self._state = MissionState(setup)
 
     def start(self, time: float = 0.0) -> list[int]:
         """Plan; returns the rows of the vehicles, all of which have new routes."""
@@ -64,7 +68,7 @@ class Mission:
         state, all_ = self._state, self.members
         for row in np.flatnonzero((all_.progress >= all_.due - self.tolerance) & (time >= all_.gate)).tolist():
             state.pass_legs(all_.list[row], self.tolerance)
-        change, pose_of = Change(), self._pose_of(poses)
+        change, pose_of = MissionChange(), self._pose_of(poses)
         for request in self._due():
             happen(state, request, pose_of, change)
         enforce_range(state, change)
@@ -128,7 +132,7 @@ class Mission:
         return self._state.zones
 
     @property
-    def log(self) -> list[Entry]:
+    def log(self) -> list[LogEntry]:
         """What has happened so far."""
         return self._state.log
 
@@ -189,12 +193,12 @@ class Mission:
         """A task is to be done elsewhere (m)."""
         self._state.board.unfinished(name)
         moved(self.task(name), x, y)  # refuses what cannot be moved
-        self._state.queue.append(Move(name, float(x), float(y)))
+        self._state.queue.append(MoveTask(name, float(x), float(y)))
 
     def remove_task(self, name: str) -> None:
         """A task need not be done."""
         self._state.board.unfinished(name)
-        self._state.queue.append(Remove(name))
+        self._state.queue.append(RemoveTask(name))
 
     # the state -------------------------------------------------------------------------------------------------------
 

@@ -7,18 +7,20 @@ from dataclasses import replace
 from math import hypot
 from typing import NamedTuple
 
-from paddock.planning.building import build
+import numpy as np
+
 from paddock.planning.costs import Costs
-from paddock.planning.coverage.shape import InfeasibleError
-from paddock.planning.method import Answer
-from paddock.planning.mission.drawn import Drawn, Rest, with_rest
-from paddock.planning.mission.members import Member
-from paddock.planning.mission.state import Change, PoseOf, State
-from paddock.planning.paths.segment import Pose
-from paddock.planning.planner import revise, solve
-from paddock.planning.plans import Plan, Route
-from paddock.planning.problem import Agent, Problem
-from paddock.planning.routes import route_of
+from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.methods import Answer
+from paddock.planning.mission.state import MissionChange, MissionState, MoveTask, PoseOf, RemoveTask, Request, moved
+from paddock.planning.mission.vehicles import Drawn, Member, Rest, with_rest
+from paddock.planning.obstacles.crossing import blocked_by
+from paddock.planning.obstacles.zones import Zone
+from paddock.planning.paths.path import Path, Pose
+from paddock.planning.planner import build, revise, solve
+from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.routes import Leg, Plan, Route, route_of
+from paddock.world.columns import Floats
 
 LEVEL = 0.5
 """m: a vehicle this near to its height is taken to be at it, as autopilots never hold it exactly."""
@@ -32,7 +34,7 @@ class Free(NamedTuple):
     rest: Rest | None  # what it does until then
 
 
-def first_plan(state: State, plan: Plan | None = None) -> tuple[Plan, set[int]]:
+def first_plan(state: MissionState, plan: Plan | None = None) -> tuple[Plan, set[int]]:
     """The plan that a mission begins with, taken up; made now unless it is known."""
     free = [Free(member, _at(state, member, member.agent.pose), None) for member in state.members.list]
     tasks = tuple(state.board.known)
@@ -43,7 +45,7 @@ def first_plan(state: State, plan: Plan | None = None) -> tuple[Plan, set[int]]:
     return plan, _take_up(state, plan, free, set())
 
 
-def replan(state: State, poses: PoseOf, change: Change) -> None:
+def replan(state: MissionState, poses: PoseOf, change: MissionChange) -> None:
     """Plan anew what an observation has upset."""
     before, done = state.members.left(), set(change.new)
     if state.setup.replan:
@@ -64,7 +66,7 @@ def _more(metres: float) -> str:
     return f"{metres:+.0f} m" if abs(metres) < 1000.0 else f"{metres / 1000.0:+.1f} km"
 
 
-def go_home(state: State, member: Member, pose: Pose) -> None:
+def go_home(state: MissionState, member: Member, pose: Pose) -> None:
     """A vehicle returns from where it is, whatever it was doing."""
     agent = _at(state, member, pose)
     drawn = Drawn(agent, (), len(state.zones))
@@ -76,7 +78,7 @@ def go_home(state: State, member: Member, pose: Pose) -> None:
 
 
 def straight_home(
-    state: State, member: Member, agent: Agent, reason: str, rest: Rest | None = None
+    state: MissionState, member: Member, agent: Agent, reason: str, rest: Rest | None = None
 ) -> tuple[Route, Drawn]:
     """The way home where zones leave none: through them, and told."""
     state.tell("stranded", member, detail=f"no way home around the zones, it takes the straight one: {reason}")
@@ -84,7 +86,7 @@ def straight_home(
     return route_of(costs, 0, ()), Drawn(agent, (), 0, rest)
 
 
-def way_home(state: State, member: Member, pose: Pose) -> float:
+def way_home(state: MissionState, member: Member, pose: Pose) -> float:
     """Metres flown home from a pose."""
     agent = _at(state, member, pose)
     try:
@@ -93,7 +95,7 @@ def way_home(state: State, member: Member, pose: Pose) -> float:
         return route_of(Costs(Problem((agent,), (), (), state.problem.wind)), 0, ()).flown
 
 
-def _together(state: State, poses: PoseOf, change: Change) -> set[int]:
+def _together(state: MissionState, poses: PoseOf, change: MissionChange) -> set[int]:
     """All vehicles and all open tasks."""
     free = [_free(state, member, poses, change) for member in state.members.list if member.able]
     names = state.board.open()
@@ -112,7 +114,7 @@ def _together(state: State, poses: PoseOf, change: Change) -> set[int]:
     return _take_up(state, plan, free, {k for k in standing if plan.routes[k] is standing[k][1]})
 
 
-def _alone(state: State, poses: PoseOf, change: Change, member: Member) -> set[int]:
+def _alone(state: MissionState, poses: PoseOf, change: MissionChange, member: Member) -> set[int]:
     """One vehicle and the tasks that it has."""
     if not member.able:
         return set()
@@ -123,7 +125,7 @@ def _alone(state: State, poses: PoseOf, change: Change, member: Member) -> set[i
     return _take_up(state, build(costs, Answer([list(range(len(tasks)))]), state.setup.method), [one], set())
 
 
-def _take_up(state: State, plan: Plan, free: Sequence[Free], kept: set[int]) -> set[int]:
+def _take_up(state: MissionState, plan: Plan, free: Sequence[Free], kept: set[int]) -> set[int]:
     """Give routes to their vehicles; the rows of those that are new."""
     _adopt_headings(state, plan)
     new = set()
@@ -138,14 +140,14 @@ def _take_up(state: State, plan: Plan, free: Sequence[Free], kept: set[int]) -> 
     return new
 
 
-def _adopt_headings(state: State, plan: Plan) -> None:
+def _adopt_headings(state: MissionState, plan: Plan) -> None:
     """Tasks are flown with the headings that the plan has chosen."""
     for task in plan.problem.tasks:
         if task.heading != state.board.task(task.name).heading:
             state.board.change(task)
 
 
-def _follow(state: State, one: Free, route: Route) -> None:
+def _follow(state: MissionState, one: Free, route: Route) -> None:
     versions = tuple(state.board.jobs[task].version for task in route.tasks)
     drawn = Drawn(one.agent, versions, len(state.zones), one.rest)
     x, y, *_ = one.agent.pose
@@ -154,7 +156,7 @@ def _follow(state: State, one: Free, route: Route) -> None:
     state.begin(one.member, with_rest(route, drawn, state.problem, state.board.known), drawn)
 
 
-def _assign(state: State, member: Member, tasks: Sequence[str]) -> None:
+def _assign(state: MissionState, member: Member, tasks: Sequence[str]) -> None:
     for task in tasks:
         job = state.board.jobs[task]
         if job.state != "assigned" or job.agent != member.name:
@@ -162,7 +164,7 @@ def _assign(state: State, member: Member, tasks: Sequence[str]) -> None:
             state.tell("assigned", member, task)
 
 
-def _free(state: State, member: Member, poses: PoseOf, change: Change) -> Free:
+def _free(state: MissionState, member: Member, poses: PoseOf, change: MissionChange) -> Free:
     """A vehicle finishes what it is doing first; otherwise it is free where it is."""
     leg = member.current
     if member.doing is None or member.row in change.aborted or leg is None:
@@ -175,7 +177,7 @@ def _free(state: State, member: Member, poses: PoseOf, change: Change) -> Free:
     return Free(member, _at(state, member, leg.end, left), rest)
 
 
-def _at(state: State, member: Member, pose: Pose, left: float = 0.0) -> Agent:
+def _at(state: MissionState, member: Member, pose: Pose, left: float = 0.0) -> Agent:
     """A vehicle as it is free at a pose, after `left` more metres."""
     own = member.agent
     height = own.pose[2] if own.height is None else own.height
@@ -185,3 +187,184 @@ def _at(state: State, member: Member, pose: Pose, left: float = 0.0) -> Agent:
     range_left = max(own.range - state.setup.reserve - member.travelled - left, 0.0)
     under_way = member.status != "idle"
     return replace(own, pose=here, ready=ready, range=range_left, height=height, under_way=under_way)
+
+
+SLACK = 1e-6
+"""Share of its range by which a vehicle may come out longer, by rounding."""
+MEASURED = 200.0
+"""m that a vehicle has to have flown before its use of the battery is known."""
+
+
+def happen(state: MissionState, request: Request, poses: PoseOf, change: MissionChange) -> None:
+    """Something happens."""
+    if isinstance(request, MoveTask):
+        _move(state, request, change)
+    elif isinstance(request, RemoveTask):
+        _remove(state, request.task, change)
+    elif request.task is not None:
+        _new_task(state, request.task, change)
+    elif request.damage is not None:
+        _damage(state, state.members.list[state.members.row[request.damage]], poses, change)
+    elif request.agent is not None:
+        _join(state, request.agent, change)
+    elif request.zone is not None:
+        _close(state, request.zone, change)
+
+
+def enforce_range(state: MissionState, change: MissionChange) -> None:
+    """Vehicles that would be flown beyond their range give tasks back."""
+    all_ = state.members
+    need = all_.travelled + all_.whole - all_.progress
+    over = (all_.whole > 0.0) & (need > (all_.limit - state.setup.reserve) + SLACK * all_.limit)
+    for row in np.flatnonzero(over).tolist():
+        member = all_.list[row]
+        if not member.able:
+            continue
+        state.tell("range", member, detail=f"{need[row] - all_.limit[row] + state.setup.reserve:.1f} m too far")
+        change.causes.append(f"range of {member.name}")
+        change.dirty.add(row)
+        leg = member.current
+        if leg is not None and leg.kind == "coverage":
+            left = float(all_.due[row] - all_.progress[row])
+            if member.travelled + left + way_home(state, member, leg.end) > all_.limit[row] - state.setup.reserve:
+                _abort(state, member, change, "its vehicle would not come home with its range")
+
+
+def enforce_battery(state: MissionState, charge: Floats, poses: PoseOf, change: MissionChange) -> None:
+    """Vehicles whose charge is needed for the way home return."""
+    all_, n = state.members, len(charge)
+    all_.fullest[:n] = np.where(np.isnan(all_.fullest[:n]), charge, all_.fullest[:n])
+    flown = all_.travelled[:n]
+    use = np.where(flown > MEASURED, (all_.fullest[:n] - charge) / np.maximum(flown, MEASURED), 0.0)
+    able = np.array([member.able for member in all_.list[:n]], dtype=bool)
+    low = able & (charge - np.maximum(use, 0.0) * all_.turning[:n] < state.setup.battery_reserve)
+    far = able & ~low & (use > 0.0) & (all_.until[:n] < np.inf)
+    if far.any():  # only then is it worth asking where they are
+        rows = np.flatnonzero(far)
+        here = np.array([poses(row)[:2] for row in rows.tolist()])
+        way = np.hypot(*(here - all_.home[rows]).T) + all_.turning[rows]
+        low[rows] = charge[rows] - use[rows] * way < state.setup.battery_reserve
+    for row in np.flatnonzero(low).tolist():
+        _recall(state, all_.list[row], float(charge[row]), poses, change)
+
+
+def _recall(state: MissionState, member: Member, charge: float, poses: PoseOf, change: MissionChange) -> None:
+    """A vehicle goes home for good, as its battery is needed for that."""
+    member.spent = True
+    state.tell("battery", member, detail=f"{100.0 * charge:.1f} % left")
+    had = bool(member.ahead or member.doing)
+    why = f"its vehicle {member.name} returned with {100.0 * charge:.1f} % of its charge"
+    state.release(member, why, lasting=True)
+    if member.current is not None and member.current.kind != "return":
+        go_home(state, member, poses(member.row))
+        change.new.add(member.row)
+    if had and state.setup.replan:
+        change.causes.append(f"battery of {member.name}")
+
+
+def _new_task(state: MissionState, task: Task, change: MissionChange) -> None:
+    state.board.add(task, state.time)
+    state.tell("task", task=task.name)
+    if state.setup.replan:
+        change.causes.append(f"new task {task.name}")
+
+
+def _damage(state: MissionState, member: Member, poses: PoseOf, change: MissionChange) -> None:
+    if member.status == "damaged":
+        return
+    state.tell("damage", member, member.doing)
+    had = bool(member.ahead or member.doing)
+    state.release(member, f"its vehicle {member.name} was damaged")
+    here = replace(member.agent, pose=poses(member.row))
+    state.become(member, "damaged")
+    state.members.follow(member, Route(member.name, (), member.agent.speed), Drawn(here, (), 0))
+    change.new.add(member.row)
+    change.damaged.append(member.name)
+    change.bereft |= had and state.setup.replan
+
+
+def _join(state: MissionState, agent: Agent, change: MissionChange) -> None:
+    member = state.members.add(agent)
+    state.tell("vehicle", member)
+    change.dirty.add(member.row)
+    change.causes.append(f"new vehicle {member.name}")
+
+
+def _close(state: MissionState, zone: Zone, change: MissionChange) -> None:
+    """A zone is closed: ways through it are found anew, and what lies inside is not done."""
+    state.zones = (*state.zones, zone)
+    state.tell("zone", detail=zone.name)
+    if any(zone.contains(*member.agent.home[:2]) for member in state.members.list):
+        state.tell("base", detail=f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same")
+    blocked = [(member, leg) for member in state.members.list if (leg := _blocked(state, member, zone)) is not None]
+    for member, leg in blocked:
+        change.dirty.add(member.row)
+        if leg is member.current and leg.kind == "coverage" and blocked_by(_rest_of(state, member, leg), (zone,)):
+            _abort(state, member, change, f"it leads through the no-fly zone {zone.name!r}")
+    if blocked:
+        change.causes.append(f"new zone {zone.name}")
+
+
+def _blocked(state: MissionState, member: Member, zone: Zone) -> Leg | None:
+    """The first of the legs still to be flown that leads through a zone, or nearer to it than the clearance."""
+    drift = 1.0 + hypot(*state.problem.wind) / member.agent.speed
+    kept = state.problem.clearance
+    for leg in member.route.legs[member.leg :]:
+        middle = 0.5 * (leg.start[0] + leg.end[0]), 0.5 * (leg.start[1] + leg.end[1])
+        if zone.distance(*middle) - kept >= 0.5 * leg.flown * drift:  # no way of that length reaches it
+            continue
+        if blocked_by(_rest_of(state, member, leg), (zone,), kept) is not None:
+            return leg
+    return None
+
+
+def _rest_of(state: MissionState, member: Member, leg: Leg) -> Path:
+    """What is still to be flown of a leg."""
+    if leg is not member.current:
+        return leg.path
+    done = float(state.members.progress[member.row] - state.members.passed[member.row])
+    return leg.path.subpath(done, leg.path.flown)
+
+
+def _move(state: MissionState, request: MoveTask, change: MissionChange) -> None:
+    job = state.board.jobs[request.task]
+    if job.state == "completed":
+        return
+    state.board.change(moved(state.board.task(request.task), request.x, request.y))
+    state.tell("moved", task=request.task, detail=f"to ({request.x:g}, {request.y:g})")
+    if _upset_holder(state, request.task, change, "it was moved while it was being done") or state.setup.replan:
+        change.causes.append(f"task {request.task} moved")
+
+
+def _remove(state: MissionState, task: str, change: MissionChange) -> None:
+    job = state.board.jobs[task]
+    if job.state == "completed" or job.removed:
+        return
+    state.tell("removed", task=task)
+    if _upset_holder(state, task, change, "it was removed"):
+        change.causes.append(f"task {task} removed")
+    state.undo(task, "it was removed")
+    job.removed = True
+
+
+def _upset_holder(state: MissionState, task: str, change: MissionChange, reason: str) -> bool:
+    """The vehicle that has a task, if any, gets a new route; it gives up the task, for a reason, if it is doing it."""
+    job = state.board.jobs[task]
+    if job.agent is None:
+        return False
+    member = state.members.list[state.members.row[job.agent]]
+    change.dirty.add(member.row)
+    if job.doing:
+        _abort(state, member, change, reason)
+    return True
+
+
+def _abort(state: MissionState, member: Member, change: MissionChange, reason: str) -> None:
+    """A vehicle gives up what it is doing."""
+    task = member.doing
+    if task is None or member.row in change.aborted:
+        return
+    change.aborted.add(member.row)
+    state.board.give_back(task)
+    if not state.setup.replan:
+        state.undo(task, reason)

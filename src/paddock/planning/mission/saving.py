@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
-from paddock.planning.mission.board import Job
-from paddock.planning.mission.described import (
-    agent_from,
-    drawn_from,
-    given,
-    request_from,
-    request_of,
-    task_from,
-    values_of,
-    zone_from,
-)
-from paddock.planning.mission.drawn import drawn_again
-from paddock.planning.mission.log import Entry
-from paddock.planning.mission.members import ARRAYS, Member
-from paddock.planning.mission.state import State
-from paddock.planning.setup import MissionSetup
+from paddock.errors import InvalidValueError
+from paddock.planning.mission.state import Job, LogEntry, MissionState, MoveTask, RemoveTask, Request
+from paddock.planning.mission.vehicles import ARRAYS, Drawn, Member, Rest, drawn_again
+from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
+from paddock.planning.problem import Agent, Happening, MissionSetup, Task
 
 KEPT = ("time", "started", "happened", "replans")
 
 
-def saved_state(state: State) -> dict[str, Any]:
+def saved_state(state: MissionState) -> dict[str, Any]:
     """Everything. What the setup holds is referred to."""
     setup, members = state.setup, state.members
     tasks = [*setup.problem.tasks, *(h.task for h in setup.happenings)]
@@ -45,12 +36,12 @@ def saved_state(state: State) -> dict[str, Any]:
     }
 
 
-def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> State:
+def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> MissionState:
     """The state again, its routes drawn anew."""
-    state = State(setup)
+    state = MissionState(setup)
     for name in KEPT:
         setattr(state, name, saved[name])
-    state.log = [Entry(*row) for row in saved["log"]]
+    state.log = [LogEntry(*row) for row in saved["log"]]
     tasks = [*setup.problem.tasks, *(h.task for h in setup.happenings)]
     zones = [*setup.problem.zones, *(h.zone for h in setup.happenings)]
     state.board.known = [task_from(row, tasks) for row in saved["tasks"]]
@@ -71,7 +62,7 @@ def _saved_member(member: Member) -> dict[str, Any]:
     }
 
 
-def _load_members(state: State, saved: Mapping[str, Any]) -> None:
+def _load_members(state: MissionState, saved: Mapping[str, Any]) -> None:
     setup, everyone = state.setup, type(state.members)()
     agents: Sequence[Any] = [*setup.problem.agents, *(h.agent for h in setup.happenings)]
     for row, entry in zip(saved["agents"], saved["members"], strict=True):
@@ -84,3 +75,97 @@ def _load_members(state: State, saved: Mapping[str, Any]) -> None:
     for name in ARRAYS:
         getattr(everyone, name)[:] = saved["arrays"][name]
     state.members = everyone
+
+
+SHAPES = {
+    kind: (f"paddock.planning.coverage.{'polygon' if kind == 'polygon' else 'shapes'}", f"{kind.capitalize()}Shape")
+    for kind in ("point", "line", "circle", "area", "polygon")
+}
+
+REQUESTS: dict[type[Any], str] = {MoveTask: "Move", RemoveTask: "Remove", Happening: "Happening"}
+"""Names in saved states."""
+
+
+def values_of(thing: Any) -> Any:
+    """A dataclass as a mapping of those fields that are not at their default; tuples as lists."""
+    if isinstance(thing, (tuple, list)):
+        return [values_of(one) for one in thing]
+    if not is_dataclass(thing):
+        return thing
+    own = {f.name: values_of(getattr(thing, f.name)) for f in fields(thing) if _differs(thing, f)}
+    if isinstance(thing, CircleZone | PolygonZone):
+        return own | {"kind": "circle" if isinstance(thing, CircleZone) else "polygon"}
+    kind = getattr(type(thing), "kind", None)
+    if kind is not None and kind not in SHAPES:
+        raise InvalidValueError(
+            f"a state with a task of the shape {kind!r} cannot be saved; valid: {', '.join(SHAPES)}"
+        )
+    return own if kind is None else own | {"kind": kind}
+
+
+def given(things: Sequence[Any], known: Sequence[Any]) -> list[Any]:
+    """Things as their places among those that are known beforehand; otherwise all of each."""
+    places = {id(one): k for k, one in enumerate(known) if one is not None}
+    return [places[id(thing)] if id(thing) in places else values_of(thing) for thing in things]
+
+
+def task_from(row: Any, known: Sequence[Any] = ()) -> Task:
+    """A task again."""
+    if isinstance(row, int):
+        return known[row]  # type: ignore[no-any-return]
+    module, name = SHAPES[row["shape"]["kind"]]
+    shape = getattr(import_module(module), name)(**_arguments(row["shape"]))
+    return Task(**{**row, "shape": shape})
+
+
+def zone_from(row: Any, known: Sequence[Any] = ()) -> Zone:
+    """A zone again."""
+    if isinstance(row, int):
+        return known[row]  # type: ignore[no-any-return]
+    own = _arguments(row)
+    return CircleZone(**own) if row["kind"] == "circle" else PolygonZone(**own)
+
+
+def agent_from(row: Any, known: Sequence[Any] = ()) -> Agent:
+    """A vehicle again."""
+    return known[row] if isinstance(row, int) else Agent(**_arguments(row))
+
+
+def drawn_from(row: Mapping[str, Any]) -> Drawn:
+    """What a route was made from, again."""
+    rest = row.get("rest")
+    return Drawn(
+        agent_from(row["agent"]),
+        tuple(row["order"]),
+        row["zones"],
+        None if rest is None else Rest(**_arguments(rest)),
+    )
+
+
+def request_of(request: Request) -> dict[str, Any]:
+    """What was asked for."""
+    return {"what": REQUESTS[type(request)], **values_of(request)}
+
+
+def request_from(row: Mapping[str, Any]) -> Request:
+    """It again."""
+    own = {name: value for name, value in row.items() if name != "what"}
+    if row["what"] == REQUESTS[MoveTask]:
+        return MoveTask(**own)
+    if row["what"] == REQUESTS[RemoveTask]:
+        return RemoveTask(**own)
+    read: dict[str, Callable[[Any], Any]] = {"task": task_from, "agent": agent_from, "zone": zone_from}
+    return Happening(**{name: read[name](value) if name in read else value for name, value in own.items()})
+
+
+def tuples(value: Any) -> Any:
+    """Lists as tuples, all the way down."""
+    return tuple(tuples(one) for one in value) if isinstance(value, (list, tuple)) else value
+
+
+def _differs(thing: Any, field: Any) -> bool:
+    return field.default is MISSING or getattr(thing, field.name) != field.default
+
+
+def _arguments(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuples(value) for name, value in row.items() if name != "kind"}

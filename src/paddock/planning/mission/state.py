@@ -3,26 +3,143 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, NamedTuple
 
-from paddock.planning.covering import Covered
-from paddock.planning.mission.board import Board
-from paddock.planning.mission.drawn import Drawn
-from paddock.planning.mission.log import Entry
-from paddock.planning.mission.members import STATUS_ON, Member, Members, Status
-from paddock.planning.mission.requests import Request
-from paddock.planning.obstacles.zone import Zone
-from paddock.planning.paths.segment import Pose
-from paddock.planning.plans import Leg, Route
-from paddock.planning.problem import Problem
-from paddock.planning.setup import MissionSetup
+import numpy as np
+
+from paddock.errors import InvalidValueError, unknown_name
+from paddock.planning.costs import Covered
+from paddock.planning.mission.vehicles import STATUS_ON, Drawn, Member, Members, Status
+from paddock.planning.obstacles.zones import Zone
+from paddock.planning.paths.path import Pose
+from paddock.planning.problem import Happening, MissionSetup, Problem, Task
+from paddock.planning.routes import Leg, Route
+
+KINDS = (
+    "planned", "assigned", "started", "completed", "undone", "state",
+    "task", "damage", "vehicle", "zone", "moved", "removed", "replanned", "range", "battery", "stranded",
+)  # fmt: skip
+"""Kinds of entries."""
+
+
+class LogEntry(NamedTuple):
+    """One thing that happened."""
+
+    time: float  # s
+    kind: str
+    agent: str | None = None  # whom it concerns
+    task: str | None = None  # which task it concerns
+    detail: str = ""  # a state's name, a reason, how much changed
+    travelled: float | None = None  # m that the agent had flown by then
+
+
+TaskStatus = Literal["unassigned", "assigned", "completed", "undone"]
+
+
+@dataclass
+class Job:
+    """A task and its state."""
+
+    version: int  # of the task, among all that the board has known
+    added: float  # s
+    state: TaskStatus = "unassigned"
+    agent: str | None = None  # who does it, or did it
+    reason: str = ""  # why it is undone
+    removed: bool = False
+    doing: bool = False
+    assigned: float | None = None  # s, to the agent that has it now
+    started: float | None = None  # s
+    completed: float | None = None  # s
+
+
+class Board:
+    """All tasks by name. A task that is moved is a new version of it: routes refer to versions."""
+
+    def __init__(self) -> None:
+        self.known: list[Task] = []
+        self.jobs: dict[str, Job] = {}
+
+    def task(self, name: str) -> Task:
+        """A task as it is now."""
+        return self.known[self.jobs[name].version]
+
+    def add(self, task: Task, time: float) -> None:
+        """One more."""
+        self.jobs[task.name] = Job(len(self.known), time)
+        self.known.append(task)
+
+    def change(self, task: Task) -> None:
+        """A new version of a task."""
+        self.jobs[task.name].version = len(self.known)
+        self.known.append(task)
+
+    def open(self) -> list[str]:
+        """The tasks that still have to be planned: neither completed nor removed nor being done."""
+        return [name for name, job in self.jobs.items() if not (job.doing or job.removed or job.state == "completed")]
+
+    def unfinished(self, name: str) -> Job:
+        """The job of that name; refused if there is none, or if it is over."""
+        if name not in self.jobs:
+            raise unknown_name("task", name, self.jobs)
+        job = self.jobs[name]
+        if job.state == "completed":
+            raise InvalidValueError(f"task {name!r} is completed already")
+        if job.removed:
+            raise InvalidValueError(f"task {name!r} was removed")
+        return job
+
+    def give_back(self, name: str) -> None:
+        """Nobody has it any more."""
+        job = self.jobs[name]
+        job.state, job.agent, job.assigned, job.started, job.doing = "unassigned", None, None, None, False
+
+
+@dataclass(frozen=True)
+class MoveTask:
+    """A task is to be done elsewhere."""
+
+    task: str
+    x: float  # m east
+    y: float  # m north
+
+
+@dataclass(frozen=True)
+class RemoveTask:
+    """A task need not be done."""
+
+    task: str
+
+
+Request = Happening | MoveTask | RemoveTask
+
+
+def moved(task: Task, x: float, y: float) -> Task:
+    """The task in another place (m): where it begins, or for a polygon the mean of its corners."""
+    if not np.isfinite([x, y]).all():
+        raise InvalidValueError(f"task {task.name!r}: a place must be two numbers of metres, not ({x}, {y})")
+    shape: Any = task.shape
+    if shape.kind == "polygon":
+        return replace(task, shape=_shifted(shape, np.array([x, y]) - np.mean(shape.outer, axis=0)))
+    if not {"x", "y"} <= {field.name for field in fields(shape)}:
+        raise InvalidValueError(f"task {task.name!r}: a {shape.kind} cannot be moved")
+    return replace(task, shape=replace(shape, x=float(x), y=float(y)))
+
+
+def _shifted(shape: Any, by: Any) -> Any:
+    def there(points: Any) -> Any:
+        return tuple((px + float(by[0]), py + float(by[1])) for px, py in points)
+
+    start = None if shape.start is None else there([shape.start])[0]
+    return replace(shape, outer=there(shape.outer), holes=tuple(there(hole) for hole in shape.holes), start=start)
+
 
 PoseOf = Callable[[int], Pose]
 """Where the vehicle in a row is now."""
 
 
 @dataclass
-class Change:
+class MissionChange:
     """What an observation upsets: found first, then planned anew in one go."""
 
     causes: list[str] = field(default_factory=list)  # nothing has to be planned as long as there are none
@@ -45,14 +162,14 @@ class Change:
         return ", ".join(damage + self.causes)
 
 
-class State:
+class MissionState:
     """Everything about a mission that changes."""
 
     def __init__(self, setup: MissionSetup) -> None:
         self.setup = setup
         self.board, self.members = Board(), Members()
         self.zones: tuple[Zone, ...] = setup.problem.zones
-        self.log: list[Entry] = []
+        self.log: list[LogEntry] = []
         self.time = 0.0  # s
         self.started = False
         self.happenings = sorted(setup.happenings, key=lambda happening: happening.at)
@@ -73,7 +190,7 @@ class State:
     def tell(self, kind: str, member: Member | None = None, task: str | None = None, detail: str = "") -> None:
         """Write it down."""
         name, way = (None, None) if member is None else (member.name, member.travelled)
-        self.log.append(Entry(self.time, kind, name, task, detail, way))
+        self.log.append(LogEntry(self.time, kind, name, task, detail, way))
 
     def become(self, member: Member, status: Status) -> None:
         """A vehicle's status changes."""

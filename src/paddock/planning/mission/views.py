@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from paddock.planning.mission.log import Entry
+from paddock.planning.mission.state import LogEntry
 from paddock.world.columns import Floats
 
 
@@ -49,7 +49,7 @@ class MissionView(NamedTuple):
     members: tuple[MemberView, ...]
     finished: bool
     metrics: dict[str, Any]
-    log: tuple[Entry, ...]
+    log: tuple[LogEntry, ...]
 
 
 def tree_of(view: MissionView) -> dict[str, Any]:
@@ -73,5 +73,5 @@ def view_from(tree: dict[str, Any]) -> MissionView:
         tuple(members),
         tree["finished"],
         dict(tree["metrics"]),
-        tuple(Entry(*entry) for entry in tree["log"]),
+        tuple(LogEntry(*entry) for entry in tree["log"]),
     )

@@ -6,10 +6,8 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import maximum
 from paddock.compute.philox import normals
-from paddock.sensing.atmosphere import altitude_of, geopotential, pressure_at, temperature_at
-from paddock.sensing.noise import walk
-from paddock.sensing.sensor import Sensor
-from paddock.sensing.site import Site
+from paddock.sensing.sensor import Sensor, walk
+from paddock.sensing.site import Site, altitude_of, geopotential, pressure_at, temperature_at
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 

@@ -7,8 +7,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.sensing.noise import six, three, walk
-from paddock.sensing.sensor import Sensor
+from paddock.sensing.sensor import Sensor, six, three, walk
 from paddock.sensing.site import Site
 from paddock.world.columns import Column, Floats
 from paddock.world.geodesy import Origin

@@ -6,8 +6,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.compute.quaternion import unrotate
-from paddock.sensing.noise import six, walk
-from paddock.sensing.sensor import Sensor
+from paddock.sensing.sensor import Sensor, six, walk
 from paddock.sensing.site import Site
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose

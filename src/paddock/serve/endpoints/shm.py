@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.serve.subscribers.groups import DRAWN, U32, GroupEncoder
 from paddock.serve.subscribers.subscription import View
-from paddock.world.frame_ring import FrameRingWriter
+from paddock.world.ring import FrameRingWriter
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from paddock.serve.endpoint import Send
-    from paddock.serve.hub import Hub
+    from paddock.serve.hub import Hub, Send
 
 SOON = 0.02
 """s after which changed markers are drawn, so that many changes are drawn at once."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import hmac
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddock.errors import PaddockError
 from paddock.serve.hub import Reply
-from paddock.serve.subscribers.admission import Admission, Allowance
 from paddock.serve.subscribers.calls import TOKEN_NEEDED, Calls
 from paddock.serve.subscribers.connection import Connect
-from paddock.serve.subscribers.marker_feed import MarkerFeed
-from paddock.serve.subscribers.shapes import Moment
+from paddock.serve.subscribers.markers import MarkerFeed
 from paddock.serve.subscribers.subscription import Subscription, View
+from paddock.wire.operations.results import Moment
 from paddock.wire.rpc import RpcError, notification
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
@@ -21,6 +22,8 @@ from paddock.world.snapshot import Snapshot
 if TYPE_CHECKING:
     from paddock.serve.subscribers.audience import Audience
 
+
+T = TypeVar("T")
 PATIENCE = 5.0
 """s that a client has to show the token."""
 
@@ -64,6 +67,11 @@ class Client:
         """The world as it is, or was a moment ago."""
         await self.endpoint.refresh()
         return self.endpoint.newest()
+
+    async def read(self, read: Callable[[Snapshot], T]) -> T:
+        """Read the newest snapshot where it lies, without copying it."""
+        await self.endpoint.refresh()
+        return self.endpoint.read(read)
 
     async def present_layout(self) -> Layout:
         """Who is there, or was a moment ago."""
@@ -159,3 +167,49 @@ class Client:
         self.unsubscribe()
         self.calls.cancel()
         self.endpoint.forget(self, reason)
+
+
+WRONG_TOKENS = 3
+"""After so many a client is cut off."""
+
+
+class Admission:
+    """Whether a client has shown the token, where there is one."""
+
+    def __init__(self, token: str | None) -> None:
+        self._token = None if token is None else token.encode()
+        self.admitted = token is None
+        self.wrong = 0
+
+    def show(self, token: str) -> bool:
+        """Try a token; whether it is the right one."""
+        if self._token is None or hmac.compare_digest(token.encode(), self._token):
+            self.admitted = True
+            return True
+        self.wrong += 1
+        return False
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the client has been wrong too often."""
+        return self.wrong >= WRONG_TOKENS
+
+
+class Allowance:
+    """Requests per second: one second's worth may come at once."""
+
+    def __init__(self, rate: float, now: float) -> None:
+        self.rate = rate
+        self._left, self._since = max(rate, 1.0), now
+        self.warned = False
+
+    def take(self, now: float) -> bool:
+        """Whether one more request is within the rate at a time (s)."""
+        most = max(self.rate, 1.0)
+        self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
+        if self._left >= 0.5 * most:
+            self.warned = False
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True

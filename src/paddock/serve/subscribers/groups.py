@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.serve.subscribers.change import NATIVE, change_to
-from paddock.serve.subscribers.columns import MOST_VALUES, ColumnReader, Floats, Want
-from paddock.serve.subscribers.drawing import Drawing
-from paddock.serve.subscribers.outbox import Group
-from paddock.serve.subscribers.selection import Selection, Wanted, select
-from paddock.serve.subscribers.status import encode_status, encode_views, views_size
-from paddock.serve.subscribers.subscription import View
+from paddock.serve.subscribers.connection import Group
+from paddock.serve.subscribers.markers import Drawing
+from paddock.serve.subscribers.subscription import (
+    MOST_VALUES,
+    NATIVE,
+    ColumnChoice,
+    ColumnReader,
+    Floats,
+    Selection,
+    View,
+    Wanted,
+    change_to,
+    select,
+)
 from paddock.wire.stream.columns import Block, encode_columns
-from paddock.wire.stream.frames import Target, counted_size
-from paddock.wire.stream.poses import POSES, encode_poses
-from paddock.wire.stream.positions import POSITIONS, Poses, encode_positions
-from paddock.wire.stream.telemetry import TELEMETRY
-from paddock.wire.stream.tick import FRAME_SIZE as TICK_SIZE
-from paddock.wire.stream.tick import Tick, encode_tick
-from paddock.world.frames import FRAMES
-from paddock.world.layout import Layout
-from paddock.world.snapshot import Snapshot
+from paddock.wire.stream.frames import FRAME_SIZE as TICK_SIZE
+from paddock.wire.stream.frames import Target, Tick, counted_size, encode_tick
+from paddock.wire.stream.positions import POSES, POSITIONS, Poses, encode_poses, encode_positions
+from paddock.wire.stream.status import FPV_STATE, TELEMETRY, TelemetryFlag, encode_fpv, encode_telemetry
+from paddock.world.frames import FRAMES, conversion
+from paddock.world.layout import FleetLayout, Ints, Layout
+from paddock.world.snapshot import ANGULAR_VELOCITY, VELOCITY, Snapshot
 
 if TYPE_CHECKING:
     from paddock.serve.mirror import Mirror
+
 
 U32 = 0xFFFFFFFF
 DRAWN = ("lines", "spheres")
@@ -43,7 +49,7 @@ class GroupEncoder:
         self._selections: dict[Wanted | None, Selection] = {}
         self._made: dict[tuple[object, ...], memoryview] = {}
         self._reader: ColumnReader | None = None
-        self._values: dict[Want, Floats] = {}
+        self._values: dict[ColumnChoice, Floats] = {}
         self._snapshot: Snapshot | None = None
         self._wall_time = 0.0
 
@@ -157,7 +163,7 @@ class GroupEncoder:
             blocks.append(Block(k, self._read(want, snapshot) if left >= 0 else np.empty((len(want.columns), 0))))
         return encode_columns(view.wanted, blocks)
 
-    def _read(self, want: Want, snapshot: Snapshot) -> Floats:
+    def _read(self, want: ColumnChoice, snapshot: Snapshot) -> Floats:
         assert self._reader is not None, "begin() comes first"
         if want not in self._values:
             self._values[want] = self._reader.read(snapshot, want)
@@ -169,3 +175,72 @@ def _key(kind: str, view: View) -> tuple[object, ...]:
     if kind == "columns":
         return kind, view.columns, view.wanted
     return kind, NATIVE if kind == "telemetry" else view.frame, None if kind in DRAWN else view.vehicles
+
+
+QUAD = "quad"
+"""The kind of vehicle that is seen in first person."""
+UNKNOWN_MODE = 255
+STICKS = ("throttle", "roll", "pitch", "yaw")
+
+
+def encode_status(snapshot: Snapshot, selection: Selection, into: Target | None = None) -> memoryview:
+    """The telemetry frame (0x02) of the selected vehicles."""
+    battery, flags = [np.empty(0)], [np.empty(0, np.uint8)]
+    for fleet, block, _ in _parts(snapshot, selection):
+        battery.append(_column(fleet, block, "charge", 1.0))
+        armed = _column(fleet, block, "command.armed", float(fleet.kind == QUAD)) >= 0.5
+        flags.append(np.where(armed, TelemetryFlag.ACTIVE | TelemetryFlag.ARMED, TelemetryFlag.ACTIVE).astype(np.uint8))
+    with np.errstate(over="ignore"):
+        return encode_telemetry(_ids(selection.ids), _joined(battery), 1.0, 1.0, _joined(flags), into)
+
+
+def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Target | None = None) -> memoryview:
+    """The first-person frame (0x11) of the selected quadrotors."""
+    parts = [part for part in _parts(snapshot, selection) if part[0].kind == QUAD]
+    change = conversion(NATIVE, frame)
+    none = np.empty((0, 3))
+    velocity = _joined([none, *(block[VELOCITY].T for _, block, _ in parts)])
+    rates = _joined([none, *(block[ANGULAR_VELOCITY].T for _, block, _ in parts)])
+
+    def column(name: str, default: float) -> Any:
+        return _joined([np.empty(0), *(_column(fleet, block, name, default) for fleet, block, _ in parts)])
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        return encode_fpv(
+            _ids([ids for _, _, ids in parts]),
+            np.clip(column("command.mode", UNKNOWN_MODE), 0, 255).astype(np.uint8),
+            (column("command.armed", 1.0) >= 0.5).astype(np.uint8),
+            np.stack([column(f"command.{name}", 0.0) for name in STICKS], axis=1),
+            change.velocity(velocity),
+            change.angular_rate(rates),
+            column("voltage", 0.0),
+            column("charge", 1.0),
+            into,
+        )
+
+
+def views_size(snapshot: Snapshot, selection: Selection) -> int:
+    """Bytes of the first-person frame."""
+    quads = sum(len(ids) for fleet, _, ids in _parts(snapshot, selection) if fleet.kind == QUAD)
+    return counted_size(FPV_STATE, quads)
+
+
+def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[FleetLayout, Floats, Ints]]:
+    """(fleet, columns of the selected vehicles, their ids) for each fleet."""
+    for (fleet, rows), ids in zip(selection.parts, selection.ids, strict=True):
+        block = snapshot.layout.block(snapshot.buffer, fleet)
+        yield snapshot.layout.fleets[fleet], block if rows is None else block[:, rows], ids
+
+
+def _column(fleet: FleetLayout, block: Floats, name: str, default: float) -> Floats:
+    if name in fleet.columns:
+        return np.asarray(block[fleet.column(name)])
+    return np.full(block.shape[1], default)
+
+
+def _ids(parts: Iterable[Ints]) -> Ints:
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _joined(parts: list[Any]) -> Any:
+    return np.concatenate(parts)

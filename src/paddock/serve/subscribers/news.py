@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from paddock.serve.hub import OperationError, Reply
-from paddock.serve.subscribers.figures import figures_tree
-from paddock.serve.subscribers.marker_records import deleted_markers, shown_markers
+from paddock.serve.subscribers.markers import deleted_markers, shown_markers
+from paddock.wire.operations.results import FiguresTree, SubscriberTree
 from paddock.wire.rpc import notification
 from paddock.wire.stream.events import EventRecord, encode_events
 
 if TYPE_CHECKING:
+    from paddock.serve.hub import Hub
     from paddock.serve.subscribers.audience import Audience
     from paddock.serve.subscribers.client import Client
+
 
 SOON = 0.05
 """s after which the roster is looked at again when vehicles came or went, and frames are told that have moved."""
@@ -122,3 +125,43 @@ class News:
         self._moved = False
         if any(self._listeners("markers")):
             self._tell("markers", notification("frames", {"frames": self._hub.mirror.frame_trees()}))
+
+
+def figures_tree(hub: Hub) -> FiguresTree:
+    """What the simulation said last, with who is connected and what was counted; 0 for what a recording has not."""
+    known = hub.mirror.figures
+
+    def number(name: str) -> float:
+        value = float(known.get(name, 0.0))
+        return value if isfinite(value) else 0.0
+
+    return {
+        "tick": int(known["tick"]),
+        "time": number("time"),
+        "wall": number("wall"),
+        "rate": number("rate"),
+        "pace": number("pace"),
+        "paused": bool(known["paused"]),
+        "running": bool(known["running"]),
+        "run": int(known["run"]),
+        "vehicles": int(known["vehicles"]),
+        "slips": int(number("slips")),
+        "lag_seconds": number("lag_seconds"),
+        "tick_seconds": number("tick_seconds"),
+        "events": int(number("events")),
+        "commands": int(number("commands")),
+        "refused": int(number("refused")),
+        "owner": str(known.get("owner", "")),
+        "stages": known.get("stages", {}),
+        "subscribers": _subscribers(hub),
+        "counts": {_label(*key): int(value) for key, value in sorted(hub.counters.values.items())},
+    }
+
+
+def _subscribers(hub: Hub) -> list[SubscriberTree]:
+    return [one for endpoint in hub.endpoints.values() for one in getattr(endpoint, "subscribers_now", ())]
+
+
+def _label(name: str, labels: tuple[tuple[str, Any], ...]) -> str:
+    """A count in words: `cut_off stream token`."""
+    return " ".join([name, *(str(text) for _, text in labels if text)])

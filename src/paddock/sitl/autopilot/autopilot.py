@@ -40,8 +40,8 @@ from paddock.sitl.autopilot.parameter_tables import make_parameters
 from paddock.sitl.autopilot.rc import RcInput, Sticks
 from paddock.sitl.autopilot.telemetry import Landed, Notice, Severity, StatusText, Telemetry
 from paddock.sitl.autopilot.vehicle import Mode, VehicleControl, find_vehicle
-from paddock.sitl.pilot import Pilot
-from paddock.sitl.sensor_data import Columns, Floats, SensorData, empty_block
+from paddock.sitl.autopilot_contract import Autopilot
+from paddock.sitl.sensor_data import Floats, SensorColumns, SensorData, empty_block
 
 SLOW_PERIOD_US = 20_000
 LONGEST_STEP = 0.1  # s: longer gaps are clipped
@@ -52,7 +52,7 @@ MAX_ITEMS = {PlanKind.MISSION: 32766, PlanKind.FENCE: 2000, PlanKind.RALLY: 255}
 TOTALS = {PlanKind.MISSION: "MIS_TOTAL", PlanKind.FENCE: "FENCE_TOTAL", PlanKind.RALLY: "RALLY_TOTAL"}
 
 
-class BuiltInAutopilot(Pilot):
+class BuiltInAutopilot(Autopilot):
     """One vehicle's autopilot. Not thread-safe: only the thread that ticks may use it."""
 
     kind = "builtin"
@@ -87,7 +87,7 @@ class BuiltInAutopilot(Pilot):
         """Reset everything except parameters and plans."""
         self.now_us = 0
         self.estimate = UNKNOWN
-        self.sensors = Columns(*empty_block(1)[0].tolist())
+        self.sensors = SensorColumns(*empty_block(1)[0].tolist())
         self.armed = False
         self._standing = self.estimator.standing = False
         self.guided = GuidedTarget()
@@ -164,7 +164,7 @@ class BuiltInAutopilot(Pilot):
         dt = min((now - self._slow_us) * 1e-6, LONGEST_STEP) if self._slow_us >= 0 else SLOW_PERIOD_US * 1e-6
         self._slow_us = now
         self.estimate = Estimate(*self.estimator.row.tolist())
-        self.sensors = Columns(*row.tolist())
+        self.sensors = SensorColumns(*row.tolist())
         self.battery.update(dt)
         self.rc.update()
         self.health.update()

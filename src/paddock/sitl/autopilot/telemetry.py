@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.estimate import Estimate
 from paddock.sitl.autopilot.mission.items import PlanKind
-from paddock.sitl.sensor_data import Columns
+from paddock.sitl.sensor_data import SensorColumns
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -75,7 +75,7 @@ class Telemetry:
 
     time_us: int = 0  # simulated time since boot
     estimate: Estimate | None = None  # None before the first sensor data
-    sensors: Columns | None = None
+    sensors: SensorColumns | None = None
     latitude: float = nan  # deg, estimated; NaN without an origin
     longitude: float = nan
     altitude: float = nan  # m above sea level

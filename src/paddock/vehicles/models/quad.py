@@ -9,10 +9,7 @@ from __future__ import annotations
 from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.quaternion import rotate, yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
-from paddock.vehicles.parts.battery import FULL_CELL
-from paddock.vehicles.parts.flight_control import VELOCITY
-from paddock.vehicles.parts.quad_body import body, motors
-from paddock.vehicles.parts.quad_columns import Command, Parameters, State
+from paddock.vehicles.parts.quad import FULL_CELL, VELOCITY, Command, Parameters, State, body, motors
 from paddock.vehicles.parts.quad_control import control
 from paddock.world.pose import Environment, Pose
 

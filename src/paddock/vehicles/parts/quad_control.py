@@ -2,31 +2,150 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from paddock.compute.math import absolute, clamp, exp, maximum, select, sqrt, tan
+from paddock.compute.math import absolute, clamp, exp, maximum, minimum, select, sign, sincos, sqrt, tan
 from paddock.compute.quaternion import unrotate
-from paddock.vehicles.parts.flight_control import (
+from paddock.vehicles.parts.quad import (
     ACRO,
     ALTITUDE,
     GOTO,
     HORIZON,
-    HORIZON_RANGE,
     MOTORS,
     POSITION,
-    approach_speed,
-    climb_stick,
-    heading_error,
-    held,
-    limited,
-    rate_loop,
-    stick_direction,
-    tilt_error,
+    Command,
+    MotorMix,
+    Parameters,
+    State,
 )
-from paddock.vehicles.parts.mixer import Mix, mix
-from paddock.vehicles.parts.quad_columns import Command, Parameters, State
-from paddock.vehicles.parts.rates import actual_rate
 from paddock.world.pose import Environment
+
+STICK_DEADBAND = 0.05
+LEASH = 2.0
+"""m: how far the held position may run ahead of the vehicle."""
+HORIZON_RANGE = 0.75
+"""Stick deflection at which horizon mode has become acro."""
+
+
+class RateGains(Protocol):
+    """The gains of a rate loop, among a vehicle's parameters."""
+
+    @property
+    def rate_p(self) -> float:
+        """P, 1/s."""
+
+    @property
+    def rate_d(self) -> float:
+        """D, no unit."""
+
+    @property
+    def rate_f(self) -> float:
+        """Feed-forward, no unit."""
+
+    @property
+    def filter_time(self) -> float:
+        """Low-pass of the D term, s."""
+
+
+def climb_stick(throttle: float) -> float:
+    """Throttle stick in [0, 1] as a climb demand in [-1, 1] with a dead band around the middle."""
+    x = 2.0 * throttle - 1.0
+    return sign(x) * maximum(absolute(x) - STICK_DEADBAND, 0.0) / (1.0 - STICK_DEADBAND)
+
+
+def approach_speed(distance: float, gain: float, deceleration: float) -> float:
+    """Speed, m/s, at which to close a distance: proportional near the target, at a constant deceleration far away."""
+    near = deceleration / (gain * gain)
+    far = sqrt(maximum(2.0 * deceleration * (distance - 0.5 * near), 0.0))
+    return select(distance < near, gain * distance, far)
+
+
+def held(target: float, position: float, velocity: float, dt: float) -> float:
+    """The held coordinate, moved by the pilot's velocity but kept on a leash."""
+    return clamp(target + velocity * dt, position - LEASH, position + LEASH)
+
+
+def limited(x: float, y: float, largest: float) -> tuple[float, float]:
+    """A horizontal vector, shortened to the largest length."""
+    scale = minimum(1.0, largest / maximum(sqrt(x * x + y * y), 1e-9))
+    return x * scale, y * scale
+
+
+def tilt_error(bx: float, by: float, bz: float) -> tuple[float, float]:
+    """Rotation about the body's x and y axes that brings its z axis to the direction (bx, by, bz), as sines.
+
+    Beyond 90 degrees the sine falls again; there the full correction is kept.
+    """
+    across = sqrt(bx * bx + by * by)
+    scale = select(bz < 0.0, 1.0 / maximum(across, 1e-6), 1.0)
+    return -by * scale, bx * scale
+
+
+def stick_direction(roll: float, pitch: float, angle_max: float) -> tuple[float, float, float]:
+    """Thrust direction for the sticks, in level axes that turn with the heading; right roll and forward pitch are +."""
+    sr, cr = sincos(clamp(roll, -1.0, 1.0) * angle_max)
+    sp, cp = sincos(clamp(pitch, -1.0, 1.0) * angle_max)
+    return sp * cr, -sr, cp * cr
+
+
+def heading_error(wanted: float, cosine: float, sine: float) -> float:
+    """Signed error, as a sine with its full value beyond 90 degrees, between a wanted heading (rad) and the present."""
+    s, c = sincos(wanted)
+    across, along = s * cosine - c * sine, c * cosine + s * sine
+    return select(along < 0.0, select(across < 0.0, -1.0, 1.0), across)
+
+
+def rate_loop(wanted: float, rate: float, filtered: float, integral: float, feed: float, gains: RateGains) -> float:
+    """Wanted angular acceleration, rad/s2, about one axis.
+
+    P on the rate error, I as integrated outside, D on the measured rate (no kick from setpoints) behind a low-pass,
+    F on the setpoint's own rate of change.
+    """
+    damping = (gains.rate_d / gains.filter_time) * (rate - filtered)
+    return gains.rate_p * (wanted - rate) + integral - damping + gains.rate_f * feed
+
+
+def actual_rate(stick: float, center: float, largest: float, expo: float) -> float:
+    """Wanted rate, rad/s, for a stick in [-1, 1]: Betaflight's "actual" rates.
+
+    `center` is the slope around the middle and `largest` the rate at full deflection, both rad/s; `expo` (0..1) bends
+    the curve between them.
+    """
+    x = clamp(stick, -1.0, 1.0)
+    square = x * x
+    bend = absolute(x) * (square * square * x * expo + x * (1.0 - expo))
+    return x * center + maximum(largest - center, 0.0) * bend
+
+
+YAW_RESERVE = 0.2
+"""Share of a motor's thrust that yaw may use even when the collective leaves less room than that."""
+
+
+def mix(collective: float, roll: float, pitch: float, yaw: float) -> MotorMix:
+    """Motor thrusts for a collective (0..1) and the thrust differences that roll, pitch and yaw want, all in shares.
+
+    Roll and pitch keep their ratio when they must be scaled; the collective moves to make room for them; yaw takes
+    what is left.
+    """
+    room = 0.5 / maximum(absolute(roll) + absolute(pitch), 0.5)
+    r, p = roll * room, pitch * room
+    tilt = absolute(r) + absolute(p)
+    level = clamp(collective, 0.0, 1.0)
+    spare = minimum(maximum(minimum(level, 1.0 - level) - tilt, YAW_RESERVE), maximum(0.5 - tilt, 0.0))
+    y = clamp(yaw, -spare, spare)
+    same, opposed = absolute(r + p), absolute(r - p)
+    below = maximum(same + y, opposed - y)
+    above = maximum(same - y, opposed + y)
+    c = minimum(maximum(level, below), 1.0 - above)
+    return MotorMix(
+        motor_1=clamp(c - r - p - y, 0.0, 1.0),
+        motor_2=clamp(c + r + p - y, 0.0, 1.0),
+        motor_3=clamp(c + r - p + y, 0.0, 1.0),
+        motor_4=clamp(c - r + p + y, 0.0, 1.0),
+        tilt_scale=room,
+        yaw_cut=yaw - y,
+    )
+
 
 TRIM_MAX = 6.0
 """m/s2: largest I term of the velocity loop, enough for a strong wind."""
@@ -70,10 +189,10 @@ class Trim(NamedTuple):
     z: float
 
 
-class Control(NamedTuple):
+class ControlOutput(NamedTuple):
     """Motor thrusts and the rate loop's memory for the next tick."""
 
-    mix: Mix
+    mix: MotorMix
     rate_x: float
     rate_y: float
     rate_z: float
@@ -85,7 +204,7 @@ class Control(NamedTuple):
     integral_z: float
 
 
-def control(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> tuple[Control, Guidance, Trim]:
+def control(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> tuple[ControlOutput, Guidance, Trim]:
     """One pass through all loops."""
     a = axes(s)
     g = guidance(s, u, p, a, dt)
@@ -180,7 +299,7 @@ def trimmed(s: State, u: Command, p: Parameters, w: Environment, g: Guidance, li
     )
 
 
-def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Rates, dt: float) -> Control:
+def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Rates, dt: float) -> ControlOutput:
     """Rate loop and mixer; integrals stand still where the mixer could not give what they ask for."""
     smooth = 1.0 - exp(-dt / p.smoothing_time)
     low_pass = 1.0 - exp(-dt / p.filter_time)
@@ -203,7 +322,7 @@ def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Rates
     running = select((u.armed > 0.5) & (u.mode < MOTORS), 1.0, 0.0)
     tilt_gain = running * select(m.tilt_scale < 1.0, 0.0, p.rate_i * dt)
     yaw_gain = running * select(m.yaw_cut == 0.0, p.rate_i * dt, 0.0)
-    return Control(
+    return ControlOutput(
         mix=commanded(u, m),
         rate_x=rate_x,
         rate_y=rate_y,
@@ -217,10 +336,10 @@ def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Rates
     )
 
 
-def commanded(u: Command, m: Mix) -> Mix:
+def commanded(u: Command, m: MotorMix) -> MotorMix:
     """The mixer's thrusts, or those that the command gives for each motor."""
     direct = u.mode == MOTORS
-    return Mix(
+    return MotorMix(
         motor_1=select(direct, clamp(u.motor_1, 0.0, 1.0), m.motor_1),
         motor_2=select(direct, clamp(u.motor_2, 0.0, 1.0), m.motor_2),
         motor_3=select(direct, clamp(u.motor_3, 0.0, 1.0), m.motor_3),

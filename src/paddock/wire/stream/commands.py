@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 from paddock.wire.layout import Field, Part, Record
-from paddock.wire.stream.cursor import Cursor
-from paddock.wire.stream.frames import HEADER, Buffer, FrameType, Target, fill, open_frame
+from paddock.wire.stream.frames import HEADER, Buffer, Cursor, FrameType, Target, fill, open_frame
 
 COMMANDS = Record(
     "commands",

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from paddock.errors import InvalidValueError
 from paddock.wire.layout import Field, Part, Record
-from paddock.wire.stream.cursor import Cursor
-from paddock.wire.stream.frames import COUNT, Buffer, FrameType, Target, whole_frame
+from paddock.wire.stream.frames import COUNT, Buffer, Cursor, FrameType, Target, whole_frame
 
 EVENT = Record(
     "events",

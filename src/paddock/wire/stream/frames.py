@@ -6,10 +6,11 @@ make a buffer of their own. Decoders take the payload and return views of it: no
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -129,3 +130,94 @@ def read_count(payload: Buffer, what: str) -> int:
     if len(payload) < COUNT.size:
         raise WireError("length", f"{what}: a payload starts with {COUNT.size} bytes of count, got {len(payload)}")
     return int.from_bytes(payload[: COUNT.size], "little")
+
+
+class Cursor:
+    """A place in a payload that only moves forward; `what` names the message in errors."""
+
+    def __init__(self, payload: Buffer, what: str) -> None:
+        self.payload = memoryview(payload)
+        self.what = what
+        self.at = 0
+
+    @property
+    def left(self) -> int:
+        """Bytes that were not read yet."""
+        return len(self.payload) - self.at
+
+    def count(self, smallest: int) -> int:
+        """The number of records, each of `smallest` bytes or more, that the payload claims and has room for."""
+        count = read_count(self.payload, self.what)
+        self.at += COUNT.size
+        if count * smallest > self.left:
+            raise WireError("count", f"{self.what}: {count} records do not fit into {self.left} bytes")
+        return count
+
+    def skip(self, size: int) -> int:
+        """Move over `size` bytes that have to be there; returns where they begin."""
+        if size > self.left:
+            raise WireError("length", f"{self.what}: {size} bytes expected at byte {self.at}, {self.left} are there")
+        start = self.at
+        self.at += size
+        return start
+
+    def fields(self, record: Record) -> tuple[Any, ...]:
+        """The numbers of the fixed fields of one record."""
+        return record.packer.unpack_from(self.payload, self.skip(record.size))
+
+    def text(self, size: int) -> str:
+        """`size` bytes of UTF-8."""
+        start = self.skip(size)
+        try:
+            return str(self.payload[start : self.at], "utf-8")
+        except UnicodeDecodeError as error:
+            raise WireError("utf8", f"{self.what}: the text at byte {start} is not UTF-8") from error
+
+    def finish(self) -> None:
+        """Nothing may be left over."""
+        if self.left:
+            raise WireError("length", f"{self.what}: {self.left} bytes too many")
+
+
+TICK = Record(
+    "tick",
+    (
+        Field("tick", "<u8", "", "ticks since the start of the run"),
+        Field("sim_time", "<f8", "s", "simulation time"),
+        Field("wall_time", "<f8", "s", "when it was published, since 1970 (UTC)"),
+        Field("run", "<u4", "", "+1 with every reset"),
+        Field("roster", "<u4", "", "+1 when vehicles come or go"),
+    ),
+)
+FRAME_SIZE = HEADER.size + TICK.size
+"""Bytes of the whole frame."""
+
+
+class Tick(NamedTuple):
+    """The moment that a group of frames shows."""
+
+    tick: int
+    sim_time: float  # s
+    wall_time: float  # s since 1970
+    run: int
+    roster: int
+
+
+def encode_tick(tick: Tick, into: Target | None = None) -> memoryview:
+    """The whole frame, 37 bytes."""
+    out = open_frame(FrameType.TICK, TICK.size, into)
+    try:
+        TICK.packer.pack_into(out, HEADER.size, *tick)
+    except struct.error as error:
+        raise InvalidValueError(f"tick frame: {error} in {tick}") from error
+    return out
+
+
+def decode_tick(payload: Buffer) -> Tick:
+    """The moment; its times are finite."""
+    if len(payload) != TICK.size:
+        raise WireError("length", f"tick: a payload has {TICK.size} bytes, got {len(payload)}")
+    tick = Tick._make(TICK.packer.unpack(payload))
+    if not (math.isfinite(tick.sim_time) and math.isfinite(tick.wall_time)):
+        raise WireError("value", f"tick: times must be finite, got {tick.sim_time} and {tick.wall_time}")
+    return tick

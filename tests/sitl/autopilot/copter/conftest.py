@@ -11,8 +11,8 @@ import pytest
 
 from paddock.compute.quaternion import unrotate
 from paddock.compute.routine import routine
-from paddock.scenario.catalog import load_preset
-from paddock.sensing.registry import find_sensor
+from paddock.scenario.loading import load_preset
+from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -20,8 +20,7 @@ from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.sensor_data import TRUTH, Floats, SensorData
 from paddock.vehicles.model import Placement
 from paddock.vehicles.models.quad import place, step
-from paddock.vehicles.parts.flight_control import MOTORS
-from paddock.vehicles.parts.quad_columns import Command, Parameters, State
+from paddock.vehicles.parts.quad import MOTORS, Command, Parameters, State
 from paddock.world.columns import defaults_of
 from paddock.world.geodesy import Origin
 from paddock.world.pose import Environment

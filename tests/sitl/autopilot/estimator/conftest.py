@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from paddock.sensing.registry import find_sensor
+from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.autopilot.estimate import LocalFrame

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sensing.magnetic import field_at
+from paddock.sensing.site import field_at
 from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.estimator.estimator import Estimator, SensorHealth, run_filter, update
 from paddock.sitl.sensor_data import SensorData

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.scenario.catalog import load_preset
+from paddock.scenario.loading import load_preset
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
@@ -17,8 +17,8 @@ from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Notice, S
 from paddock.sitl.sensor_data import Floats, SensorData
 from paddock.vehicles.models import rover
 from paddock.vehicles.models.car import kinematic
-from paddock.vehicles.parts.car_controls import Command as CarCommand
-from paddock.vehicles.parts.car_parameters import Parameters as CarParameters
+from paddock.vehicles.parts.car import Command as CarCommand
+from paddock.vehicles.parts.car import Parameters as CarParameters
 from paddock.world.pose import Environment
 
 STEP = 0.02

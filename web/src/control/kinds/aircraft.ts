@@ -1,6 +1,5 @@
 // Flying an aircraft: a speed that stays as set, bank and climb that spring back. Left alone it circles.
-import { clamp, opposed, ramp, stronger } from "../axis";
-import { axisOf, BACKWARD, buttonOf, FORWARD, type Hands, LEFT, RIGHT } from "../hands";
+import { axisOf, BACKWARD, buttonOf, clamp, FORWARD, type Hands, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
 import { type Bar, type Driver, type Inputs, type Known, limitOf, type Seen } from "./driver";
 
 const RISE = 1.5;

@@ -1,6 +1,18 @@
 // Driving a car: pedals, a steering wheel that allows less at speed, reverse by holding "back" at a standstill.
-import { approach, clamp, opposed, ramp, stronger } from "../axis";
-import { axisOf, BACKWARD, buttonOf, FORWARD, type Hands, LEFT, RIGHT } from "../hands";
+import {
+  approach,
+  axisOf,
+  BACKWARD,
+  buttonOf,
+  clamp,
+  FORWARD,
+  type Hands,
+  LEFT,
+  opposed,
+  RIGHT,
+  ramp,
+  stronger,
+} from "../input";
 import { type Bar, type Driver, type Inputs, type Known, limitOf, type Seen } from "./driver";
 
 const STEER_RISE = 2.5; // full lock in 0.4 s

@@ -1,5 +1,5 @@
 // The contract of a way to drive one kind of vehicle: hands in, inputs out. Drivers know no events and no sockets.
-import type { Hands } from "../hands";
+import type { Hands } from "../input";
 
 export type Inputs = Record<string, number | string>;
 

@@ -1,6 +1,5 @@
 // Flying a drone by sticks (mode 2: left throttle and yaw, right pitch and roll), or by keys that stand for them.
-import { clamp, opposed, ramp, stronger } from "../axis";
-import { axisOf, BACKWARD, buttonOf, FORWARD, type Hands, LEFT, RIGHT } from "../hands";
+import { axisOf, BACKWARD, buttonOf, clamp, FORWARD, type Hands, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
 import type { Bar, Driver, Inputs, Known, Seen } from "./driver";
 
 export const MODES = ["altitude", "position", "angle", "acro"] as const;

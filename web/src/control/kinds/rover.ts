@@ -1,6 +1,5 @@
 // Driving a rover: how fast, and how fast it turns, within what its model can.
-import { clamp, opposed, ramp, stronger } from "../axis";
-import { axisOf, BACKWARD, FORWARD, type Hands, LEFT, RIGHT } from "../hands";
+import { axisOf, BACKWARD, clamp, FORWARD, type Hands, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
 import { type Bar, type Driver, type Inputs, type Known, limitOf, type Seen } from "./driver";
 
 const RISE = 2;

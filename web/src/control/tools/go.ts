@@ -1,10 +1,9 @@
 // The go tool: a click on the ground sends the selected vehicles there, each to a spot of its own.
 import type { Stage } from "../../scene/stage";
+import { groundHeight } from "../../state/mission";
 import { selection, tell } from "../../state/store";
-import { canCommand, giveOrders } from "../orders";
-import { ping } from "../ping";
-import { groundHeight, type Placed, placesOf } from "../places";
-import { cruiseOf, spreadGoals } from "../spread";
+import { canCommand, giveOrders } from "../overrides";
+import { cruiseOf, type Placed, ping, placesOf, spreadGoals } from "../placement";
 
 const MOST_SPOTS = 1000; // beyond, neighbours share a spot: one for each of many thousands helps nobody
 const MOST_TOGETHER = 10_000; // vehicles in one order: more do not fit into one message
@@ -25,7 +24,10 @@ type Goal = { id: number; x: number; y: number; z: number; speed: number };
 /** One order for all, with a spot for each vehicle; several only for very many. */
 export function goOrders(vehicles: readonly Placed[], to: readonly [number, number]): Order[] {
   const groups = sharing(vehicles, MOST_SPOTS);
-  const spots = spreadGoals(groups.flatMap((group) => group.slice(0, 1)), to);
+  const spots = spreadGoals(
+    groups.flatMap((group) => group.slice(0, 1)),
+    to,
+  );
   const goals = groups.flatMap((group) => goalsOf(group, spots));
   const parts = Array.from({ length: Math.ceil(goals.length / MOST_TOGETHER) }, (_, k) => k * MOST_TOGETHER);
   return parts.map((first) => together(goals.slice(first, first + MOST_TOGETHER)));

@@ -1,10 +1,10 @@
 // Dragging a waypoint of an order: while dragged it is a draft, when dropped the changed order is given.
-import type { OrderTree } from "../../net/schema";
 import type { Handle, Stage } from "../../scene/stage";
-import { isOneByOne, orderPoints, type Waypoint } from "../../state/orderpoints";
+import { isOneByOne, orderPoints, type Waypoint } from "../../state/overrides";
 import { orders } from "../../state/store";
-import { canCommand, giveOrder } from "../orders";
-import { ping } from "../ping";
+import type { OrderTree } from "../../wire/schema";
+import { canCommand, giveOrder } from "../overrides";
+import { ping } from "../placement";
 
 /** The options with one point elsewhere. */
 export function withPoint(order: OrderTree, index: number, point: Waypoint): Record<string, unknown> {
@@ -26,7 +26,13 @@ function idsOf({ ids }: OrderTree): number[] {
 /** What one vehicle was told of an order that says something else to each. */
 export function orderOfOne(order: OrderTree, index: number): OrderTree {
   const own = Object.entries(order.options).map(([name, value]) => [name, Array.isArray(value) ? value[index] : value]);
-  return { ...order, ids: idsOf(order).slice(index, index + 1).map((id) => [id, 1]), options: Object.fromEntries(own) };
+  return {
+    ...order,
+    ids: idsOf(order)
+      .slice(index, index + 1)
+      .map((id) => [id, 1]),
+    options: Object.fromEntries(own),
+  };
 }
 
 export class HandleDrag {

@@ -1,11 +1,10 @@
 // Taking vehicles out of the world: whole fleets by name, others one by one; several only after a question.
-import { call } from "../../net/link";
-import { reasonOf } from "../../state/caller";
-import { formatCount, vehiclesOf } from "../../state/format";
-import { isRemoving, removing } from "../../state/removed";
+import { call } from "../../net/connection";
+import { reasonOf } from "../../net/rpc";
+import { formatCount, isRemoving, removing, vehiclesOf } from "../../state/removed-vehicles";
 import type { Fleet, Roster } from "../../state/roster";
 import { roster, select, selection, tell } from "../../state/store";
-import { canCommand } from "../orders";
+import { canCommand } from "../overrides";
 
 const WITHOUT_ASKING = 5;
 const AT_ONCE = 200; // requests that wait for their answers

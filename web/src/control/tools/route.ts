@@ -1,11 +1,10 @@
 // The route tool: clicks add waypoints; Enter or a double click orders them (Shift: a patrol); Escape forgets them.
 import { effect } from "@preact/signals";
 import type { Stage } from "../../scene/stage";
+import { groundHeight } from "../../state/mission";
 import { selection, tell, tool, untell } from "../../state/store";
-import { canCommand, giveOrders } from "../orders";
-import { ping } from "../ping";
-import { groundHeight, type Placed, placesOf } from "../places";
-import { cruiseOf } from "../spread";
+import { canCommand, giveOrders } from "../overrides";
+import { cruiseOf, type Placed, ping, placesOf } from "../placement";
 
 type Point = [number, number, number];
 const APART = 0.2; // m: closer points are one (a double click makes two)

@@ -1,13 +1,26 @@
-// The spawn tool: a click places what the spawn panel describes; several stand on a grid around the click.
+// The spawn tool: a click places the vehicles of the spawn panel, several of them on a grid.
+import { call } from "../../net/connection";
+import { type Params, reasonOf } from "../../net/rpc";
 import type { Stage } from "../../scene/stage";
-import { call } from "../../net/link";
-import { reasonOf } from "../../state/caller";
-import { spawning } from "../../state/spawning";
-import { select, tell } from "../../state/store";
-import { canCommand } from "../orders";
-import { ping } from "../ping";
-import { groundHeight } from "../places";
-import { robotsAt } from "../robots";
+import { groundHeight } from "../../state/mission";
+import { type Spawning, select, spawning, tell } from "../../state/store";
+import { canCommand } from "../overrides";
+import { gridSpots, ping, spacingOf } from "../placement";
+
+type Robot = Params<"spawn_robots">["robots"][number];
+
+const MOST_NAMED = 50; // each that has a name is a fleet of its own: more of them are one fleet without
+
+/** What to ask for, all of it facing the same way. */
+export function robotsAt(what: Spawning, middle: readonly [number, number]): Robot[] {
+  const { model, preset, name, count, heading, height } = what;
+  return gridSpots(count, spacingOf(model)).map(([dx, dy], k) => {
+    const called = count > 1 ? `${name}_${k + 1}` : name;
+    const named = name !== "" && count <= MOST_NAMED ? { name: called } : {};
+    const given = { ...named, ...(preset ? { preset } : {}), ...(height === null ? {} : { z: height }) };
+    return { robot_type: model, x: middle[0] + dx, y: middle[1] + dy, yaw: heading, ...given };
+  });
+}
 
 export async function spawnAt(stage: Stage, x: number, y: number): Promise<void> {
   if (!canCommand()) return;

@@ -58,9 +58,21 @@ export class ShapeBuilder {
   /** A box from its least to its greatest corner; `taper` narrows the top. */
   box([x0, y0, z0]: P3, [x1, y1, z1]: P3, taper: readonly [number, number] = [0, 0], bottom = true): this {
     const [tx, ty] = taper;
-    const low: P3[] = [[x0, y0, z0], [x1, y0, z0], [x1, y1, z0], [x0, y1, z0]];
-    const top: P3[] = [[x0 + tx, y0 + ty, z1], [x1 - tx, y0 + ty, z1], [x1 - tx, y1 - ty, z1], [x0 + tx, y1 - ty, z1]];
-    return this.bridge(low, top).cap(top).cap(bottom ? [...low].reverse() : []);
+    const low: P3[] = [
+      [x0, y0, z0],
+      [x1, y0, z0],
+      [x1, y1, z0],
+      [x0, y1, z0],
+    ];
+    const top: P3[] = [
+      [x0 + tx, y0 + ty, z1],
+      [x1 - tx, y0 + ty, z1],
+      [x1 - tx, y1 - ty, z1],
+      [x0 + tx, y1 - ty, z1],
+    ];
+    return this.bridge(low, top)
+      .cap(top)
+      .cap(bottom ? [...low].reverse() : []);
   }
 
   /** Walls between two rings of as many points each; rings counter-clockwise seen from the second's side. */
@@ -94,7 +106,9 @@ export class ShapeBuilder {
     const ring = (along: number, r: number) => circle(middle, r, along, axis, sides);
     const low = ring(-length / 2, radius);
     const top = ring(length / 2, radius * taper);
-    return this.bridge(low, top).cap(top).cap([...low].reverse());
+    return this.bridge(low, top)
+      .cap(top)
+      .cap([...low].reverse());
   }
 
   /** A flat disc that faces along an axis, on one side only. */

@@ -8,11 +8,21 @@ const TRACK = 0.79;
 const WHEEL = 0.34;
 
 /** A cross-section of the body: half widths at sill, waist and shoulder, and their heights. */
-function section(x: number, sill: number, waist: number, shoulder: number, heights: readonly [number, number,
-  number]): P3[] {
+function section(
+  x: number,
+  sill: number,
+  waist: number,
+  shoulder: number,
+  heights: readonly [number, number, number],
+): P3[] {
   const [low, middle, high] = heights;
   return [
-    [x, -sill, low], [x, sill, low], [x, waist, middle], [x, shoulder, high], [x, -shoulder, high], [x, -waist, middle],
+    [x, -sill, low],
+    [x, sill, low],
+    [x, waist, middle],
+    [x, shoulder, high],
+    [x, -shoulder, high],
+    [x, -waist, middle],
   ];
 }
 
@@ -40,16 +50,36 @@ export function detailedCar(): BufferGeometry {
 }
 
 function greenhouse(b: ShapeBuilder): void {
-  const base: P3[] = [[-1.75, -0.68, 0.88], [0.86, -0.72, 0.8], [0.86, 0.72, 0.8], [-1.75, 0.68, 0.88]];
-  const roof: P3[] = [[-0.95, -0.52, 1.26], [0.02, -0.54, 1.27], [0.02, 0.54, 1.27], [-0.95, 0.52, 1.26]];
+  const base: P3[] = [
+    [-1.75, -0.68, 0.88],
+    [0.86, -0.72, 0.8],
+    [0.86, 0.72, 0.8],
+    [-1.75, 0.68, 0.88],
+  ];
+  const roof: P3[] = [
+    [-0.95, -0.52, 1.26],
+    [0.02, -0.54, 1.27],
+    [0.02, 0.54, 1.27],
+    [-0.95, 0.52, 1.26],
+  ];
   b.paint("#131a22").bridge(base, roof);
-  const crown: P3[] = [[-0.86, -0.45, 1.3], [-0.06, -0.47, 1.3], [-0.06, 0.47, 1.3], [-0.86, 0.45, 1.3]];
+  const crown: P3[] = [
+    [-0.86, -0.45, 1.3],
+    [-0.06, -0.47, 1.3],
+    [-0.06, 0.47, 1.3],
+    [-0.86, 0.45, 1.3],
+  ];
   b.paint("#d8dde2", 0.9).bridge(roof, crown).cap(crown);
   // pillars: thin strips just above the glass
   for (const s of [-1, 1]) {
     const strip = (x0: number, z0: number, x1: number, z1: number, wide: number): void => {
       const [ya, yb] = [s * (0.7 + 0.012), s * (0.53 + 0.012)];
-      const corners: P3[] = [[x0, ya, z0], [x0 + wide, ya, z0], [x1 + wide, yb, z1], [x1, yb, z1]];
+      const corners: P3[] = [
+        [x0, ya, z0],
+        [x0 + wide, ya, z0],
+        [x1 + wide, yb, z1],
+        [x1, yb, z1],
+      ];
       b.cap(s < 0 ? corners : corners.reverse());
     };
     strip(-0.52, 0.86, -0.46, 1.26, 0.09);
@@ -72,8 +102,12 @@ function trim(b: ShapeBuilder): void {
 
 function wheel(b: ShapeBuilder, x: number, side: number, part: number): void {
   const middle: P3 = [x, side * TRACK, WHEEL];
-  b.moving(FIXED).paint("#0c1014").disc([x, side * 0.925, WHEEL + 0.03], WHEEL + 0.065, "y", 16, side);
-  b.moving(part, middle).paint("#171b20").cylinder([x, side * (TRACK + 0.03), WHEEL], WHEEL, 0.25, "y", 16);
+  b.moving(FIXED)
+    .paint("#0c1014")
+    .disc([x, side * 0.925, WHEEL + 0.03], WHEEL + 0.065, "y", 16, side);
+  b.moving(part, middle)
+    .paint("#171b20")
+    .cylinder([x, side * (TRACK + 0.03), WHEEL], WHEEL, 0.25, "y", 16);
   const face = side * (TRACK + 0.03 + 0.126);
   b.paint("#8d97a1").disc([x, face, WHEEL], 0.235, "y", 14, side);
   b.paint("#20262c");
@@ -92,6 +126,11 @@ export function simpleCar(): BufferGeometry {
   const b = new ShapeBuilder();
   b.paint("#d8dde2", 0.96).box([-2.22, -0.88, 0.22], [2.25, 0.88, 0.84], [0.12, 0.1], false);
   b.paint("#131a22").box([-1.7, -0.7, 0.84], [0.85, 0.7, 1.28], [0.75, 0.16], false);
-  const top: P3[] = [[-0.92, -0.5, 1.29], [0.06, -0.5, 1.29], [0.06, 0.5, 1.29], [-0.92, 0.5, 1.29]];
+  const top: P3[] = [
+    [-0.92, -0.5, 1.29],
+    [0.06, -0.5, 1.29],
+    [0.06, 0.5, 1.29],
+    [-0.92, 0.5, 1.29],
+  ];
   return b.paint("#d8dde2", 0.9).cap(top).build();
 }

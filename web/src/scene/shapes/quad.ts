@@ -4,7 +4,12 @@ import { type P3, ROTOR, ShapeBuilder } from "./builder";
 
 const ARM = 0.16; // m: of a motor from the middle, along x and along y
 const ROTOR_RADIUS = 0.125;
-const CORNERS: readonly (readonly [number, number])[] = [[1, 1], [1, -1], [-1, -1], [-1, 1]];
+const CORNERS: readonly (readonly [number, number])[] = [
+  [1, 1],
+  [1, -1],
+  [-1, -1],
+  [-1, 1],
+];
 
 export function detailedQuad(): BufferGeometry {
   const b = new ShapeBuilder();
@@ -19,8 +24,12 @@ export function detailedQuad(): BufferGeometry {
 
 /** An elongated hexagon seen from above. */
 function hull(long: number, wide: number, low: number, high: number): P3[][] {
-  const ring = (x: number, half: number): P3[] => [[x, -half, low], [x, half, low], [x, half * 0.8, high], [x,
-    -half * 0.8, high]];
+  const ring = (x: number, half: number): P3[] => [
+    [x, -half, low],
+    [x, half, low],
+    [x, half * 0.8, high],
+    [x, -half * 0.8, high],
+  ];
   return [ring(-long, wide * 0.55), ring(-long * 0.55, wide), ring(long * 0.55, wide), ring(long, wide * 0.55)];
 }
 
@@ -32,8 +41,12 @@ function arm(b: ShapeBuilder, sx: number, sy: number): void {
   b.paint("#20272e").box([x - 0.008, y - 0.008, -0.075], [x + 0.008, y + 0.008, -0.02]); // foot
   b.paint("#c8d0d8", 0.35).moving(ROTOR, [x, y, 0.05]);
   for (const s of [-1, 1]) {
-    const blade: P3[] = [[x, y - 0.012 * s, 0.05], [x + s * ROTOR_RADIUS, y - 0.016 * s, 0.052], [x + s * ROTOR_RADIUS,
-      y + 0.004 * s, 0.048], [x, y + 0.012 * s, 0.05]];
+    const blade: P3[] = [
+      [x, y - 0.012 * s, 0.05],
+      [x + s * ROTOR_RADIUS, y - 0.016 * s, 0.052],
+      [x + s * ROTOR_RADIUS, y + 0.004 * s, 0.048],
+      [x, y + 0.012 * s, 0.05],
+    ];
     b.cap(blade);
   }
   b.moving(0);
@@ -44,11 +57,16 @@ function beam(b: ShapeBuilder, from: readonly [number, number], to: readonly [nu
   const length = Math.hypot(dx, dy);
   const [nx, ny] = [(-dy / length) * 0.013, (dx / length) * 0.013];
   const ring = (z: number): P3[] => [
-    [from[0] - nx, from[1] - ny, z], [to[0] - nx, to[1] - ny, z], [to[0] + nx, to[1] + ny, z], [from[0] + nx,
-      from[1] + ny, z],
+    [from[0] - nx, from[1] - ny, z],
+    [to[0] - nx, to[1] - ny, z],
+    [to[0] + nx, to[1] + ny, z],
+    [from[0] + nx, from[1] + ny, z],
   ];
   const [low, top] = [ring(-0.012), ring(0.01)];
-  b.paint("#2b333b").bridge(low, top).cap(top).cap([...low].reverse());
+  b.paint("#2b333b")
+    .bridge(low, top)
+    .cap(top)
+    .cap([...low].reverse());
 }
 
 /** What fast blades look like: translucent discs with a brighter rim, drawn after all that is solid. */

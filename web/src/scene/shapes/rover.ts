@@ -21,8 +21,9 @@ export function detailedRover(): BufferGeometry {
 function mast(b: ShapeBuilder): void {
   b.paint("#3a444e").cylinder([0.28, 0, 0.55], 0.022, 0.38, "z", 8);
   b.paint("#d8dde2", 0.9).box([0.22, -0.1, 0.74], [0.34, 0.1, 0.84], [0.01, 0.015]);
-  b.paint("#0e1216").box([0.335, -0.075, 0.765], [0.352, -0.02, 0.815]).box([0.335, 0.02, 0.765], [0.352, 0.075,
-    0.815]);
+  b.paint("#0e1216")
+    .box([0.335, -0.075, 0.765], [0.352, -0.02, 0.815])
+    .box([0.335, 0.02, 0.765], [0.352, 0.075, 0.815]);
   b.paint("#7fd4ff").box([0.35, -0.06, 0.78], [0.356, -0.035, 0.8]).box([0.35, 0.035, 0.78], [0.356, 0.06, 0.8]);
   b.paint("#3a444e").cylinder([-0.38, 0.2, 0.56], 0.006, 0.4, "z", 5);
   b.paint("#ffb03b").cylinder([-0.38, 0.2, 0.77], 0.014, 0.03, "z", 6);
@@ -31,9 +32,12 @@ function mast(b: ShapeBuilder): void {
 function wheel(b: ShapeBuilder, x: number, side: number): void {
   const y = side * 0.31;
   const middle: P3 = [x, y, WHEEL];
-  b.moving(FIXED).paint("#3a444e").box([x - 0.03, Math.min(side * 0.2, y), 0.14], [x + 0.03, Math.max(side * 0.2, y),
-    0.2]);
-  b.moving(ROLLING, middle).paint("#1b2026").cylinder(middle, WHEEL - 0.012, 0.14, "y", 14);
+  b.moving(FIXED)
+    .paint("#3a444e")
+    .box([x - 0.03, Math.min(side * 0.2, y), 0.14], [x + 0.03, Math.max(side * 0.2, y), 0.2]);
+  b.moving(ROLLING, middle)
+    .paint("#1b2026")
+    .cylinder(middle, WHEEL - 0.012, 0.14, "y", 14);
   b.paint("#262d34");
   for (let k = 0; k < 10; k++) tread(b, middle, (2 * Math.PI * k) / 10);
   b.paint("#98a3ad", 0.4).disc([x, y + side * 0.071, WHEEL], 0.085, "y", 8, side);
@@ -42,11 +46,18 @@ function wheel(b: ShapeBuilder, x: number, side: number): void {
 }
 
 function tread(b: ShapeBuilder, [x, y, z]: P3, angle: number): void {
-  const at = (r: number, turn: number, dy: number): P3 => [x + r * Math.sin(angle + turn), y + dy,
-    z + r * Math.cos(angle + turn)];
+  const at = (r: number, turn: number, dy: number): P3 => [
+    x + r * Math.sin(angle + turn),
+    y + dy,
+    z + r * Math.cos(angle + turn),
+  ];
   const [low, top] = [WHEEL - 0.02, WHEEL];
-  const ring = (r: number, turn: number): P3[] => [at(r, turn, -0.072), at(r, -turn, -0.072), at(r, -turn, 0.072),
-    at(r, turn, 0.072)];
+  const ring = (r: number, turn: number): P3[] => [
+    at(r, turn, -0.072),
+    at(r, -turn, -0.072),
+    at(r, -turn, 0.072),
+    at(r, turn, 0.072),
+  ];
   b.bridge([...ring(low, 0.14)].reverse(), [...ring(top, 0.1)].reverse()).cap([...ring(top, 0.1)].reverse());
 }
 

@@ -7,18 +7,23 @@ import random
 import socket
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
+from paddock.serve.counters import LimitedLog
 from paddock.serve.endpoints.stream.connection import TcpConnection
-from paddock.serve.limited_log import LimitedLog
-from paddock.serve.subscribers.robots import robots_tree
-from paddock.serve.subscribers.subscription import Subscription, View
+from paddock.serve.subscribers.subscription import NATIVE, Subscription, View
 from paddock.wire.rpc import METHOD_NOT_FOUND, Request, Response, RpcError, failure, parse, request
 from paddock.wire.stream.split import Frame, Json
+from paddock.world.frames import conversion
 from paddock.world.layout import Layout
+from paddock.world.rotation import euler_from_quaternion
+from paddock.world.snapshot import FleetSnapshot, Snapshot
 
 if TYPE_CHECKING:
     from paddock.serve.endpoints.stream.endpoint import StreamEndpoint
+
 
 SOONEST, LATEST = 0.2, 5.0
 """s between tries: doubled from the one to the other, and shaken a little."""
@@ -167,3 +172,16 @@ class Renderer:
 
 def _line(number: int, snapshot: Any, frame: str) -> bytes:
     return request(number, "spawn_robots", {"robots": robots_tree(snapshot, frame)})
+
+
+def robots_tree(snapshot: Snapshot, frame: str) -> list[dict[str, Any]]:
+    """All vehicles, in a frame's axes and units; `robot_type` is the kind of vehicle, yaw in rad."""
+    return [robot for fleet in snapshot for robot in _fleet_robots(fleet, frame)]
+
+
+def _fleet_robots(fleet: FleetSnapshot, frame: str) -> list[dict[str, Any]]:
+    change = conversion(NATIVE, frame)
+    place = np.nan_to_num(change.position(fleet.position))
+    yaw = np.nan_to_num(euler_from_quaternion(change.quaternion(fleet.orientation))[2])
+    rows = zip(fleet.ids.tolist(), *place.T.tolist(), yaw.tolist(), strict=True)
+    return [{"id": id, "robot_type": fleet.kind, "x": x, "y": y, "z": z, "yaw": turn} for id, x, y, z, turn in rows]

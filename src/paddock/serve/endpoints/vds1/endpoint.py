@@ -13,18 +13,15 @@ from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
-from paddock.serve.datagrams import Address, DatagramSender
 from paddock.serve.endpoints.vds1.cars import Cars
-from paddock.serve.endpoints.vds1.clients import Clients
-from paddock.serve.endpoints.vds1.inbox import Inbox
-from paddock.serve.endpoints.vds1.publisher import StatePublisher
+from paddock.serve.endpoints.vds1.inbox import Clients, Inbox
+from paddock.serve.endpoints.vds1.publisher import Address, DatagramSender, StatePublisher
 from paddock.wire.vds1 import STATE_RECORD, STATE_VALUES, encode_states
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from paddock.serve.endpoint import Send
-    from paddock.serve.hub import Hub
+    from paddock.serve.hub import Hub, Send
 
 BUFFER = 4 << 20
 """Bytes of the kernel's queues, if it grants so many: a few hundredths of a second of a flood."""

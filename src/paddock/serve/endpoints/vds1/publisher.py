@@ -2,17 +2,105 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Dict
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.serve.endpoints.vds1.mapping import Mapping
-from paddock.wire.vds1 import encode_states
+from paddock.wire.vds1 import STATE_NAMES, encode_states
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints, Layout
-from paddock.world.snapshot import Snapshot
+from paddock.world.rotation import euler_from_quaternion, quaternion_conjugate, rotate
+from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELOCITY, Snapshot
+
+Source = tuple[str, float]
+"""A column of a snapshot, and what its values are multiplied by."""
+
+AXLES = {"fl": "front", "fr": "front", "rl": "rear", "rr": "rear"}
+PLAIN: dict[str, tuple[Source, ...]] = {
+    "ax": (("ax", 1.0),),
+    "ay": (("ay", 1.0),),
+    "steer_applied": (("steer", 1.0),),
+    "rack_torque": (("rack_torque", 1.0),),
+}
+WHEELS: dict[str, tuple[tuple[str, float], ...]] = {
+    "wheel_spin": (("wheel_spin_{wheel}", 1.0), ("wheel_speed", 1.0)),
+    "load": (("load_{wheel}", 1.0), ("load_{axle}", 0.5)),
+    "slip_ratio": (("slip_ratio_{wheel}", 1.0), ("slip_ratio_{axle}", 1.0)),
+    "slip_angle": (("slip_angle_{wheel}", 1.0), ("slip_angle_{axle}", 1.0)),
+    "suspension": (("suspension_{wheel}", 1.0),),
+    "force_x": (("force_x_{wheel}", 1.0), ("force_x_{axle}", 0.5)),
+    "force_y": (("force_y_{wheel}", 1.0), ("force_y_{axle}", 0.5)),
+}
+"""Quantity -> columns it may come from, the best first: of the wheel itself, else of its axle, which has two wheels."""
+MEASURED = {
+    "measured_ax": ("imu.ax", "ax"),
+    "measured_ay": ("imu.ay", "ay"),
+    "measured_yaw_rate": ("imu.wz", "yaw_rate"),
+    "measured_steer": ("", "steer_applied"),
+    "measured_x": ("gnss.x", "x"),
+    "measured_y": ("gnss.y", "y"),
+}
+"""Value -> a sensor's reading, and the true value that stands for it without one."""
+
+ROW = {name: row for row, name in enumerate(STATE_NAMES)}
+PLACE = slice(ROW["x"], ROW["z"] + 1)
+ANGLES = slice(ROW["roll"], ROW["yaw"] + 1)
+SPEEDS = slice(ROW["vx"], ROW["vz"] + 1)
+RATES = slice(ROW["roll_rate"], ROW["yaw_rate"] + 1)
+
+
+def sources(columns: tuple[str, ...]) -> dict[str, Source]:
+    """Value -> the column it is taken from, for those that these columns have; the pose and sensors aside."""
+    found = {}
+    for name, candidates in _candidates():
+        for column, factor in candidates:
+            if column in columns:
+                found[name] = (column, factor)
+                break
+    return found
+
+
+def _candidates() -> Iterator[tuple[str, tuple[Source, ...]]]:
+    yield from PLAIN.items()
+    for quantity, patterns in WHEELS.items():
+        for wheel, axle in AXLES.items():
+            named = [(pattern.format(wheel=wheel, axle=axle), factor) for pattern, factor in patterns]
+            yield f"{quantity}_{wheel}", tuple(named)
+
+
+class Mapping:
+    """Turns blocks of certain columns into values of STATE; what the columns do not have is 0."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        found = sources(columns)
+        self._targets = np.array([ROW[name] for name in found], np.intp)
+        self._columns = np.array([columns.index(column) for column, _ in found.values()], np.intp)
+        self._factors = np.array([factor for _, factor in found.values()], np.float64)[:, None]
+        self._measured = [ROW[name] for name in MEASURED]
+        self._true = [ROW[true] for _, true in MEASURED.values()]
+        readings = {name: reading for name, (reading, _) in MEASURED.items() if reading in columns}
+        self._readings = [(ROW[name], columns.index(reading)) for name, reading in readings.items()]
+
+    def values(self, block: Floats, radius: Floats) -> NDArray[np.float64]:
+        """(51, n) of a block (columns, n) and the wheels' radius (n,) in m."""
+        values = np.zeros((len(STATE_NAMES), block.shape[1]))
+        orientation = block[ORIENTATION].T
+        values[PLACE] = block[POSITION]
+        values[ANGLES] = euler_from_quaternion(orientation)
+        values[SPEEDS] = rotate(quaternion_conjugate(orientation), block[VELOCITY].T).T
+        values[RATES] = block[ANGULAR_VELOCITY]
+        values[self._targets] = block[self._columns] * self._factors
+        values[ROW["wheel_radius"]] = radius
+        values[self._measured] = values[self._true]
+        for row, column in self._readings:  # a sensor that has not sampled yet reads NaN
+            np.copyto(values[row], block[column], where=np.isfinite(block[column]))
+        return values
+
 
 NOBODY = np.empty(0, np.int64)
 
@@ -87,3 +175,62 @@ def _words(layout: Layout, k: int) -> NDArray[np.intp]:
     first = layout.offsets[k] // 8
     count = len(fleet.columns) * fleet.n
     return np.arange(first, first + count, dtype=np.intp).reshape(len(fleet.columns), fleet.n)
+
+
+Address = tuple[Any, ...]
+"""As the socket module has it: (host, port), and two numbers more for IPv6."""
+
+UDP_SEGMENT = 103
+"""Linux' option (since 4.18) that cuts what is sent at once into datagrams of a size; Python has no name for it."""
+TOGETHER = 64
+"""Datagrams of one send: what every such kernel takes, and less than the 64 KiB of a datagram up to 1,000 bytes each.
+
+Measured on loopback with 436 bytes each: 0.4 us per datagram, against 2.5 us with sendmmsg and 3.6 us with sendto.
+"""
+
+
+class DatagramSender:
+    """Sends rows of bytes through a non-blocking UDP socket: nothing waits, what does not go at once is lost."""
+
+    def __init__(self, sender: socket.socket, size: int, together: bool = True) -> None:
+        """Rows of `size` bytes, at most 1,000; `together`: use the kernel's segmentation where there is one."""
+        self.socket = sender
+        self.together = False
+        if together:
+            with suppress(OSError):
+                sender.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, size)
+                self.together = True
+
+    def send(self, rows: NDArray[np.uint8], addresses: Iterable[Address]) -> int:
+        """Every row (n, size) as a datagram to every address, all rows to the first, then to the next; how many went.
+
+        An address that cannot be reached costs the others nothing.
+        """
+        flat = np.ascontiguousarray(rows).reshape(-1).data
+        size = rows.shape[1]
+        return sum(self._send(flat, size, address) for address in addresses)
+
+    def _send(self, flat: memoryview, size: int, address: Address) -> int:
+        if self.together:
+            return self._send_together(flat, size, address)
+        return self._send_singly(flat, size, address)
+
+    def _send_together(self, flat: memoryview, size: int, address: Address) -> int:
+        sent = 0
+        for start in range(0, len(flat), TOGETHER * size):
+            piece = flat[start : start + TOGETHER * size]
+            try:
+                sent += self.socket.sendto(piece, address) // size
+            except BlockingIOError:
+                return sent
+            except OSError:  # on the way to this address nothing cuts them: one at a time, if it can be reached at all
+                return sent + self._send_singly(flat[start:], size, address)
+        return sent
+
+    def _send_singly(self, flat: memoryview, size: int, address: Address) -> int:
+        sent = 0
+        with suppress(OSError):
+            for start in range(0, len(flat), size):
+                self.socket.sendto(flat[start : start + size], address)
+                sent += 1
+        return sent

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.errors import MissingFeatureError
 
 if TYPE_CHECKING:
-    from paddock.serve.endpoint import Endpoint
-    from paddock.serve.hub import Hub
+    from paddock.serve.hub import Endpoint, Hub
 
 
 def _endpoint(hub: Hub, options: dict[str, Any], every: int) -> Endpoint:

@@ -13,19 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import zmq
 
-from paddock.serve.endpoints.zmq.gate import Gate
-from paddock.serve.endpoints.zmq.markers import marker_commands, marker_of
-from paddock.serve.endpoints.zmq.port import Port
+from paddock.serve.endpoints.zmq.port import Gate, Port
 from paddock.serve.states import roster_of, state_of
-from paddock.wire.messages.markers import ClearMarkers, MarkerCommand, PutMarkers, ShowMarkers, encode_marker_command
+from paddock.wire.messages.markers import (
+    ClearMarkers,
+    DeleteMarkers,
+    Marker,
+    MarkerCommand,
+    PutMarkers,
+    ShowMarkers,
+    encode_marker_command,
+)
 from paddock.wire.messages.recordings import Event, encode_event
 from paddock.wire.messages.states import encode_roster, encode_state_update
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from paddock.serve.endpoint import Send
-    from paddock.serve.hub import Hub
+    from paddock.serve.hub import Hub, Send
+
 
 STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
 SUBSCRIPTION_MOST = 256
@@ -123,3 +129,37 @@ class Publisher:
                 del self._subscribed[prefix]
         else:
             self.hub.counters.add("malformed", endpoint="zmq", reason="subscription")
+
+
+def marker_of(tree: dict[str, Any], time: float) -> Marker:
+    """A marker as the hub knows it, with what is left of its time (s)."""
+    expires = tree["expires"]
+    return Marker(
+        namespace=tree["namespace"],
+        id=tree["id"],
+        kind=tree["kind"],
+        position=tuple(tree["position"]),
+        quaternion=tuple(tree["quaternion"]),
+        scale=tuple(tree["scale"]),
+        color=tuple(tree["color"]),
+        vertices=tree["vertices"],
+        label=tree["label"],
+        frame=tree["frame"],
+        ttl=None if expires is None else max(expires - time, 1e-9),
+    )
+
+
+def marker_commands(content: dict[str, Any], time: float) -> list[MarkerCommand]:
+    """What the simulation tells of its markers."""
+    commands: list[MarkerCommand] = []
+    if "namespace" in content:
+        commands.append(ShowMarkers(content["namespace"], content["visible"]))
+    gone: dict[str, list[int]] = {}
+    for namespace, number in content.get("removed", ()):
+        gone.setdefault(namespace, []).append(number)
+    commands += [DeleteMarkers(namespace, tuple(numbers)) for namespace, numbers in gone.items()]
+    if content.get("cleared"):
+        commands.append(ClearMarkers())
+    if content.get("put"):
+        commands.append(PutMarkers(tuple(marker_of(tree, time) for tree in content["put"])))
+    return commands

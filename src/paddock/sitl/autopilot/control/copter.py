@@ -17,8 +17,7 @@ from paddock.compute.quaternion import rotate, unrotate
 from paddock.compute.routine import routine
 from paddock.sitl.autopilot.estimate import PLACE
 from paddock.sitl.sensor_data import Floats
-from paddock.vehicles.parts.flight_control import approach_speed, limited
-from paddock.vehicles.parts.mixer import mix
+from paddock.vehicles.parts.quad_control import approach_speed, limited, mix
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.parameters import Parameters

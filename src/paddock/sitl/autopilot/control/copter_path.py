@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import cbrt, copysign, hypot, pi, sqrt
 
 from paddock.sitl.autopilot.estimate import Estimate, Ned
-from paddock.vehicles.parts.flight_control import approach_speed
+from paddock.vehicles.parts.quad_control import approach_speed
 
 SPEED_GAIN = 3.0  # 1/s: response to a target speed
 CLOSING_GAIN = 0.8  # 1/s: response to a small distance

@@ -10,7 +10,7 @@ import numpy as np
 
 from paddock.compute.math import sqrt
 from paddock.compute.routine import routine
-from paddock.sensing.magnetic import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
+from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate, LocalFrame
 from paddock.sitl.autopilot.estimator import layout
 from paddock.sitl.autopilot.estimator.kalman import euler, matrix, rotated, turn_heading

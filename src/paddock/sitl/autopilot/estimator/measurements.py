@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 
 from paddock.compute.math import atan2, sincos, sqrt, wrap_angle
-from paddock.sensing.atmosphere import EARTH_RADIUS, altitude_of
+from paddock.sensing.site import EARTH_RADIUS, altitude_of
 from paddock.sitl.autopilot.estimate import PLACE
 from paddock.sitl.autopilot.estimator.kalman import (
     Three,

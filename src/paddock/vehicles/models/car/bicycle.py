@@ -11,15 +11,21 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import absolute, atan, clamp, maximum, select, sign, sincos
 from paddock.compute.quaternion import yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
-from paddock.vehicles.parts.aero import air_drag, air_speed, down_forces
-from paddock.vehicles.parts.brakes import brake_forces, holding, resisting, slowed
-from paddock.vehicles.parts.car_controls import Command
-from paddock.vehicles.parts.car_guide import guided
-from paddock.vehicles.parts.car_load import axle_loads
-from paddock.vehicles.parts.car_parameters import Parameters
-from paddock.vehicles.parts.car_report import Report
-from paddock.vehicles.parts.drivetrain import drive_force
-from paddock.vehicles.parts.steering import steered
+from paddock.vehicles.parts.car import (
+    Command,
+    Parameters,
+    air_drag,
+    air_speed,
+    axle_loads,
+    brake_forces,
+    down_forces,
+    drive_force,
+    guided,
+    holding,
+    resisting,
+    slowed,
+    steered,
+)
 from paddock.vehicles.parts.tyre import (
     axle_friction,
     combined_side_force,
@@ -52,6 +58,23 @@ class State(NamedTuple):
     slip_rear: Annotated[float, Column("", "slip of the rear axle, positive pushes left")]
     ax: Annotated[float, Column("m/s2", "force over mass, forward; shifts load to the rear")]
     wheel_speed: Annotated[float, Column("rad/s", "rotation of the front wheels")]
+
+
+class Report(NamedTuple):
+    """Forces act on the car, in the axes of the wheels they act through (the front ones are turned by the steering)."""
+
+    ax: Annotated[float, Column("m/s2", "force over mass, forward, of the last tick")]
+    ay: Annotated[float, Column("m/s2", "force over mass, to the left")]
+    load_fl: Annotated[float, Column("N", "half the front axle's load: lateral transfer is not modelled")]
+    load_fr: Annotated[float, Column("N", "half the front axle's load")]
+    load_rl: Annotated[float, Column("N", "half the rear axle's load")]
+    load_rr: Annotated[float, Column("N", "half the rear axle's load")]
+    slip_angle_front: Annotated[float, Column("rad", "slip angle of the front contacts, positive pushes left")]
+    slip_angle_rear: Annotated[float, Column("rad", "slip angle of the rear contacts, positive pushes left")]
+    force_x_front: Annotated[float, Column("N", "force of the front axle along its wheels")]
+    force_y_front: Annotated[float, Column("N", "force of the front axle across its wheels, to the left")]
+    force_x_rear: Annotated[float, Column("N", "force of the rear axle along its wheels")]
+    force_y_rear: Annotated[float, Column("N", "force of the rear axle across its wheels, to the left")]
 
 
 class Axle(NamedTuple):

@@ -12,13 +12,20 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import absolute, clamp, minimum, select, sign, sin, sincos, tan
 from paddock.compute.quaternion import yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
-from paddock.vehicles.parts.aero import air_drag, air_speed, down_forces
-from paddock.vehicles.parts.brakes import brake_forces, holding, resisting, slowed
-from paddock.vehicles.parts.car_controls import Command
-from paddock.vehicles.parts.car_guide import guided
-from paddock.vehicles.parts.car_parameters import Parameters
-from paddock.vehicles.parts.drivetrain import drive_force
-from paddock.vehicles.parts.steering import steered
+from paddock.vehicles.parts.car import (
+    Command,
+    Parameters,
+    air_drag,
+    air_speed,
+    brake_forces,
+    down_forces,
+    drive_force,
+    guided,
+    holding,
+    resisting,
+    slowed,
+    steered,
+)
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 

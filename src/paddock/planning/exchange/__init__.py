@@ -1,1 +1,0 @@
-"""Missions and routes to and from the files of other programs."""

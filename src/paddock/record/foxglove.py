@@ -1,0 +1,251 @@
+"""The run in Foxglove's well-known schemas, so that Foxglove and other MCAP tools show it as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from foxglove_schemas_protobuf.FrameTransforms_pb2 import FrameTransforms
+from foxglove_schemas_protobuf.LinePrimitive_pb2 import LinePrimitive
+from foxglove_schemas_protobuf.Log_pb2 import Log
+from foxglove_schemas_protobuf.PackedElementField_pb2 import PackedElementField
+from foxglove_schemas_protobuf.PointCloud_pb2 import PointCloud
+from foxglove_schemas_protobuf.SceneEntityDeletion_pb2 import SceneEntityDeletion
+from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
+
+from paddock.engine.actions import FrameAction
+from paddock.engine.events import Event
+from paddock.wire.stream.frames import COUNTED
+from paddock.wire.stream.positions import POSITIONS, Poses, encode_positions
+from paddock.world.layout import FleetLayout, Layout
+from paddock.world.markers import Marker
+from paddock.world.snapshot import ORIENTATION, POSITION, Snapshot
+
+WORLD = "world"
+DRAWN = 100
+"""Vehicles up to which each has a frame and a body of its own; more are points."""
+SIZES = {
+    "car": (4.4, 1.8, 1.3),
+    "quad": (0.35, 0.35, 0.12),
+    "rover": (0.6, 0.5, 0.3),
+    "aircraft": (1.4, 2.0, 0.25),
+    "agent": (0.5, 0.5, 0.5),
+}
+"""Length, width and height of the body drawn for a kind of vehicle, m."""
+COLOURS = ("58c4ff", "ffb03b", "7ce07a", "ff6f91", "b98cff", "4fd6c4", "f2e05a", "ff8f5a")
+ALARMS = {"failsafe", "refused", "barrier_timeout", "target_lost"}
+"""Kinds of event that a log shows as warnings."""
+POSE = slice(POSITION.start, ORIENTATION.stop)
+
+
+def point_cloud(snapshot: Snapshot, log_time: int) -> PointCloud:
+    """Every vehicle as a point: the records of the stream's positions frame."""
+    cloud = PointCloud(frame_id=WORLD, point_stride=POSITIONS.size)
+    cloud.timestamp.FromNanoseconds(log_time)
+    cloud.pose.orientation.w = 1.0
+    cloud.fields.extend(_FIELDS)
+    parts = [Poses(fleet.ids, fleet.block[POSE]) for fleet in snapshot]
+    cloud.data = bytes(encode_positions(parts)[COUNTED.size :])
+    return cloud
+
+
+def _fields() -> list[PackedElementField]:
+    names = ("id", "x", "y", "z", "qx", "qy", "qz", "qw")
+    kinds = (PackedElementField.INT32, *(PackedElementField.FLOAT32,) * 7)
+    return [
+        PackedElementField(name=name, offset=4 * k, type=kind)
+        for k, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    ]
+
+
+_FIELDS = _fields()
+
+
+class Transforms:
+    """A frame for each vehicle of a layout, in the world's."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.message = FrameTransforms()
+        for name in layout.names:
+            self.message.transforms.add(parent_frame_id=WORLD, child_frame_id=name)
+
+    def at(self, snapshot: Snapshot, log_time: int) -> FrameTransforms:
+        """The same message every time, with the poses of a snapshot."""
+        poses = np.concatenate([fleet.block[POSE].T for fleet in snapshot] or [np.empty((0, 7))]).tolist()
+        for transform, (x, y, z, qx, qy, qz, qw) in zip(self.message.transforms, poses, strict=True):
+            transform.timestamp.FromNanoseconds(log_time)
+            place, turn = transform.translation, transform.rotation
+            place.x, place.y, place.z = x, y, z
+            turn.x, turn.y, turn.z, turn.w = qx, qy, qz, qw
+        return self.message
+
+
+def named_frame(frame: FrameAction, log_time: int) -> FrameTransforms:
+    """A frame that somebody has placed in another."""
+    message = FrameTransforms()
+    transform = message.transforms.add(parent_frame_id=frame.parent, child_frame_id=frame.name)
+    transform.timestamp.FromNanoseconds(log_time)
+    place, turn = transform.translation, transform.rotation
+    place.x, place.y, place.z = frame.position
+    turn.x, turn.y, turn.z, turn.w = frame.quaternion
+    return message
+
+
+def scene(layout: Layout, log_time: int) -> SceneUpdate:
+    """A body with a name for each vehicle, fixed to its frame: sent when the roster changes, moved by the frames."""
+    update = SceneUpdate()
+    update.deletions.add(type=SceneEntityDeletion.ALL).timestamp.FromNanoseconds(log_time)
+    for k, fleet in enumerate(layout.fleets):
+        for row in range(fleet.n):
+            _draw(update.entities.add(), fleet, row, COLOURS[k % len(COLOURS)], log_time)
+    return update
+
+
+def _draw(entity: Any, fleet: FleetLayout, row: int, colour: str, log_time: int) -> None:
+    """One vehicle: a box, an arrow ahead of it, its name above."""
+    length, width, height = SIZES.get(fleet.kind, SIZES["agent"])
+    name = fleet.vehicle_name(row)
+    entity.timestamp.FromNanoseconds(log_time)
+    entity.frame_id, entity.id, entity.frame_locked = name, name, True
+    entity.metadata.add(key="model", value=fleet.model)
+    box = entity.cubes.add()
+    box.size.x, box.size.y, box.size.z = length, width, height
+    box.pose.position.z = 0.5 * height
+    arrow = entity.arrows.add(shaft_length=0.4 * length, head_length=0.2 * length)
+    arrow.shaft_diameter, arrow.head_diameter = 0.15 * width, 0.35 * width
+    arrow.pose.position.x, arrow.pose.position.z = 0.5 * length, 0.5 * height
+    text = entity.texts.add(text=name, billboard=True, font_size=12.0, scale_invariant=True)
+    text.pose.position.z = 2.0 * height
+    for part, alpha in ((box, 0.9), (arrow, 1.0), (text, 1.0)):
+        part.pose.orientation.w = 1.0
+        red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (0, 2, 4))
+        part.color.r, part.color.g, part.color.b, part.color.a = red, green, blue, alpha
+
+
+def log_line(event: Event, log_time: int) -> Log:
+    """An event as a line of a log."""
+    line = Log(level=Log.WARNING if event.kind in ALARMS else Log.INFO, name=event.subject)
+    line.timestamp.FromNanoseconds(log_time)
+    line.message = " ".join(filter(None, (event.kind, event.subject, event.detail)))
+    return line
+
+
+DRAWN_VERTICES = 30_000
+"""Vertices of a marker that are drawn at most (a multiple of 2 and 3); the exact marker is in its own channel."""
+CORNERS = 48
+"""Of a circle."""
+AXES = ((1.0, 0.2, 0.2), (0.2, 0.8, 0.2), (0.3, 0.4, 1.0))
+"""Colours of x, y and z."""
+
+
+def entity_id(marker: Marker) -> str:
+    """One name for namespace and id."""
+    return f"{marker.namespace}/{marker.id}"
+
+
+def put_markers(markers: Iterable[Marker], log_time: int) -> SceneUpdate:
+    """Show these, in place of those of the same name."""
+    update = SceneUpdate()
+    for marker in markers:
+        entity = update.entities.add(frame_id=marker.frame, id=entity_id(marker), frame_locked=True)
+        entity.timestamp.FromNanoseconds(log_time)
+        if marker.ttl is not None:
+            entity.lifetime.FromNanoseconds(round(marker.ttl * 1e9))
+        DRAW[marker.kind](entity, marker)
+    return update
+
+
+def remove_markers(markers: Iterable[Marker] | None, log_time: int) -> SceneUpdate:
+    """Remove these, or everything."""
+    update = SceneUpdate()
+    if markers is None:
+        update.deletions.add(type=SceneEntityDeletion.ALL).timestamp.FromNanoseconds(log_time)
+    for marker in markers or ():
+        gone = update.deletions.add(type=SceneEntityDeletion.MATCHING_ID, id=entity_id(marker))
+        gone.timestamp.FromNanoseconds(log_time)
+    return update
+
+
+def _dress(part: Any, marker: Marker, colour: tuple[float, ...] | None = None) -> Any:
+    """Give a primitive the marker's pose and colour."""
+    place, turn, paint = part.pose.position, part.pose.orientation, part.color
+    place.x, place.y, place.z = marker.position
+    turn.x, turn.y, turn.z, turn.w = marker.quaternion
+    paint.r, paint.g, paint.b, paint.a = marker.color if colour is None else (*colour, marker.color[3])
+    return part
+
+
+def _line(entity: Any, marker: Marker, kind: Any, points: Any, width: float, colour: Any = None) -> None:
+    line = _dress(entity.lines.add(type=kind, thickness=width), marker, colour)
+    for x, y, z in np.asarray(points, np.float64)[:DRAWN_VERTICES].tolist():
+        line.points.add(x=x, y=y, z=z)
+
+
+def _points(entity: Any, marker: Marker) -> None:
+    """Upright dashes as long and as thick as the points are wide: one primitive, however many they are."""
+    half = np.array([0.0, 0.0, 0.5 * marker.scale[0]])
+    dashes = np.stack([marker.vertices - half, marker.vertices + half], axis=1).reshape(-1, 3)
+    _line(entity, marker, LinePrimitive.LINE_LIST, dashes, marker.scale[0])
+
+
+def _circle(entity: Any, marker: Marker, inwards: float = 0.0) -> None:
+    angle = np.linspace(0.0, 2.0 * np.pi, CORNERS, endpoint=False)
+    radius = marker.scale[0] - inwards
+    corners = np.stack([radius * np.cos(angle), radius * np.sin(angle), np.zeros(CORNERS)], axis=1)
+    _line(entity, marker, LinePrimitive.LINE_LOOP, corners, 0.03 * marker.scale[0])
+
+
+def _ring(entity: Any, marker: Marker) -> None:
+    _circle(entity, marker)
+    _circle(entity, marker, marker.scale[1])
+
+
+def _arrow(entity: Any, marker: Marker) -> None:
+    length, shaft, head = marker.scale
+    head_length = min(head, length)
+    arrow = entity.arrows.add(shaft_length=length - head_length, shaft_diameter=shaft)
+    arrow.head_length, arrow.head_diameter = head_length, head
+    _dress(arrow, marker)
+
+
+def _text(entity: Any, marker: Marker) -> None:
+    _dress(entity.texts.add(text=marker.label, billboard=True, font_size=marker.scale[0]), marker)
+
+
+def _triangles(entity: Any, marker: Marker) -> None:
+    triangles = _dress(entity.triangles.add(), marker)
+    for x, y, z in marker.vertices[:DRAWN_VERTICES].tolist():
+        triangles.points.add(x=x, y=y, z=z)
+
+
+def _car(entity: Any, marker: Marker) -> None:
+    box = _dress(entity.cubes.add(), marker)
+    box.size.x, box.size.y, box.size.z = marker.scale
+    middle = marker.pose.apply((0.0, 0.0, 0.5 * marker.scale[2]))  # it stands on its position
+    box.pose.position.x, box.pose.position.y, box.pose.position.z = middle
+
+
+def _mesh(entity: Any, marker: Marker) -> None:
+    model = _dress(entity.models.add(url=marker.label, override_color=False), marker)
+    model.scale.x, model.scale.y, model.scale.z = marker.scale
+
+
+def _axes(entity: Any, marker: Marker) -> None:
+    for tip, colour in zip(np.eye(3) * marker.scale[0], AXES, strict=True):
+        _line(entity, marker, LinePrimitive.LINE_LIST, [np.zeros(3), tip], 0.04 * marker.scale[0], colour)
+
+
+DRAW: dict[str, Callable[[Any, Marker], None]] = {
+    "points": _points,
+    "line_strip": lambda e, m: _line(e, m, LinePrimitive.LINE_STRIP, m.vertices, m.scale[0]),
+    "line_list": lambda e, m: _line(e, m, LinePrimitive.LINE_LIST, m.vertices, m.scale[0]),
+    "circle": _circle,
+    "ring": _ring,
+    "arrow": _arrow,
+    "text": _text,
+    "triangle_list": _triangles,
+    "car": _car,
+    "mesh": _mesh,
+    "axes": _axes,
+}

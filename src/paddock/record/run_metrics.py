@@ -1,0 +1,129 @@
+"""What a run amounted to: how far, how fast, how high, and what happened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paddock.record.channels import ACTIONS
+from paddock.world.columns import Floats
+from paddock.world.layout import FleetLayout, Ints
+
+if TYPE_CHECKING:
+    from paddock.record.reader import Run, Section
+    from paddock.world.snapshot import FleetSnapshot
+
+MOVING = 0.1
+"""m/s from which on a vehicle counts as moving."""
+
+
+def metrics(run: Run) -> dict[str, Any]:
+    """Numbers of the whole run, of each fleet and of each vehicle; read in one pass, ready for JSON.
+
+    Distances are sums of straight lines between samples. Time is simulation time.
+    """
+    tallies = {name: _Tally(run, name) for name in run.fleets}
+    for section in run.sections:
+        _read(run, section, tallies)
+    kinds = Counter(event.kind for event in run.events())
+    return {
+        "scenario": run.metadata.get("name", ""),
+        "seed": run.sections[0].begin.seed,
+        "complete": run.complete,
+        "sections": len(run.sections),
+        "duration_s": run.duration,
+        "samples": len(run),
+        "vehicles": sum(len(tally.members) for tally in tallies.values()),
+        "actions": len(run.file.index(ACTIONS).times),
+        "events": dict(sorted(kinds.items())),
+        "collisions": kinds["collision"],
+        "fleets": {name: tally.summary() for name, tally in tallies.items()},
+    }
+
+
+def _read(run: Run, section: Section, tallies: dict[str, _Tally]) -> None:
+    """Add the samples of a section."""
+    time = None
+    for k in section.samples:
+        snapshot = run.sample(k)
+        step = 0.0 if time is None else snapshot.time - time
+        time = snapshot.time
+        for name, tally in tallies.items():
+            if name in snapshot.fleets:
+                tally.add(snapshot.fleet(name), step)
+            else:
+                tally.interrupt()
+    for tally in tallies.values():
+        tally.interrupt()
+
+
+class _Tally:
+    """Sums over time for each vehicle of a fleet."""
+
+    def __init__(self, run: Run, name: str) -> None:
+        self.layouts = [fleet for layout in run.layouts for fleet in layout.fleets if fleet.name == name]
+        self.members: Ints = np.unique(np.concatenate([layout.members for layout in self.layouts]))
+        n = len(self.members)
+        self.samples, self.distance, self.moving, self.seconds, self.speeds, self.fastest = np.zeros((6, n))
+        self.lowest, self.highest = np.full(n, np.inf), np.full(n, -np.inf)
+        self._last: Floats = np.full((3, n), np.nan)  # positions in the sample before
+        self._places: dict[int, tuple[FleetLayout, Ints]] = {}
+
+    def add(self, fleet: FleetSnapshot, step: float) -> None:
+        """One more sample, `step` s after the one before it."""
+        if id(fleet.layout) not in self._places:
+            self._places[id(fleet.layout)] = (fleet.layout, np.searchsorted(self.members, fleet.members))
+        at = self._places[id(fleet.layout)][1]
+        position, speed = fleet.block[0:3], _length(fleet.block[7:10])
+        self.samples[at] += 1
+        self.speeds[at] += speed
+        self.fastest[at] = np.maximum(self.fastest[at], speed)
+        self.lowest[at] = np.minimum(self.lowest[at], position[2])
+        self.highest[at] = np.maximum(self.highest[at], position[2])
+        moved = _length(position - self._last[:, at])  # NaN for a vehicle that was not there
+        self.distance[at] += np.nan_to_num(moved)
+        self.seconds[at] += np.where(np.isnan(moved), 0.0, step)
+        self.moving[at] += np.where(np.isnan(moved) | (speed <= MOVING), 0.0, step)
+        self.interrupt()
+        self._last[:, at] = position
+
+    def interrupt(self) -> None:
+        """What comes next does not continue what was before."""
+        self._last[:] = np.nan
+
+    def summary(self) -> dict[str, Any]:
+        """The fleet as a whole, and its vehicles as columns."""
+        last = self.layouts[-1]
+        return {
+            "kind": last.kind,
+            "model": last.model,
+            "vehicles": len(self.members),
+            "distance_m": float(self.distance.sum()),
+            "mean_speed_mps": float(self.speeds.sum() / max(self.samples.sum(), 1)),
+            "max_speed_mps": float(self.fastest.max(initial=0.0)),
+            "moving_s": float(self.moving.sum()),
+            "min_height_m": float(self.lowest.min(initial=np.inf)),
+            "max_height_m": float(self.highest.max(initial=-np.inf)),
+            "per_vehicle": self._vehicles(last),
+        }
+
+    def _vehicles(self, last: FleetLayout) -> dict[str, list[Any]]:
+        names = [last.name if last.single else f"{last.name}[{member}]" for member in self.members]
+        columns = {
+            "distance_m": self.distance,
+            "mean_speed_mps": self.speeds / np.maximum(self.samples, 1),
+            "max_speed_mps": self.fastest,
+            "present_s": self.seconds,
+            "moving_s": self.moving,
+            "min_height_m": self.lowest,
+            "max_height_m": self.highest,
+        }
+        return {"name": names, **{name: values.tolist() for name, values in columns.items()}}
+
+
+def _length(vectors: Floats) -> Floats:
+    """(3, n) -> (n,)."""
+    lengths: Floats = np.sqrt(np.einsum("ij,ij->j", vectors, vectors))
+    return lengths

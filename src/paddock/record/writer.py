@@ -1,0 +1,312 @@
+"""Log times: simulation time that never goes back, over resets and restores too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields, replace
+from io import RawIOBase
+from itertools import groupby
+from math import inf
+from time import monotonic
+from typing import Any
+
+from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
+from mcap.writer import CompressionType, Writer
+from mcap_protobuf.schema import build_file_descriptor_set
+
+from paddock.engine.actions import FrameAction, Posted
+from paddock.engine.events import Event
+from paddock.engine.markers import MarkerBoard, MarkerChange, PlacedMarker
+from paddock.errors import PaddockError
+from paddock.record import channels, foxglove
+from paddock.record.channels import CHANNELS
+from paddock.wire.messages import markers as wire
+from paddock.wire.messages import states
+from paddock.wire.messages.recordings import RunStart, StateHash, encode_run_start, encode_state_hash
+from paddock.world.layout import Layout
+from paddock.world.markers import Marker
+from paddock.world.snapshot import Snapshot
+
+NANOSECONDS = 1_000_000_000
+
+
+class Timeline:
+    """Turns ticks into log times, ns.
+
+    The first tick that is recorded has the wall time at which the recording began (ns since 1970), so that viewers show
+    the right day; from there on it is simulation time that passes. When the run begins anew, log time goes on by one
+    tick, and from there with the simulation again.
+    """
+
+    def __init__(self, rate: float, started: int) -> None:
+        """`rate` in Hz, `started` in ns since 1970."""
+        self.rate = rate
+        self.offset = 0  # log time of tick 0
+        self._next = started  # the earliest log time of a new section
+
+    def begin(self, tick: int) -> int:
+        """A section of the run begins at this tick; returns its log time."""
+        self.offset = self._next - self._since_start(tick)
+        return self.at(tick)
+
+    def at(self, tick: int) -> int:
+        """The log time of a tick."""
+        log_time = self.offset + self._since_start(tick)
+        self._next = max(self._next, log_time + max(1, self._since_start(1)))
+        return log_time
+
+    def _since_start(self, tick: int) -> int:
+        return round(tick * NANOSECONDS / self.rate)
+
+
+def open_output(path: str | os.PathLike[str]) -> Output:
+    """A new file; one that exists is overwritten, but only if it can be opened."""
+    try:
+        return Output(open(path, "wb", buffering=0))
+    except OSError as error:
+        raise PaddockError(f"cannot record to {os.fspath(path)}: {error.strerror or error}") from None
+
+
+class Output:
+    """What the MCAP writer writes to: unbuffered, so that a process that is killed leaves all that it has written."""
+
+    def __init__(self, file: RawIOBase) -> None:
+        self.file = file
+        self.position = 0  # bytes written
+        self.whole = 0  # bytes up to which the file makes sense
+
+    def write(self, data: bytes) -> int:
+        """Write everything; the operating system may take it in parts."""
+        view = memoryview(data)
+        while len(view):
+            taken = self.file.write(view)
+            self.position += taken or 0
+            view = view[taken or 0 :]
+        return len(data)
+
+    def tell(self) -> int:
+        """Bytes written so far."""
+        return self.position
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def mark(self) -> None:
+        """What has been written makes sense as it is."""
+        self.whole = self.position
+
+    def retreat(self) -> None:
+        """Cut off what was not written whole; where that cannot be done, readers do it."""
+        with suppress(OSError, ValueError):
+            self.file.truncate(self.whole)
+        self.position = self.whole
+
+    def close(self) -> None:
+        """Close the file."""
+        self.file.close()
+
+
+CHUNK = 2 * 2**20
+"""Bytes of a chunk before it is compressed and written."""
+FLUSH_EVERY = 1.0
+"""s of wall time after which an unfinished chunk is written."""
+
+
+class McapWriter:
+    """Registers all channels at once, so that the first chunk tells what there is."""
+
+    def __init__(self, output: Output, metadata: Mapping[str, str], scenario: str, started: int) -> None:
+        """`scenario` as YAML, `started` in ns since 1970."""
+        self.output = output
+        stream: Any = output
+        self._writer: Any = Writer(stream, chunk_size=CHUNK, compression=CompressionType.ZSTD)
+        self._writer.start(library=f"paddock {metadata['paddock']}")
+        self._writer.add_metadata("paddock", dict(metadata))
+        self._writer.add_attachment(started, started, "scenario.yaml", "application/yaml", scenario.encode())
+        output.mark()
+        self._ids = {spec.topic: self._register(spec.topic, spec.schema) for spec in CHANNELS}
+        self._pending = False
+        self._latest = 0  # log time
+        self._due = monotonic() + FLUSH_EVERY
+
+    def _register(self, topic: str, message: Any) -> int:
+        schema = build_file_descriptor_set(message).SerializeToString()
+        number = self._writer.register_schema(message.DESCRIPTOR.full_name, "protobuf", schema)
+        return int(self._writer.register_channel(topic, "protobuf", number))
+
+    def write(self, topic: str, log_time: int, wall_time: int, data: bytes) -> None:
+        """Add a message; both times in ns. What another thread tells a moment late is not dated back."""
+        before = self.output.position
+        log_time = self._latest = max(log_time, self._latest)
+        self._writer.add_message(self._ids[topic], log_time, data, wall_time)
+        self._pending = self.output.position == before
+        if not self._pending:
+            self._written()
+
+    def flush_if_due(self) -> None:
+        """Write what has waited for long enough."""
+        if self._pending and monotonic() >= self._due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is there."""
+        self._writer.flush()
+        self._pending = False
+        self._written()
+
+    def finish(self) -> None:
+        """Write the rest, the indexes and the summary."""
+        self._writer.finish()
+        self.output.mark()
+
+    def _written(self) -> None:
+        self.output.mark()
+        self._due = monotonic() + FLUSH_EVERY
+
+
+def present(board: MarkerBoard, now: float) -> list[MarkerChange]:
+    """The changes that make an empty board what it is at a simulation time (s)."""
+    placed = [_from_now(one, now) for one in board.alive(now, hidden=True)]
+    hidden = [name for name, visible in board.namespaces().items() if not visible]
+    changes = [MarkerChange("put", board.version, tuple(placed))] if placed else []
+    return changes + [MarkerChange("visibility", board.version, (), name, False) for name in hidden]
+
+
+def _from_now(placed: PlacedMarker, now: float) -> PlacedMarker:
+    ttl = None if placed.until == inf else max(placed.until - now, 1e-9)
+    return PlacedMarker(replace(placed.marker, ttl=ttl), now, placed.until)
+
+
+def commands(change: MarkerChange) -> Iterator[wire.MarkerCommand]:
+    """The change as messages."""
+    if change.kind == "put":
+        yield wire.PutMarkers(tuple(_message(placed.marker) for placed in change.placed))
+    elif change.kind == "cleared":
+        yield wire.ClearMarkers()
+    elif change.kind == "visibility":
+        yield wire.ShowMarkers(change.namespace, change.visible)
+    else:
+        names = sorted((placed.marker.namespace, placed.marker.id) for placed in change.placed)
+        for namespace, group in groupby(names, key=lambda name: name[0]):
+            yield wire.DeleteMarkers(namespace, tuple(id for _, id in group))
+
+
+def _message(marker: Marker) -> wire.Marker:
+    return wire.Marker(**{field.name: getattr(marker, field.name) for field in fields(wire.Marker)})
+
+
+class MarkerScribe:
+    """Writes changes of the board; remembers what is on it, so that what is shown again can be drawn again."""
+
+    def __init__(self, writer: McapWriter) -> None:
+        self.writer = writer
+        self._board: dict[tuple[str, int], tuple[Marker, float]] = {}  # with the log time of its end, ns
+        self._hidden: set[str] = set()
+        self._tidy_at = 1000  # markers
+
+    def write(self, change: MarkerChange, log_time: int, wall_time: int) -> None:
+        """One change; times in ns."""
+        for command in commands(change):
+            self.writer.write(channels.MARKERS, log_time, wall_time, wire.encode_marker_command(command))
+        picture = self._picture(change, log_time)
+        self.writer.write(channels.MARKER_SCENE, log_time, wall_time, picture.SerializeToString())
+
+    def _picture(self, change: MarkerChange, log_time: int) -> SceneUpdate:
+        changed = [placed.marker for placed in change.placed]
+        match change.kind:
+            case "put":
+                self._remember(changed, log_time)
+                return foxglove.put_markers((m for m in changed if m.namespace not in self._hidden), log_time)
+            case "removed":
+                for marker in changed:
+                    self._board.pop((marker.namespace, marker.id), None)
+                return foxglove.remove_markers(changed, log_time)
+            case "cleared":
+                self._board.clear()
+                return foxglove.remove_markers(None, log_time)
+        (self._hidden.discard if change.visible else self._hidden.add)(change.namespace)
+        self._forget_ended(log_time)
+        markers = [marker for marker, _ in self._board.values() if marker.namespace == change.namespace]
+        return (foxglove.put_markers if change.visible else foxglove.remove_markers)(markers, log_time)
+
+    def _remember(self, markers: list[Marker], log_time: int) -> None:
+        for marker in markers:
+            end = inf if marker.ttl is None else log_time + marker.ttl * NANOSECONDS
+            self._board[marker.namespace, marker.id] = (marker, end)
+        if len(self._board) > self._tidy_at:
+            self._forget_ended(log_time)
+            self._tidy_at = 1000 + 2 * len(self._board)
+
+    def _forget_ended(self, log_time: int) -> None:
+        self._board = {name: (marker, end) for name, (marker, end) in self._board.items() if end > log_time}
+
+
+EXACT = 1000
+"""Vehicles up to which `precision: auto` keeps float64."""
+PRECISIONS = ("auto", *states.PRECISIONS)
+PICTURE_EVERY = NANOSECONDS // 10
+"""ns of log time between two pictures."""
+
+
+class Scribe:
+    """Writes messages; all times in ns."""
+
+    def __init__(self, writer: McapWriter, precision: str) -> None:
+        self.writer = writer
+        self.precision = precision
+        self.markers = MarkerScribe(writer)
+        self.samples = 0
+        self.vehicle_samples = 0
+        self._layout: Layout | None = None
+        self._transforms: foxglove.Transforms | None = None
+        self._next_picture = 0
+
+    def begin(self, start: RunStart, log_time: int, wall_time: int) -> None:
+        """The run begins, or begins anew."""
+        self._layout, self._next_picture = None, 0
+        self.writer.write(channels.RUN, log_time, wall_time, encode_run_start(start))
+
+    def sample(self, snapshot: Snapshot, log_time: int, wall_time: int) -> None:
+        """All vehicles at a tick."""
+        if self._layout is None or snapshot.layout != self._layout:
+            self._roster(snapshot.layout, log_time, wall_time)
+        automatic = "double" if len(snapshot) <= EXACT else "single"
+        precision = automatic if self.precision == "auto" else self.precision
+        self.writer.write(channels.STATE, log_time, wall_time, channels.encode_snapshot(snapshot, precision))
+        self.samples += 1
+        self.vehicle_samples += len(snapshot)
+        if log_time >= self._next_picture:
+            self._picture(snapshot, log_time, wall_time)
+
+    def action(self, posted: Posted, log_time: int, wall_time: int) -> None:
+        """Something entered the run from outside."""
+        self.writer.write(channels.ACTIONS, log_time, wall_time, channels.encode_posted(posted))
+        if isinstance(posted.action, FrameAction):
+            frames = foxglove.named_frame(posted.action, log_time)
+            self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
+
+    def event(self, event: Event, log_time: int, wall_time: int) -> None:
+        """Something happened."""
+        self.writer.write(channels.EVENTS, log_time, wall_time, channels.encode_event(event))
+        self.writer.write(channels.LOG, log_time, wall_time, foxglove.log_line(event, log_time).SerializeToString())
+
+    def digest(self, state: StateHash, log_time: int, wall_time: int) -> None:
+        """The complete state at a tick."""
+        self.writer.write(channels.HASHES, log_time, wall_time, encode_state_hash(state))
+
+    def _roster(self, layout: Layout, log_time: int, wall_time: int) -> None:
+        self.writer.write(channels.ROSTER, log_time, wall_time, channels.encode_layout(layout))
+        self._layout, self._transforms, self._next_picture = layout, None, 0
+        if layout.vehicles <= foxglove.DRAWN:
+            self._transforms = foxglove.Transforms(layout)
+            self.writer.write(channels.SCENE, log_time, wall_time, foxglove.scene(layout, log_time).SerializeToString())
+
+    def _picture(self, snapshot: Snapshot, log_time: int, wall_time: int) -> None:
+        self._next_picture = max(self._next_picture + PICTURE_EVERY, log_time + PICTURE_EVERY // 2)
+        cloud = foxglove.point_cloud(snapshot, log_time)
+        self.writer.write(channels.POSITIONS, log_time, wall_time, cloud.SerializeToString())
+        if self._transforms is not None:
+            frames = self._transforms.at(snapshot, log_time)
+            self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())

@@ -1,0 +1,282 @@
+"""The whole scenario as typed data, its sections `clock`, `world`, `every` and `record`, and its JSON schema."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+
+from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Text, Vector3, Whole, invalid
+from paddock.scenario.marked_yaml import dump_yaml
+from paddock.scenario.mission import EVENTS, MissionSection, check_fleet, default_fleet
+from paddock.scenario.problems import Marks, Step
+from paddock.scenario.serve import ENDPOINTS, Serve
+from paddock.scenario.sitl import Sitl, check_sitl
+from paddock.scenario.tasks import KINDS
+from paddock.scenario.vehicle import VehicleEntry
+
+RATE_MIN, RATE_MAX = 1e-3, 1e6
+PACE_MIN, PACE_MAX = 0.05, 100.0
+SEED_END = 2**64
+SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class Sync(Section):
+    """How a tick waits for synchronous clients."""
+
+    every: Whole = Field(default=1, ge=1, description="Wait before every n-th tick.")
+    timeout: Positive = Field(default=1.0, description="Longest wait, in seconds of wall time.")
+    on_timeout: Literal["hold", "brake", "default", "pause"] = Field(
+        default="hold",
+        description="What a vehicle of a late client does: hold its last command, brake, take its default command, "
+        "or the whole clock pauses.",
+    )
+
+
+class ClockSection(Section):
+    """How time passes. Give `rate` or `dt`."""
+
+    rate: Number = Field(default=240.0, ge=RATE_MIN, le=RATE_MAX, description="Ticks per simulated second, in Hz.")
+    dt: Positive = Field(
+        default=1 / 240,
+        ge=1 / RATE_MAX,
+        le=1 / RATE_MIN,
+        exclude=True,
+        validate_default=True,
+        description="Simulated seconds per tick, in s; instead of rate.",
+    )
+    pace: Number = Field(
+        default=1.0,
+        description="Simulated seconds per second of wall time (no unit): 0 is as fast as possible, else 0.05 to 100.",
+    )
+    sync: Sync | None = Field(
+        default=None, description="How to wait for clients that have claimed vehicles; null takes the defaults."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_of_rate_and_dt(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "dt" not in data:
+            return data
+        if "rate" in data:
+            raise invalid("give rate or dt, not both", ("dt",))
+        return {**data, "rate": rate} if (rate := _rate_from(data["dt"])) else data
+
+    @field_validator("dt", mode="after")
+    @classmethod
+    def _exactly_one_over_rate(cls, dt: float, info: ValidationInfo) -> float:
+        return 1.0 / info.data["rate"] if "rate" in info.data else dt
+
+    @field_validator("pace", mode="after")
+    @classmethod
+    def _pace_range(cls, pace: float) -> float:
+        if pace != 0 and not PACE_MIN <= pace <= PACE_MAX:
+            raise invalid(f"clock.pace must be 0 (as fast as possible) or {PACE_MIN:g} to {PACE_MAX:g}, not {pace:g}")
+        return pace
+
+
+def _rate_from(dt: Any) -> float | None:
+    """Return 1/dt in Hz, rounded where only float rounding keeps it from being whole; None for an invalid dt."""
+    if isinstance(dt, bool) or not isinstance(dt, int | float) or not 1 / RATE_MAX <= dt <= 1 / RATE_MIN:
+        return None
+    rate = 1.0 / dt
+    return float(round(rate)) if math.isclose(rate, round(rate), rel_tol=1e-9) else rate
+
+
+class WorldSection(Section):
+    """Properties that are the same everywhere."""
+
+    mu: Positive = Field(
+        default=1.0, description="Friction coefficient of the ground (no unit), multiplies each tyre's own."
+    )
+    origin: Origin = Field(
+        default=(35.6812, 139.7671, 40.0),
+        description="Where (0, 0, 0) lies on WGS 84: [latitude in degrees, longitude in degrees, height in m].",
+    )
+    wind: Vector3 = Field(
+        default=(0.0, 0.0, 0.0), description="Steady wind [east, north, up], in m/s: where the air moves to."
+    )
+    gravity: NotNegative = Field(default=9.80665, description="Acceleration of gravity, downwards, in m/s2.")
+    air_density: NotNegative = Field(default=1.225, description="Density of the air, in kg/m3.")
+    ground_z: Number = Field(default=0.0, description="Height of the flat ground, in m.")
+    date: Number = Field(
+        default=2026.0, ge=1900, le=2100, description="Decimal year (2026.5 is mid-2026), for the magnetic model."
+    )
+
+
+class Every(Section):
+    """How often stages of the tick run, in ticks."""
+
+    behaviour: Whole = Field(default=1, ge=1, description="Behaviours and autopilots run every n-th tick.")
+    snapshot: Whole | None = Field(
+        default=None, ge=1, description="A snapshot is published every n-th tick; null publishes on demand only."
+    )
+
+
+class RecordSection(Section):
+    """A recording of the run; it does not change the run. The path alone is a short form."""
+
+    file: Text = Field(min_length=1, description="File to write (MCAP); an existing file is overwritten.")
+    rate: Positive = Field(default=30.0, description="Samples per simulated second, in Hz.")
+    precision: Literal["auto", "double", "single"] = Field(
+        default="auto", description="Float precision; auto is double up to 1,000 vehicles and single beyond."
+    )
+
+    @classmethod
+    def short(cls, value: Any) -> Any:
+        """Expand a path to the mapping."""
+        return {"file": value} if isinstance(value, str) else value
+
+
+Entries = tuple[VehicleEntry, ...]
+
+
+class Scenario(Section):
+    """A world and the vehicles in it. Load it with `load_scenario`, whose errors give file, line and column."""
+
+    name: Text = Field(default="scenario", description="Name of the scenario.")
+    description: Text = Field(default="", description="A description for people.")
+    seed: Whole = Field(default=0, ge=0, lt=SEED_END, description="Seed of every random draw; same seed, same bytes.")
+    clock: ClockSection = Field(default=ClockSection(), description="How time passes.")
+    world: WorldSection = Field(
+        default=WorldSection(), description="Ground, air, gravity, and the world's position on Earth."
+    )
+    vehicles: Entries = Field(
+        description="Vehicles and fleets; the list may be empty, and may be omitted with a mission."
+    )
+    mission: MissionSection | None = Field(default=None, description="The tasks of a fleet and their planning.")
+    sitl: Sitl | None = Field(default=None, description="Autopilots in the loop and the vehicles they fly.")
+    every: Every = Field(default=Every(), description="How often stages of the tick run.")
+    record: Annotated[RecordSection | None, BeforeValidator(RecordSection.short)] = Field(
+        default=None, description="Where to record the run: a path, or a mapping."
+    )
+    serve: Serve | None = Field(default=None, description="Endpoints for watching and driving from outside.")
+    _marks: Marks = PrivateAttr(default_factory=Marks)
+    _written: tuple[str, int] | None = PrivateAttr(default=None)  # the source text and its seed
+    _left_out: tuple[str, ...] = PrivateAttr(default=())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_fleet(cls, data: Any) -> Any:
+        """Add the default fleet to a mission without vehicles."""
+        if not isinstance(data, dict) or "vehicles" in data or data.get("mission") is None:
+            return data
+        return {**data, "vehicles": default_fleet(data["mission"])}
+
+    @field_validator("vehicles", mode="after")
+    @classmethod
+    def _all_different(cls, vehicles: Entries) -> Entries:
+        _check_names(vehicles)
+        _check_ids(vehicles)
+        taken = {entry.name for entry in vehicles}
+        return tuple(
+            entry if entry.name else entry.model_copy(update={"name": _default_name(entry.model, index, taken)})
+            for index, entry in enumerate(vehicles)
+        )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.mission is not None:
+            check_fleet(self.mission, self.vehicles)
+        if self.sitl is not None:
+            check_sitl(self.sitl, self.vehicles)
+        return self
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Sections of the source text that were not read."""
+        return self._left_out
+
+    def at(self, *path: Step) -> str:
+        """Return the location of a value: `race.yaml:7:5`, or `vehicles[0].model` for a scenario made in Python."""
+        return self._marks.at(path)
+
+    def at_key(self, *path: Step) -> str:
+        """Return the location of a key, for errors about the key rather than its value."""
+        return self._marks.at_key(path)
+
+    def with_vehicles(self, vehicles: Entries) -> Scenario:
+        """Return a copy with other vehicle entries at the same locations."""
+        changed = self.model_copy(update={"vehicles": vehicles})
+        changed._written = None
+        return changed
+
+    def to_dict(self, *, defaults: bool = False) -> dict[str, Any]:
+        """Return plain data that loads back equal, with values at their default only on request."""
+        return self.model_dump(mode="json", exclude_defaults=not defaults, exclude_none=True)
+
+    def to_yaml(self, *, defaults: bool = False) -> str:
+        """Return YAML text that loads back equal."""
+        return dump_yaml(self.to_dict(defaults=defaults))
+
+    def to_text(self) -> str:
+        """Return the source text, comments included, or generated YAML if there is none or it has changed."""
+        if self._written is None or self._written[1] != self.seed:
+            return self.to_yaml()
+        return self._written[0]
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the values, not their locations."""
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self.to_dict(defaults=True) == other.to_dict(defaults=True)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _check_names(vehicles: Entries) -> None:
+    first: dict[str, int] = {}
+    for index, entry in enumerate(vehicles):
+        if not entry.name:
+            continue
+        if entry.name in first:
+            other = ("vehicles", first[entry.name], "name")
+            raise invalid(f"name {entry.name!r} is already used at {{other}}", (index, "name"), other)
+        first[entry.name] = index
+
+
+def _check_ids(vehicles: Entries) -> None:
+    """Reject ids used by two entries; an entry with a count uses a range."""
+    spans = sorted((entry.id, index) for index, entry in enumerate(vehicles) if entry.id is not None)
+    for (low, one), (high, two) in pairwise(spans):
+        if high < low + vehicles[one].count:
+            early, late = sorted((one, two))
+            entry = vehicles[early]
+            first = entry.id or 0
+            span = f" (ids {first} to {first + entry.count - 1})" if entry.count > 1 else ""
+            raise invalid(f"id {high} is already used at {{other}}{span}", (late, "id"), ("vehicles", early, "id"))
+
+
+def _default_name(model: str, index: int, taken: set[str]) -> str:
+    """Return a name from the model and the index in the list that the user has not used."""
+    name = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', model)}_{index}"
+    name = name if re.match(r"[A-Za-z_]", name) else f"_{name}"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def scenario_schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12); every field has a description with its unit."""
+    schema = Scenario.model_json_schema(mode="validation")
+    parts = schema["$defs"]
+    parts["ClockSection"]["not"] = {"required": ["rate", "dt"]}
+    parts["VehicleEntry"]["not"] = {"required": ["driver", "behaviour"]}
+    parts["SpawnSection"] |= {"minProperties": 1, "maxProperties": 1}
+    for part, names in (
+        ("TaskEntry", KINDS), ("NoFlyZone", ("circle", "polygon")), ("MissionEvent", EVENTS),
+        ("PolygonTask", ("spacing", "camera")),
+    ):  # fmt: skip
+        parts[part]["oneOf"] = [{"required": [name]} for name in names]
+    schema["anyOf"] = [{"required": [name]} for name in (*schema.pop("required"), "mission")]
+    for name in ENDPOINTS:  # short forms: the port, the name, or true
+        short = {"type": "string"} if name == "shm" else {"type": "integer"}
+        parts["Serve"]["properties"][name]["anyOf"] += [short, {"const": True}]
+    schema["properties"]["record"]["anyOf"].append({"type": "string", "minLength": 1})
+    derived = {"ClockSection": "dt", "VehicleEntry": "name", "TaskEntry": "name", "NoFlyZone": "name"}
+    for part, key in {**derived, "AdapterEntry": "name"}.items():  # these follow from other fields
+        del parts[part]["properties"][key]["default"]
+    return {"$schema": SCHEMA_DIALECT, **schema, "title": "Paddock scenario"}

@@ -1,0 +1,99 @@
+"""The checking process as the hub sees it: started when it is first needed, ended when it takes too long."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from typing import Any
+
+from paddock.errors import PaddockError
+from paddock.scenario import Scenario, ScenarioError, scenario_from_text
+
+PATIENCE = 15.0
+"""s that one check may take, the start of the process included."""
+MOST_WAITING = 8
+"""Checks that wait for their turn."""
+LONGEST_ANSWER = 1 << 20
+"""Bytes."""
+
+
+class Checker:
+    """One check at a time; nothing here holds the event loop up."""
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+
+    async def check(self, text: str, known: dict[str, list[str]] | None) -> list[dict[str, Any]]:
+        """What is wrong with a scenario: {line, column, message} each.
+
+        `known` are the models, behaviours and sensors that may stand in it; None: those of installed plug-ins.
+        """
+        if self._waiting >= MOST_WAITING:
+            raise PaddockError(f"{MOST_WAITING} scenarios are being checked already; try again")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await self._checked({"text": text, "known": known})
+        finally:
+            self._waiting -= 1
+
+    async def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            process.kill()
+            await process.wait()
+
+    async def _checked(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                line = await self._ask((json.dumps(request) + "\n").encode())
+        except TimeoutError:
+            await self.close()
+            raise PaddockError(f"checking the scenario took more than {PATIENCE:g} s and was given up") from None
+        except BaseException:  # whoever asked has left, or the process died: its answer must not reach the next one
+            await self.close()
+            raise
+        problems: list[dict[str, Any]] = json.loads(line)["problems"]
+        return problems
+
+    async def _ask(self, line: bytes) -> bytes:
+        process = await self._running()
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(line)
+            await process.stdin.drain()
+            answer = await process.stdout.readline()
+        except (ConnectionError, ValueError):
+            answer = b""
+        if not answer:
+            raise PaddockError("the scenario could not be checked: the process that does it has ended")
+        return answer
+
+    async def _running(self) -> Process:
+        if self._process is None or self._process.returncode is not None:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "paddock.serve.checking"),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                limit=LONGEST_ANSWER,
+            )
+        return self._process
+
+
+MOST_TEXT = 1 << 20
+"""Characters."""
+LEFT_OUT = ("serve", "record", "sitl")
+"""Where to listen, what to write and what to connect is not a client's to say."""
+
+
+def read(text: str) -> Scenario:
+    """The scenario that stands in a text, without the sections that are not a client's to write."""
+    if len(text) > MOST_TEXT:
+        raise ScenarioError(f"a scenario has at most {MOST_TEXT:,} characters here, not {len(text):,}")
+    return scenario_from_text(text, without=LEFT_OUT)

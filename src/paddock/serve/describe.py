@@ -1,0 +1,261 @@
+"""What columns mean: the snapshot's, by where each comes from, as the trees that clients are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import isfinite
+from time import time
+from typing import Any
+
+import numpy as np
+
+from paddock.engine.program import VARYING, FleetProgram
+from paddock.engine.simulation import Simulation
+from paddock.errors import PaddockError, unknown_name
+from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
+from paddock.serve.subscribers.subscription import DERIVED
+from paddock.vehicles.model import VehicleModel, find_model, model_names
+from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
+from paddock.world.columns import Column, Floats, column_index, columns_of
+from paddock.world.layout import FleetLayout
+from paddock.world.pose import Pose
+from paddock.world.snapshot import Snapshot, VehicleSnapshot
+
+COMMAND = "command."
+SAMPLE_TICK = Column("", "tick at which the reading was taken", name="sample_tick")
+
+
+def column_tree(column: Column, name: str = "") -> ColumnTree:
+    """One column, under its own name or another."""
+    return {
+        "name": name or column.name,
+        "unit": column.unit,
+        "meaning": column.meaning,
+        "low": column.low if isfinite(column.low) else None,
+        "high": column.high if isfinite(column.high) else None,
+        "choices": list(column.choices),
+    }
+
+
+def column_trees(tuple_class: type) -> list[ColumnTree]:
+    """The columns that a named tuple class declares."""
+    return [column_tree(column) for column in columns_of(tuple_class)]
+
+
+def value_trees(columns: Iterable[Column], values: Mapping[str, float]) -> list[ValueTree]:
+    """Columns with the values of one vehicle; those without a value are left out."""
+    return [_value_tree(column, values[column.name]) for column in columns if column.name in values]
+
+
+def _value_tree(column: Column, value: float) -> ValueTree:
+    return {**column_tree(column), "value": float(value) if isfinite(value) else None}
+
+
+def snapshot_columns(
+    names: Iterable[str], model: VehicleModel | None, sensors: Mapping[str, Sensor]
+) -> dict[str, Column]:
+    """The columns of a snapshot by name, in their order; one of which nothing is known has no unit."""
+    known = _known(model, sensors)
+    return {name: replace(known[name], name=name) if name in known else Column("", "", name=name) for name in names}
+
+
+def fleet_columns(names: Iterable[str], model: VehicleModel | None, sensors: Mapping[str, Sensor]) -> list[ColumnTree]:
+    """The same as trees, with those that are derived from the pose."""
+    found = list(snapshot_columns(names, model, sensors).values())
+    taken = {column.name for column in found}
+    derived = [column for name, (_, column) in DERIVED.items() if name not in taken]
+    return [column_tree(column) for column in (*found, *derived)]
+
+
+def installed(layout: FleetLayout) -> tuple[VehicleModel | None, dict[str, Sensor]]:
+    """The model and sensors of a fleet that was recorded, as far as this installation has them."""
+    prefixes = {name.partition(".")[0] for name in layout.columns if "." in name}
+    try:
+        model = find_model(layout.model) if layout.model in model_names() else None
+        return model, {name: find_sensor(name) for name in prefixes.intersection(sensor_names())}
+    except PaddockError:
+        return None, {}
+
+
+def _known(model: VehicleModel | None, sensors: Mapping[str, Sensor]) -> dict[str, Column]:
+    known = {column.name: column for column in columns_of(Pose)}
+    if model is not None:
+        state = {column.name: column for column in columns_of(model.state)}
+        known |= {name: state[name] for name in model.telemetry}
+        known |= {c.name: c for c in (columns_of(model.report_type) if model.report_type is not None else ())}
+        known |= {COMMAND + column.name: column for column in columns_of(model.command)}
+    for name, sensor in sensors.items():
+        known |= {f"{name}.{column.name}": column for column in (*columns_of(sensor.reading), SAMPLE_TICK)}
+    return known
+
+
+RECORDING = "recording"
+"""What drives the vehicles of one."""
+
+
+def fleet_infos(sim: Simulation) -> list[FleetInfoTree]:
+    """Every fleet of a simulation: what it can be told, what it shows."""
+    return [_fleet_info(program) for program in sim.engine.programs.values()]
+
+
+def _fleet_info(program: FleetProgram) -> FleetInfoTree:
+    layout, model = program.layout(), program.model
+    sensors = {name: one.sensor for name, one in program.sensors.items()}
+    return {
+        "name": layout.name,
+        "count": layout.n,
+        "kind": model.kind,
+        "model": model.name,
+        "single": layout.single,
+        "driven_by": None if program.behaviour is None else program.behaviour.rule.name,
+        "inputs": column_trees(model.command),
+        "columns": fleet_columns(layout.columns, model, sensors),
+        "sensors": list(sensors),
+    }
+
+
+def recorded_fleets(snapshot: Snapshot) -> list[FleetInfoTree]:
+    """Every fleet of a sample: it shows what was recorded, and can be told nothing."""
+    return [
+        {
+            "name": fleet.name,
+            "count": len(fleet),
+            "kind": fleet.kind,
+            "model": fleet.model,
+            "single": fleet.layout.single,
+            "driven_by": RECORDING,
+            "inputs": [],
+            "columns": fleet_columns(fleet.layout.columns, *installed(fleet.layout)),
+            "sensors": sorted(installed(fleet.layout)[1]),
+        }
+        for fleet in snapshot
+    ]
+
+
+def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
+    """Every column of a vehicle of a simulation."""
+    program, rows = sim.engine.applier.found(target)
+    if len(rows) != 1:
+        raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one member, e.g. {target}[0]")
+    row, model = int(rows[0]), program.model
+    values, driver = program.inspect(row), program.driver(row)
+    layout = program.layout()
+    preset = program.entry.get("preset")
+    return {
+        "id": int(layout.ids[row]),
+        "name": layout.vehicle_name(row),
+        "fleet": layout.name,
+        "kind": model.kind,
+        "model": model.name,
+        "preset": None if preset is None else str(preset),
+        "driven_by": None if driver is None else driver[1],
+        "tick": sim.tick,
+        "time": sim.time,
+        "state": value_trees(columns_of(model.state), values["state"]),
+        "command": value_trees(columns_of(model.command), values["command"]),
+        "parameters": value_trees(columns_of(model.parameters), values["parameters"]),
+        "sensors": _sensors(program, rows, sim.tick),
+    }
+
+
+def _sensors(program: FleetProgram, rows: Any, tick: int) -> dict[str, list[ValueTree]]:
+    readings = program.readings(rows, tick, one=True)
+    kinds = {name: one.sensor for name, one in program.sensors.items()}
+    return {
+        name: value_trees((*columns_of(kinds[name].reading), SAMPLE_TICK), values) for name, values in readings.items()
+    }
+
+
+def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree:
+    """What a recording has of a vehicle."""
+    values = dict(zip(vehicle.columns, vehicle.block[:, vehicle.row].tolist(), strict=True))
+    model, kinds = installed(vehicle.layout)
+    columns = snapshot_columns(vehicle.columns, model, kinds)
+
+    def part(names: list[str], prefix: str = "") -> list[ValueTree]:
+        trees = value_trees([columns[name] for name in names], values)
+        return [{**tree, "name": tree["name"].removeprefix(prefix)} for tree in trees]
+
+    commands = [name for name in columns if name.startswith(COMMAND)]
+    sensors = dict.fromkeys(name.partition(".")[0] for name in columns if "." in name and name not in commands)
+    return {
+        "id": vehicle.id,
+        "name": vehicle.name,
+        "fleet": vehicle.layout.name,
+        "kind": vehicle.kind,
+        "model": vehicle.model,
+        "preset": None,
+        "driven_by": RECORDING,
+        "tick": snapshot.tick,
+        "time": snapshot.time,
+        "state": part([name for name in columns if "." not in name]),
+        "command": part(commands, COMMAND),
+        "parameters": [],
+        "sensors": {one: part([n for n in columns if n.startswith(f"{one}.")], f"{one}.") for one in sensors},
+    }
+
+
+def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
+    """Every fleet: who is in it, what it can be told and what sensors it has."""
+    return [
+        {
+            "name": name,
+            "count": program.fleet.n,
+            "kind": program.model.kind,
+            "model": program.model.name,
+            "single": program.fleet.single,
+            "inputs": [_input_tree(column) for column in columns_of(program.model.command)],
+            "driven_by": None if program.behaviour is None else program.behaviour.rule.name,
+            "sensors": list(program.sensors),
+            "parameters": _parameters(program.model.parameters, program.parameter_values.tolist()),
+            "varying": list(program.varying),
+        }
+        for name, program in sim.engine.programs.items()
+    ]
+
+
+def _input_tree(column: Column) -> dict[str, Any]:
+    limits = {"low": column.low, "high": column.high}
+    finite = {name: value for name, value in limits.items() if abs(value) != float("inf")}
+    return {"name": column.name, "unit": column.unit, "meaning": column.meaning, **finite, "choices": column.choices}
+
+
+def _parameters(kind: type, values: list[float]) -> dict[str, float]:
+    return {column.name: value for column, value in zip(columns_of(kind), values, strict=True)}
+
+
+def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:
+    """(n,) a parameter of a fleet's vehicles, which may differ in it."""
+    if fleet not in sim.engine.programs:
+        raise unknown_name("fleet", fleet, sim.engine.programs)
+    program = sim.engine.programs[fleet]
+    known = column_index(program.model.parameters)
+    if name not in known:
+        raise unknown_name(f"parameter of {program.model.name}", name, known)
+    if name in program.varying:
+        return program.fleet.tables[VARYING][program.varying.index(name), : program.fleet.n].copy()
+    return np.full(program.fleet.n, program.parameter_values[known[name]])
+
+
+def simulation_figures(sim: Simulation) -> dict[str, Any]:
+    """Counters and times; read while it runs, so that they may be of neighbouring ticks."""
+    run = sim.engine.mission
+    stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.engine.pipeline.times.items())}
+    return {
+        "tick": sim.tick,
+        "time": sim.time,
+        "wall": time(),
+        "rate": sim.engine.world.clock.rate,
+        "pace": sim.pace,
+        "paused": sim.paused,
+        "running": sim.engine.pacer.running,
+        "run": sim.engine.world.run,
+        "vehicles": sim.engine.world.vehicles,
+        "slips": sim.engine.pacer.slips,
+        "lag_seconds": sim.engine.pacer.behind,
+        "tick_seconds": sim.engine.pacer.tick_seconds,
+        "events": sim.events.count,
+        "mission": None if run is None else len(run.mission.log),  # another number: something has happened in it
+        "stages": {name: {"calls": calls, "seconds": ns / 1e9} for name, (calls, ns) in stages.items()},
+    }

@@ -1,0 +1,65 @@
+"""Where the files of the page are."""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import xxhash
+
+FOLDER = Path(os.environ.get("PADDOCK_PAGE") or Path(__file__).parent / "page")
+"""Where the build puts the page; whoever works on it may name another folder."""
+
+
+FOREVER = "public, max-age=31536000, immutable"
+ASK_AGAIN = "no-cache"
+KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
+NOT_BUILT = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Paddock</title>
+<body style="font-family: system-ui; max-width: 40em; margin: 4em auto; line-height: 1.5">
+<h1>The page was not built</h1>
+<p>The simulation is being served, but this installation has no page to show it.
+Build it with <code>make page</code>, or install with <code>pip install .</code>, and load this again.</p>
+"""
+
+
+class File(NamedTuple):
+    """What answers a request."""
+
+    content: bytes
+    headers: dict[str, str]
+
+
+def find_file(folder: Path, path: str, gzip: bool) -> File | None:
+    """The file of an address' path; None if there is none. `gzip`: whether it may be sent compressed."""
+    name = path.lstrip("/") or "index.html"
+    place = _inside(folder, name)
+    if place is None or name.endswith(".gz"):
+        return None
+    packed = place.with_name(f"{place.name}.gz")
+    use_packed = gzip and packed.is_file()
+    content = (packed if use_packed else place).read_bytes()
+    return File(content, _headers(place, content, use_packed))
+
+
+def _inside(folder: Path, name: str) -> Path | None:
+    """The file of that name in the folder, which no `..` and no link leads out of."""
+    try:
+        place, root = (folder / name).resolve(), folder.resolve()
+        return place if place.is_relative_to(root) and place.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _headers(place: Path, content: bytes, packed: bool) -> dict[str, str]:
+    kind = KINDS.get(place.suffix) or mimetypes.guess_type(place.name)[0] or "application/octet-stream"
+    text = kind.startswith("text/") or kind == "application/json"
+    named_by_content = place.parent.name == "assets" and place.name.startswith("chunk-")
+    found = {
+        "Content-Type": f"{kind}; charset=utf-8" if text else kind,
+        "Cache-Control": FOREVER if named_by_content else ASK_AGAIN,
+        "ETag": f'"{xxhash.xxh3_64_hexdigest(content)}"',
+        "Vary": "Accept-Encoding",
+    }
+    return {**found, "Content-Encoding": "gzip"} if packed else found

@@ -1,0 +1,275 @@
+"""A recording as a source: watched like a live run, paused, sought and paced, but not changed."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import asdict
+from math import isfinite
+from pathlib import Path
+from time import time
+from typing import Any
+
+from paddock import __version__
+from paddock.engine.behaviours import entry_routes
+from paddock.engine.events import Event
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.record.player import Player
+from paddock.serve.describe import recorded_fleets, recorded_tree
+from paddock.serve.mirror import FIELDS
+from paddock.serve.source import ClockOwner, Push
+from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
+from paddock.wire.operations import OPERATIONS
+from paddock.wire.operations.results import InspectedTree, MetadataTree
+from paddock.world.snapshot import FleetSnapshot, Snapshot
+
+
+class ReplaySource:
+    """Operations on a player."""
+
+    def __init__(self, player: Player, locked: bool = False) -> None:
+        """`locked` keeps the clock from clients."""
+        self.player = player
+        self.rate = player.recording.rate
+        self.owner = ClockOwner(locked)
+        self.refused = 0
+        self._markers = ReplayedMarkers(player.recording.marker_commands())
+        self._push: Push = lambda kind, content: None
+        self._publish: Callable[[Snapshot], None] = lambda snapshot: None
+
+    @property
+    def tick(self) -> int:
+        """Of the sample that is shown."""
+        return self.player.tick
+
+    @property
+    def time(self) -> float:
+        """Simulated s of that sample."""
+        return self.player.time
+
+    def period(self, rate: float) -> int:
+        """Whatever was recorded is shown, however its ticks fall."""
+        return 1
+
+    def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
+        """Have samples shown."""
+        return self.player.watch(watcher, every)
+
+    def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
+        """Begin to tell what happened."""
+        self._push, self._publish = push, publish
+        self.player.event_listeners.append(self._on_event)
+        self._unwatch = self.player.watch(self._on_sample)
+
+    def detach(self) -> None:
+        """End that."""
+        self.player.event_listeners.remove(self._on_event)
+        self._unwatch()
+
+    def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
+        """Do something for a client."""
+        try:
+            if operation not in REPLAYED:
+                raise PaddockError(f"{operation} refused: this is a recording; it offers {', '.join(sorted(REPLAYED))}")
+            return getattr(self, operation)(client, **arguments)
+        except PaddockError:
+            self.refused += 1
+            raise
+
+    def gone(self, client: str) -> None:
+        """A client has left."""
+        if self.owner.release(client):
+            self.player.resume()
+
+    def announce(self) -> list[tuple[str, dict[str, Any]]]:
+        """The markers that are there."""
+        self._markers = ReplayedMarkers(self.player.recording.marker_commands())
+        return [("markers", change) for change in self._marker_changes()]
+
+    def figures(self) -> dict[str, Any]:
+        """Numbers about the playing."""
+        player, snapshot = self.player, self.player.snapshot()
+        return {
+            "tick": snapshot.tick,
+            "time": snapshot.time,
+            "wall": time(),
+            "rate": self.rate,
+            "pace": player.pace,
+            "paused": player.paused,
+            "running": not player.paused,
+            "run": snapshot.run,
+            "vehicles": len(snapshot),
+            "slips": player.slips,
+            "refused": self.refused,
+            "owner": self.owner.client or "",
+        }
+
+    def clock(self, client: str) -> dict[str, Any]:
+        """How time passes."""
+        player = self.player
+        run = player.snapshot().run
+        return {"pace": player.pace, "paused": player.paused, "run": run, "owner": self.owner.client}
+
+    def metadata(self, client: str) -> dict[str, Any]:
+        """What was simulated, and how far it has been played."""
+        kept = ("name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario")
+        overview: Mapping[str, Any] = self.overview(client)
+        return {
+            **{name: overview[name] for name in kept},
+            "fleets": list(map(_fleet_tree, self.player.snapshot())),
+            "recording": {"position": self.player.position, "duration": self.player.duration},
+        }
+
+    def overview(self, client: str) -> MetadataTree:
+        """The same in full for pages: with the meaning of every column."""
+        player, scenario, snapshot = self.player, self.player.scenario, self.player.snapshot()
+        tree = scenario.to_dict()
+        tree.pop("serve", None)  # its token is not everybody's business
+        return {
+            "name": scenario.name,
+            "description": scenario.description,
+            "seed": scenario.seed,
+            "rate": self.rate,
+            "pace": player.pace,
+            "paused": player.paused,
+            "run": snapshot.run,
+            "version": __version__,
+            "owner": self.owner.client,
+            "locked": self.owner.locked,
+            "can_load": False,
+            "scenario": tree,
+            "fleets": recorded_fleets(snapshot),
+            "recording": {
+                "path": Path(player.recording.path).name,
+                "start": player.recording.sample(0).time,
+                "position": player.position,
+                "duration": player.duration,
+            },
+        }
+
+    def examine(self, client: str, vehicle: str | int) -> InspectedTree:
+        """What the sample has of a vehicle."""
+        snapshot = self.player.snapshot()
+        return recorded_tree(snapshot, snapshot[vehicle])
+
+    def snapshot(self, client: str, roster: bool = False) -> dict[str, Any]:
+        """Put the present sample before every endpoint."""
+        snapshot = self.player.snapshot()
+        self._publish(snapshot)
+        return {"tick": snapshot.tick, "run": snapshot.run, "roster": snapshot.roster}
+
+    def events(self, client: str, since: int = 0) -> list[dict[str, Any]]:
+        """What had happened by now."""
+        return [asdict(event) for event in self.player.events() if event.number > since]
+
+    def orders(self, client: str) -> list[dict[str, Any]]:
+        """Nobody can be told anything any more."""
+        return []
+
+    def routes(self, client: str) -> list[dict[str, Any]]:
+        """Where the scenario's vehicles were to go."""
+        return [route._asdict() for route in entry_routes(self.player.scenario, self.player.snapshot())]
+
+    def mission(self, client: str) -> None:
+        """None is kept."""
+
+    def mission_view(self, client: str) -> None:
+        """Nor this."""
+
+    def pause(self, client: str) -> None:
+        """Hold."""
+        self.owner.check(client, "pause")
+        self.player.pause()
+
+    def resume(self, client: str) -> None:
+        """Go on."""
+        self.owner.check(client, "resume")
+        self.player.resume()
+
+    def let_go(self, client: str) -> None:
+        """Give the clock back."""
+        self.gone(client)
+
+    def pace(self, client: str, pace: float) -> None:
+        """Change the pace."""
+        self.owner.check(client, "pace")
+        self.player.pace = pace
+
+    def seek(self, client: str, position: float) -> float:
+        """Jump to a time, in s from the beginning of the recording."""
+        self.owner.check(client, "seek")
+        if not isfinite(position):
+            raise InvalidValueError(f"seek takes a time in s, not {position!r}")
+        self.player.seek(position)
+        return self.player.position
+
+    def _marker_changes(self) -> list[dict[str, Any]]:
+        return self._markers.up_to(self.player.position, self.player.time)
+
+    def _on_sample(self, snapshot: Snapshot) -> None:
+        for change in self._marker_changes():
+            self._push("markers", change)
+
+    def _on_event(self, event: Event) -> None:
+        self._push("event", asdict(event))
+
+
+REPLAYED = frozenset(name for name in vars(ReplaySource) if name in OPERATIONS)
+"""The operations that a recording offers: methods of the same names."""
+
+
+def _fleet_tree(fleet: FleetSnapshot) -> dict[str, Any]:
+    """A recorded fleet, as clients are told of live ones: it takes nothing, and nothing else is known of it."""
+    return {
+        "name": fleet.name,
+        "count": len(fleet),
+        "kind": fleet.kind,
+        "model": fleet.model,
+        "single": fleet.layout.single,
+        "inputs": [],
+        "driven_by": "recording",
+        "sensors": [],
+        "parameters": {},
+    }
+
+
+ROUNDING = 1e-6
+"""s by which recorded times may differ from samples' times."""
+
+
+class ReplayedMarkers:
+    """Tells changes as pushes; a jump backwards clears everything and tells it again."""
+
+    def __init__(self, recorded: list[tuple[float, MarkerCommand]]) -> None:
+        """Commands with their times, in s from the beginning of the recording."""
+        self._times = [at for at, _ in recorded]
+        self._commands = [command for _, command in recorded]
+        self._told = 0
+        self._position = 0.0
+
+    def up_to(self, position: float, time: float) -> list[dict[str, Any]]:
+        """What has changed when a position (s of the recording) is shown, whose simulation time is `time` (s)."""
+        goal = bisect_right(self._times, position + ROUNDING)
+        changes: list[dict[str, Any]] = []
+        if position < self._position:  # also those that have expired since are there again
+            changes, self._told = [{"cleared": True}], 0
+        for k in range(self._told, goal):
+            changes += _changes(self._commands[k], time - (position - self._times[k]))
+        self._told, self._position = goal, position
+        return changes
+
+
+def _changes(command: MarkerCommand, at: float) -> list[dict[str, Any]]:
+    """A command given at a simulation time (s), as `marking.change_tree` would tell it."""
+    match command:
+        case PutMarkers(markers):
+            trees = [{name: getattr(marker, name) for name in FIELDS} for marker in markers]
+            return [{"put": [{**tree, "expires": None if tree["ttl"] is None else at + tree["ttl"]} for tree in trees]}]
+        case DeleteMarkers(namespace, ids):
+            return [{"removed": [(namespace, number) for number in ids]}]
+        case ShowMarkers(namespace, visible):
+            return [{"namespace": namespace, "visible": visible}]
+        case ClearMarkers():
+            return [{"cleared": True}]
+    raise PaddockError(f"unknown marker command {command!r}")

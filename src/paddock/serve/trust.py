@@ -1,0 +1,144 @@
+"""What clients may have imported: nothing but what is installed as a plug-in, or what the scenario uses already."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from paddock.behaviour.rule import rule_names
+from paddock.engine.simulation import Simulation
+from paddock.errors import PaddockError, unknown_name
+from paddock.planning.methods import method_names
+from paddock.scenario import Scenario, ScenarioError, VehicleEntry, load_scenario
+from paddock.scenario.marked_yaml import plain
+from paddock.scenario.problems import KeyPath
+from paddock.sensing.sensor import sensor_names
+from paddock.vehicles.model import model_names
+from paddock.world.archive import unpack
+
+EXTERNAL = "external"
+"""The driver that is no behaviour."""
+KINDS = {"model": "model", "behaviour": "behaviour", "sensor": "sensor", "method": "planning method"}
+"""What errors call them."""
+
+
+Known = Mapping[str, Iterable[str]]
+"""`model`, `behaviour`, `sensor`, `method` -> the names that may stand there."""
+
+
+def installed_names() -> dict[str, list[str]]:
+    """What anybody may name: the plug-ins that are installed."""
+    behaviours = [*rule_names(), EXTERNAL]
+    return {"model": model_names(), "behaviour": behaviours, "sensor": sensor_names(), "method": method_names()}
+
+
+def known_names(sim: Simulation) -> dict[str, list[str]]:
+    """What clients may name: the installed plug-ins, and what the scenario or the vehicles now there use."""
+    used, entries = list(sim.engine.programs.values()), [entry for _, entry in _entries(sim.scenario)]
+    methods = () if sim.scenario.mission is None else (sim.scenario.mission.method.name,)
+    installed = installed_names()
+    models = {*(program.model.name for program in used), *(entry.model for entry in entries)}
+    sensors = {name for program in used for name in program.sensors}
+    sensors |= {sensor.name for entry in entries for sensor in entry.sensors}
+    return {
+        "model": sorted({*installed["model"], *models}),
+        "behaviour": sorted({*installed["behaviour"], *_rules_in_use(sim)}),
+        "sensor": sorted({*installed["sensor"], *sensors}),
+        "method": sorted({*installed["method"], *methods}),
+    }
+
+
+def _entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
+    """All entries of vehicles, those that join a mission later too, each with its place."""
+    found: list[tuple[KeyPath, VehicleEntry]] = [(("vehicles", k), entry) for k, entry in enumerate(scenario.vehicles)]
+    events = () if scenario.mission is None else scenario.mission.events
+    joining = [(("mission", "events", k, "vehicle"), event.vehicle) for k, event in enumerate(events)]
+    return found + [(place, entry) for place, entry in joining if entry is not None]
+
+
+def _rules_in_use(sim: Simulation) -> set[str]:
+    used = list(sim.engine.programs.values())
+    rules = {program.behaviour.rule.name for program in used if program.behaviour is not None}
+    rules |= {entry.controller.name for _, entry in _entries(sim.scenario) if entry.controller is not None}
+    groups = [list(program.overrides.groups.values()) for program in used if program.overrides is not None]
+    return rules | {group.setup.rule.name for fleet in groups for group in fleet}
+
+
+def foreign_names(scenario: Scenario, known: Known) -> list[str]:
+    """One line for each name of a scenario that clients may not have imported, beginning with its place."""
+    wanted: list[tuple[str, str, KeyPath]] = []
+    for place, entry in _entries(scenario):
+        wanted.append(("model", entry.model, (*place, "model")))
+        if entry.controller is not None:
+            wanted.append(("behaviour", entry.controller.name, (*place, entry.controller_key)))
+        wanted += [("sensor", one.name, (*place, "sensors", j)) for j, one in enumerate(entry.sensors)]
+    if scenario.mission is not None:
+        wanted.append(("method", scenario.mission.method.name, ("mission", "method")))
+    return [
+        str(unknown_name(KINDS[kind], name, known[kind], scenario.at(*place)))
+        for kind, name, place in wanted
+        if name not in known[kind]
+    ]
+
+
+def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehicles[0]") -> None:
+    """A name that is no plug-in's would be imported as a module: only who owns the machine may do that."""
+    known = known_names(sim)
+    wanted = [("model", "model", entry.get("model"))]
+    wanted += [("behaviour", key, entry.get(key)) for key in ("behaviour", "driver")]
+    listed = entry.get("sensors")
+    wanted += [("sensor", f"sensors[{k}]", one) for k, one in enumerate(listed if isinstance(listed, list) else ())]
+    for kind, place, value in wanted:
+        for name in _names(value):
+            if name not in known[kind]:
+                raise unknown_name(kind, name, known[kind], f"{where}.{place}")
+
+
+def _names(value: Any) -> Iterable[str]:
+    """`hold`, or the one key of `{hold: {options}}`; what is neither is refused when it is read."""
+    if isinstance(value, str):
+        return (value,)
+    return [key for key in value if isinstance(key, str)] if isinstance(value, Mapping) else ()
+
+
+# saved states --------------------------------------------------------------------------------------------------------
+
+
+def refuse_foreign_state(sim: Simulation, state: bytes) -> None:
+    """The same for a saved state: its entries, its orders, and the actions in it that still wait."""
+    tree, known = unpack(state), known_names(sim)
+    try:
+        for entry in tree["entries"].values():
+            _refuse_foreign_entry(json.loads(entry), known)
+        for orders in tree.get("orders", {}).values():
+            for squad in orders["squads"].values():
+                refuse_foreign_behaviour(squad["behaviour"], known)
+        for posted in tree["mailbox"]["queue"]:
+            _refuse_foreign_action(sim, posted["kind"], posted["action"], known)
+    except PaddockError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise PaddockError("restore() takes what save() returned; this has other contents") from None
+
+
+def refuse_foreign_behaviour(behaviour: Any, known: Known) -> None:
+    """What vehicles are ordered to do."""
+    for name in _names(behaviour):
+        if name not in known["behaviour"]:
+            raise unknown_name("behaviour", name, known["behaviour"], "order")
+
+
+def _refuse_foreign_entry(entry: Any, known: Known) -> None:
+    """Read as restoring reads it, so that no way of writing a name is overlooked."""
+    if foreign := foreign_names(load_scenario({"vehicles": [entry]}), known):
+        raise ScenarioError(foreign)
+
+
+def _refuse_foreign_action(sim: Simulation, kind: str, action: Mapping[str, Any], known: Known) -> None:
+    if kind == "spawn":
+        refuse_foreign(sim, action["entry"])
+    elif kind == "order":
+        refuse_foreign_behaviour(action["behaviour"], known)
+    elif kind == "mission" and action["verb"] == "add_vehicle":
+        refuse_foreign(sim, plain(action["arguments"]), "add_vehicle")

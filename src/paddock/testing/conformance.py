@@ -1,0 +1,276 @@
+"""What a conformance check found."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import math
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from paddock.compute.kernel import kernel
+from paddock.compute.math import select
+from paddock.compute.twin import reached, vectorised
+from paddock.errors import PaddockError, suggestion
+from paddock.vehicles.model import Desire, Placement, VehicleModel, find_model, model_names
+from paddock.world.columns import Column, Floats, columns_of, defaults_of
+from paddock.world.pose import Environment, Pose
+
+
+class ConformanceError(PaddockError):
+    """Something that breaks the contract: which check, which model, which column, and what to do about it."""
+
+    def __init__(self, check: str, subject: str, problem: str) -> None:
+        """`subject` is what was checked, e.g. `model 'rover'`."""
+        super().__init__(f"{subject}: {check}: {problem}")
+        self.check = check
+        self.subject = subject
+        self.problem = problem
+
+
+@dataclass
+class ConformanceReport:
+    """The checks that were passed, in order, each with what was measured."""
+
+    subject: str
+    details: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """One line for each check."""
+        width = max(map(len, self.details), default=0)
+        lines = [f"{check:<{width}}  {detail}" for check, detail in self.details.items()]
+        return "\n".join([f"{self.subject}: {len(lines)} checks passed", *(f"  {line}" for line in lines)])
+
+
+UNBOUNDED = 10.0
+"""Random commands reach this far where a column states no limit."""
+
+
+class Rig:
+    """One model under test. Fleets are arrays of columns x agents, as in a world."""
+
+    def __init__(self, model: VehicleModel, seed: int) -> None:
+        """The seed decides all random places and commands."""
+        self.model = model
+        self.seed = seed
+        self.check = ""
+        self.random = np.random.default_rng(seed)
+
+    def begin(self, check: str) -> None:
+        """Name the check for its failures, and give it random numbers that do not depend on the checks before."""
+        self.check = check
+        self.random = np.random.default_rng([self.seed, *check.encode()])
+
+    def fail(self, problem: str) -> NoReturn:
+        """Raise the error that names the check, the model and the problem."""
+        raise ConformanceError(self.check, f"model {self.model.name!r}", problem)
+
+    @property
+    def parameters(self) -> Any:
+        """The model's default parameters."""
+        return self.model.parameters(*map(float, defaults_of(self.model.parameters)))
+
+    @property
+    def environment(self) -> Any:
+        """Flat ground and still air."""
+        return Environment()
+
+    @property
+    def typical_speed(self) -> float:
+        """m/s: the parameter `speed`, else half of `speed_max`, else 5."""
+        values = self.parameters._asdict()
+        return float(values.get("speed", 0.5 * values.get("speed_max", 10.0)))
+
+    def place(self, n: int, z: float = 20.0, speed: float | Floats = 0.0) -> Floats:
+        """The states of `n` agents at random places and headings."""
+        x, y = self.random.uniform(-100.0, 100.0, (2, n))
+        yaw = self.random.uniform(-3.0, 3.0, n)
+        return self.place_at(x, y, z, yaw, speed)
+
+    def place_at(self, x: Floats, y: Floats, z: float | Floats, yaw: Floats, speed: float | Floats) -> Floats:
+        """The states of the agents at these places, moving at these speeds along these headings."""
+        at = Placement(*np.array(np.broadcast_arrays(x, y, z, yaw, speed), dtype=float))
+        return rows(vectorised(self.model.place)(at, self.parameters, self.environment), len(x))
+
+    def run(
+        self, state: Floats, command: Floats, dt: float, ticks: int = 1, environment: Environment | None = None
+    ) -> None:
+        """Advance a fleet in place with the compiled kernel."""
+        arrays = np.array(self.parameters), np.array(environment or self.environment)
+        kernel(self.model.step_spec())(state.shape[1], ticks, state, command, *arrays, dt)
+
+    def pose(self, state: Floats) -> Pose:
+        """The poses of a fleet."""
+        return Pose(*rows(vectorised(self.model.pose)(self.model.state(*state), self.parameters), state.shape[1]))
+
+    def energy(self, state: Floats) -> Floats:
+        """The mechanical energies of a fleet."""
+        energy = vectorised(self.model.energy)(self.model.state(*state), self.parameters, self.environment)
+        return np.broadcast_to(energy, state.shape[1])
+
+    def guide(self, state: Floats, command: Floats, desire: Desire) -> Floats:
+        """The commands that the model makes of a desire."""
+        given = self.model.state(*state), self.model.command(*command), self.parameters, desire
+        return rows(vectorised(self.model.guide)(*given), state.shape[1])
+
+    def commands(self, n: int, which: str = "default") -> Floats:
+        """Default commands; or the `brake` or `failsafe` ones, where a column has them."""
+        columns = columns_of(self.model.command)
+        chosen = [c.default if (value := getattr(c, which)) is None else value for c in columns]
+        return np.repeat(np.array(chosen, dtype=float)[:, None], n, axis=1)
+
+    def random_commands(self, before: Floats) -> Floats:
+        """Uniform in each column's range; those the model declares steady stay as they are."""
+        after = before.copy()
+        for row, column in enumerate(columns_of(self.model.command)):
+            if column.name not in self.model.steady:
+                after[row] = self.random.uniform(*limits(column), before.shape[1])
+        return after
+
+    def random_modes(self, n: int) -> Floats:
+        """Default commands, but each agent has its own whole-numbered value of the steady ones."""
+        command = self.commands(n)
+        for row, column in enumerate(columns_of(self.model.command)):
+            if column.name in self.model.steady and np.isfinite([column.low, column.high]).all():
+                command[row] = self.random.integers(int(np.ceil(column.low)), int(column.high) + 1, n)
+        return command
+
+    def demand_finite(self, values: Floats, names: tuple[str, ...], when: str) -> None:
+        """Every row must be finite; a failure names the column."""
+        for name, row in zip(names, values, strict=True):
+            if not np.isfinite(row).all():
+                self.fail(f"column {name!r} becomes {row[~np.isfinite(row)][0]} {when}")
+
+    def demand_same_bits(self, a: Floats, b: Floats, what: str, names: tuple[str, ...] = ()) -> None:
+        """Two fleets must be equal bit for bit; a failure names the column (of the state, unless names are given)."""
+        fields = names or self.model.state._fields  # type: ignore[attr-defined]
+        for name, one, other in zip(fields, a, b, strict=True):
+            unequal = np.flatnonzero(one.view(np.uint64) != other.view(np.uint64))
+            if unequal.size:
+                k = unequal[0]
+                self.fail(f"column {name!r} differs {what}: {one[k]!r} and {other[k]!r}")
+
+
+def limits(column: Column) -> tuple[float, float]:
+    """The range for random commands."""
+    low = column.low if np.isfinite(column.low) else min(-UNBOUNDED, column.high - UNBOUNDED)
+    high = column.high if np.isfinite(column.high) else max(UNBOUNDED, low + UNBOUNDED)
+    return low, high
+
+
+def rows(values: Any, n: int) -> Floats:
+    """A named tuple of arrays as one array of columns x agents."""
+    return np.array([np.broadcast_to(np.asarray(value, dtype=float), n) for value in values])
+
+
+def check_declarations(rig: Rig) -> str:
+    """SensorColumns with units and meanings, defaults inside their ranges, names that exist."""
+    model = rig.model
+    kinds = sorted({find_model(name).kind for name in model_names()})
+    if model.kind not in kinds:
+        rig.fail(f"unknown kind {model.kind!r}; {suggestion(model.kind, kinds)}")
+    if not model.summary.strip():
+        rig.fail("the summary is empty")
+    if not (model.order >= 1 and 0.0 < model.dt_max <= 1.0):
+        rig.fail(f"order {model.order} must be at least 1, dt_max {model.dt_max:g} s must lie in (0, 1]")
+    reports = () if model.report_type is None else (model.report_type,)
+    for tuple_class in (model.state, model.command, model.parameters, *reports):
+        for column in columns_of(tuple_class):
+            _check_column(rig, f"{tuple_class.__name__}.{column.name}", column)
+    for tuple_class in (model.command, model.parameters):
+        for column in columns_of(tuple_class):
+            if column.default is None:
+                rig.fail(f"column {tuple_class.__name__}.{column.name} has no default")
+    _check_names(rig, "telemetry", model.telemetry, model.state)
+    _check_names(rig, "steady", model.steady, model.command)
+    counts = [len(columns_of(c)) for c in (model.state, model.command, model.parameters)]
+    return "{} state, {} command, {} parameter columns".format(*counts)
+
+
+def _check_column(rig: Rig, place: str, column: Column) -> None:
+    if not column.meaning.strip():
+        rig.fail(f"column {place} has no meaning")
+    if not column.low <= column.high:
+        rig.fail(f"column {place} has the empty range {column.low:g} to {column.high:g}")
+    for what in ("default", "failsafe", "brake"):
+        value = getattr(column, what)
+        if value is not None and not column.low <= value <= column.high:
+            rig.fail(f"column {place}: {what} {value:g} lies outside {column.low:g} to {column.high:g}")
+
+
+def _check_names(rig: Rig, what: str, names: tuple[str, ...], tuple_class: type) -> None:
+    fields = tuple_class._fields  # type: ignore[attr-defined]
+    for name in names:
+        if name not in fields:
+            rig.fail(f"{what} names the unknown column {name!r}; {suggestion(name, fields)}")
+        if names.count(name) > 1:
+            rig.fail(f"{what} names the column {name!r} twice")
+
+
+def check_returns(rig: Rig) -> str:
+    """Called as plain Python, every function returns the tuple it should, of floats."""
+    model, parameters, environment = rig.model, rig.parameters, rig.environment
+    command = model.command(*map(float, rig.commands(1)[:, 0]))
+    state = model.place(Placement(1.0, 2.0, 3.0, 0.5, 0.0), parameters, environment)
+    demand_tuple(rig, "place", state, model.state)
+    demand_tuple(rig, "step", model.step(state, command, parameters, environment, model.dt_max), model.state)
+    demand_tuple(rig, "pose", model.pose(state, parameters), Pose)
+    guided = model.guide(state, command, parameters, Desire(1.0, 0.0, 0.0, 10.0))
+    demand_tuple(rig, "guide", guided, model.command)
+    if not isinstance(model.energy(state, parameters, environment), float):
+        rig.fail("energy() does not return a float")
+    return "place, step, pose, guide and energy return what they should"
+
+
+def demand_tuple(rig: Rig, function: str, value: Any, expected: Any) -> None:
+    """What a function returned must be such a tuple, of floats."""
+    if not isinstance(value, expected):
+        rig.fail(f"{function}() returns {type(value).__name__}, not the model's {expected.__name__}")
+    for name, number in zip(expected._fields, value, strict=True):
+        if not isinstance(number, float):
+            rig.fail(f"{function}() returns {number!r} in column {name!r}: write it as a float")
+
+
+FUNCTIONS = ("step", "pose", "place", "guide", "energy", "report")
+
+
+def check_branch_free(rig: Rig) -> str:
+    """No `if`, no ternary, no loop, no `and`, `or`, `not`, and no functions that hide a branch or differ by machine."""
+    declared = [function for name in FUNCTIONS if (function := getattr(rig.model, name)) is not None]
+    functions = {reachable for function in declared for reachable in reached(function)} - {select}
+    for function in sorted(functions, key=lambda f: (f.__module__, f.__qualname__)):
+        where = f"{function.__module__}.{function.__qualname__}"
+        for line, problem in _problems(function):
+            rig.fail(f"{where}, line {line}: {problem}")
+    return f"{len(functions)} functions"
+
+
+def _problems(function: types.FunctionType) -> Iterator[tuple[int, str]]:
+    for line, instruction in _lines(function):
+        if _branches(instruction.opname):
+            yield line, "a branch (if, ternary, loop, and, or, not); choose with select(), combine with & and |"
+    for line, instruction in _lines(function):
+        if instruction.opname == "LOAD_GLOBAL" and _is_foreign(function, instruction.argval):
+            called = instruction.argval
+            yield line, f"calls {called!r}; only functions of paddock.compute.math give the same bits everywhere"
+
+
+def _lines(function: types.FunctionType) -> Iterator[tuple[int, dis.Instruction]]:
+    line = function.__code__.co_firstlineno
+    for instruction in dis.get_instructions(function):
+        line = instruction.positions.lineno if instruction.positions and instruction.positions.lineno else line
+        yield line, instruction
+
+
+def _branches(opcode: str) -> bool:
+    return ("JUMP" in opcode and "IF" in opcode) or opcode in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP")
+
+
+def _is_foreign(function: types.FunctionType, name: str) -> bool:
+    value = function.__globals__.get(name, getattr(builtins, name, None))
+    allowed = isinstance(value, types.FunctionType) or value is math.sqrt or hasattr(value, "_fields")
+    return callable(value) and not allowed

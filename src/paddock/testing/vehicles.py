@@ -1,0 +1,412 @@
+"""One source, the same bits: Python, NumPy and compiled code, any number of threads, any grouping."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from paddock.compute.kernel import KernelSpec, kernel
+from paddock.compute.quaternion import heading
+from paddock.compute.threads import available_threads, limit_threads, thread_count
+from paddock.compute.twin import compiled, vectorised
+from paddock.errors import PaddockError
+from paddock.testing.conformance import (
+    ConformanceError,
+    ConformanceReport,
+    Rig,
+    check_branch_free,
+    check_declarations,
+    check_returns,
+    demand_tuple,
+    limits,
+    rows,
+)
+from paddock.vehicles.model import Desire, VehicleModel, find_model
+from paddock.world.columns import Floats, columns_of
+from paddock.world.pose import Environment, Pose
+
+TICKS = 200
+
+
+def check_python(rig: Rig) -> str:
+    """The plain Python functions agree with the compiled kernel bit for bit."""
+    start, commands = drive(rig, 3)
+    for agent in range(3):
+        fleet = start[:, agent : agent + 1].copy()
+        state = rig.model.state(*map(float, start[:, agent]))
+        for command in commands:
+            rig.run(fleet, np.ascontiguousarray(command[:, agent : agent + 1]), rig.model.dt_max)
+            state = _python_step(rig, state, command[:, agent])
+            rig.demand_same_bits(np.array(state)[:, None], fleet, "between Python and compiled code")
+    return f"{TICKS} ticks of 3 agents equal the compiled kernel bit for bit"
+
+
+def _python_step(rig: Rig, state: Any, command: Floats) -> Any:
+    given = rig.model.command(*map(float, command))
+    try:
+        return rig.model.step(state, given, rig.parameters, rig.environment, rig.model.dt_max)
+    except (ArithmeticError, ValueError) as error:
+        rig.fail(f"step() raises {error!r} in plain Python, at {state}")
+
+
+def check_numpy(rig: Rig) -> str:
+    """The NumPy twin agrees with the compiled kernel bit for bit, and every column is an array."""
+    fleet, commands = drive(rig, 64)
+    state = rig.model.state(*fleet.copy())
+    step = vectorised(rig.model.step)
+    for command in commands:
+        rig.run(fleet, command, rig.model.dt_max)
+        state = step(state, rig.model.command(*command), rig.parameters, rig.environment, rig.model.dt_max)
+        for name, row in state._asdict().items():
+            if np.shape(row) != (64,):
+                rig.fail(f"step() gives column {name!r} one value for all agents; write constants as 0.0 * s.x")
+        rig.demand_same_bits(np.array(state), fleet, "between NumPy and compiled code")
+    return f"{TICKS} ticks of 64 agents equal the compiled kernel bit for bit"
+
+
+def check_float32(rig: Rig) -> str:
+    """The float32 twin computes in float32 throughout, and stays finite."""
+    step = compiled(rig.model.step, "float32")
+    shared = _single(rig.parameters), _single(rig.environment), np.float32(rig.model.dt_max)
+    start, commands = drive(rig, 1)
+    state = _single(rig.model.state(*start[:, 0]))
+    for command in commands:
+        given = state, _single(rig.model.command(*command[:, 0])), *shared
+        state = _single(step(*given))
+        rig.demand_finite(np.array(state)[:, None], state._fields, "in float32")
+    _demand_single(rig, step, given)
+    return f"no float64 inside, finite for {TICKS} ticks"
+
+
+def _single(values: Any) -> Any:
+    return type(values)(*map(np.float32, values))
+
+
+def _demand_single(rig: Rig, step: Any, given: tuple[Any, ...]) -> None:
+    from numba import typeof
+
+    signature = tuple(map(typeof, given))
+    kinds = step.overloads[signature].signature.return_type
+    for name, kind in zip(rig.model.state._fields, kinds, strict=True):  # type: ignore[attr-defined]
+        if str(kind) != "float32":
+            rig.fail(f"column {name!r} of step() is {kind} in the float32 twin: write float literals (2.0, not 2)")
+    if lines := _double_lines(step.inspect_llvm(signature)):
+        rig.fail(f"step() computes with float64 in the float32 twin: write float literals (2.0, not 2); {lines[0]}")
+
+
+def _double_lines(text: str) -> list[str]:
+    """The compiler's lines that use float64, but for the wrapper that turns results into Python objects."""
+    bodies = [body for body in re.split(r"\n(?=define )", text) if body.startswith("define")]
+    inner = [body for body in bodies if "cpython" not in body.splitlines()[0]]
+    return [line.strip() for body in inner for line in body.splitlines() if re.search(r"\bdouble\b", line)]
+
+
+def check_threads(rig: Rig) -> str:
+    """One thread and all threads give the same bits."""
+    start, commands = drive(rig, 2000)
+    serial, parallel = start.copy(), start.copy()
+    with _threads(1):
+        rig.run(serial, commands[0], rig.model.dt_max, 50)
+    with _threads(None):
+        rig.run(parallel, commands[0], rig.model.dt_max, 50)
+    rig.demand_same_bits(serial, parallel, f"between 1 and {available_threads()} threads")
+    return f"1 and {available_threads()} threads agree on 2000 agents"
+
+
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    before = thread_count()
+    limit_threads(count)
+    try:
+        yield
+    finally:
+        limit_threads(None if before == available_threads() else before)
+
+
+def check_independence(rig: Rig) -> str:
+    """An agent alone does what it does within a fleet."""
+    fleet, commands = drive(rig, 61)
+    chosen = [0, 7, 60]
+    alone = [np.ascontiguousarray(fleet[:, k : k + 1]) for k in chosen]
+    rig.run(fleet, commands[0], rig.model.dt_max, 50)
+    for k, state in zip(chosen, alone, strict=True):
+        rig.run(state, np.ascontiguousarray(commands[0][:, k : k + 1]), rig.model.dt_max, 50)
+        rig.demand_same_bits(state, fleet[:, k : k + 1].copy(), "between an agent alone and in a fleet")
+    return "agents alone and in a fleet agree"
+
+
+def check_substeps(rig: Rig) -> str:
+    """Ten ticks in one launch are ten launches of one tick."""
+    together, commands = drive(rig, 300)
+    apart = together.copy()
+    rig.run(together, commands[0], rig.model.dt_max, 10)
+    for _ in range(10):
+        rig.run(apart, commands[0], rig.model.dt_max)
+    rig.demand_same_bits(together, apart, "between 1 x 10 and 10 x 1 ticks")
+    return "1 x 10 and 10 x 1 ticks agree"
+
+
+def drive(rig: Rig, n: int) -> tuple[Floats, list[Floats]]:
+    """A fleet at random places and speeds, and commands for each tick that change every tenth of a second."""
+    state = rig.place(n, speed=rig.random.uniform(0.0, rig.typical_speed, n))
+    every = max(1, round(0.1 / rig.model.dt_max))
+    command = rig.random_modes(n)
+    commands = []
+    for tick in range(TICKS):
+        command = rig.random_commands(command) if tick % every == 0 else command
+        commands.append(command)
+    return state, commands
+
+
+AGENTS = 64
+
+
+def check_report(rig: Rig) -> str:
+    """Driven for a while, and at rest: Python, NumPy and compiled code report the same finite numbers."""
+    if (rig.model.report is None) != (rig.model.report_type is None):
+        rig.fail("report and report_type belong together: give both or neither")
+    spec = rig.model.report_spec()
+    if spec is None:
+        return "none"
+    names = rig.model.report_columns
+    if taken := set(names) & {*Pose._fields, *rig.model.telemetry}:
+        rig.fail(f"the report's column {min(taken)!r} is in snapshots already")
+    state, commands = drive(rig, AGENTS)
+    _compare(rig, spec, state, commands[0])
+    for command in commands:
+        rig.run(state, command, rig.model.dt_max)
+    _compare(rig, spec, state, commands[-1])
+    return f"{len(names)} columns equal in Python, NumPy and compiled code"
+
+
+def _compare(rig: Rig, spec: KernelSpec, state: Floats, command: Floats) -> None:
+    names = rig.model.report_columns
+    one = spec.function(*_arguments(rig, state[:, 0].tolist(), command[:, 0].tolist()))
+    demand_tuple(rig, "report", one, rig.model.report_type)
+    found = np.zeros((len(names), AGENTS))
+    shared = np.array(rig.parameters), np.array(rig.environment)
+    kernel(spec)(AGENTS, 1, state, command, *shared, found)
+    rig.demand_finite(found, names, "in the report")
+    arrays = vectorised(spec.function)(*_arguments(rig, state, command))
+    rig.demand_same_bits(rows(arrays, AGENTS), found, "between NumPy and compiled code", names)
+    rig.demand_same_bits(np.array(one)[:, None], found[:, :1].copy(), "between Python and compiled code", names)
+
+
+def _arguments(rig: Rig, state: Any, command: Any) -> tuple[Any, ...]:
+    return rig.model.state(*state), rig.model.command(*command), rig.parameters, rig.environment
+
+
+ROUNDING_LEVEL = 1e-10
+"""Relative errors below this are rounding: no order can be measured, none is asked for."""
+
+ENERGY_MARGIN = 0.01
+"""Energy that a vehicle told to stop may gain, relative to its largest initial energy: integration error, overshoot."""
+
+
+def check_standstill(rig: Rig) -> str:
+    """Placed at rest with default commands, on the ground and above it: every column stays finite."""
+    for z in (0.0, 20.0):
+        state, command = rig.place(8, z), rig.commands(8)
+        rig.demand_finite(state, rig.model.state._fields, "when placed")  # type: ignore[attr-defined]
+        for tick in range(200):
+            rig.run(state, command, rig.model.dt_max)
+            when = f"at standstill with default commands (tick {tick + 1}, z = {z:g} m)"
+            rig.demand_finite(state, rig.model.state._fields, when)  # type: ignore[attr-defined]
+        rig.demand_finite(np.array(rig.pose(state)), Pose._fields, "in the pose at standstill")
+        rig.demand_finite(rig.energy(state)[None], ("energy",), "at standstill")
+        desire = Desire(*np.zeros((4, 8)))
+        guided = rig.guide(state, command, desire)
+        rig.demand_finite(guided, rig.model.command._fields, "in guide() for a desire of zero")  # type: ignore[attr-defined]
+    return "finite at rest, on the ground and above it"
+
+
+def check_random_commands(rig: Rig) -> str:
+    """Ten seconds of random commands, changed every tenth of a second: at dt_max in still air, at a quarter in wind."""
+    n = 128
+    windy = Environment(wind_x=8.0, wind_y=-5.0, wind_z=1.0)
+    for dt, environment in ((rig.model.dt_max, rig.environment), (0.25 * rig.model.dt_max, windy)):
+        state = rig.place(n, speed=rig.random.uniform(0.0, rig.typical_speed, n))
+        command = rig.random_modes(n)
+        for change in range(100):
+            command = rig.random_commands(command)
+            rig.run(state, command, dt, max(1, round(0.1 / dt)), environment)
+            when = f"under random commands at dt = {dt:g} s (after {0.1 * (change + 1):.1f} s)"
+            rig.demand_finite(state, rig.model.state._fields, when)  # type: ignore[attr-defined]
+    return f"{n} agents finite for 10 s at dt = {rig.model.dt_max:g} and {0.25 * rig.model.dt_max:g} s"
+
+
+def check_convergence(rig: Rig) -> str:
+    """Halving dt reduces the error with the stated order: the median over agents with constant commands."""
+    n = 32
+    start = rig.place(n, speed=rig.typical_speed * rig.random.uniform(0.4, 0.9, n))
+    command = _moderate_commands(rig, n)
+    coarse = max(10, round(0.5 / rig.model.dt_max))
+    ends = {division: start.copy() for division in (2, 4, 8, 128)}
+    for division, state in ends.items():
+        rig.run(state, command, rig.model.dt_max / division, coarse * division)
+    errors = np.array([_error(rig, ends[division], ends[128]) for division in (2, 4, 8)])
+    measurable = errors[2] > ROUNDING_LEVEL
+    if np.count_nonzero(measurable) < n // 2:
+        return f"order {rig.model.order} stated, errors at rounding level"
+    orders = 0.5 * np.log2(errors[0] / np.maximum(errors[2], 1e-300))
+    order = float(np.median(orders[measurable]))
+    if order < rig.model.order - 0.3:
+        worst = _worst_column(rig, ends[8], ends[128])
+        rig.fail(f"the stated order is {rig.model.order}, the measured one {order:.2f} (largest error in {worst!r})")
+    return f"order {rig.model.order} stated, {order:.2f} measured"
+
+
+def _moderate_commands(rig: Rig, n: int) -> Floats:
+    """Constant commands within a quarter of the range around the defaults; steady ones keep their default."""
+    command = rig.commands(n)
+    for row, column in enumerate(columns_of(rig.model.command)):
+        if column.name not in rig.model.steady:
+            low, high = limits(column)
+            aim = rig.random.choice([low, high], n)
+            command[row] += rig.random.uniform(0.05, 0.25, n) * (aim - command[row])
+    return command
+
+
+def _differences(rig: Rig, state: Floats, reference: Floats) -> Floats:
+    """The differences of each column relative to its size in the fleet; angles are compared around the circle."""
+    difference = np.abs(state - reference)
+    for row, column in enumerate(columns_of(rig.model.state)):
+        if column.unit == "rad":
+            difference[row] = np.abs(np.remainder(state[row] - reference[row] + np.pi, 2.0 * np.pi) - np.pi)
+    scale = 1.0 + np.abs(reference).max(axis=1, keepdims=True)
+    return np.asarray(difference / scale)
+
+
+def _error(rig: Rig, state: Floats, reference: Floats) -> Floats:
+    return np.asarray(np.sqrt((_differences(rig, state, reference) ** 2).sum(axis=0)))
+
+
+def _worst_column(rig: Rig, state: Floats, reference: Floats) -> str:
+    largest = int(np.argmax(np.median(_differences(rig, state, reference), axis=1)))
+    return columns_of(rig.model.state)[largest].name
+
+
+def check_energy(rig: Rig) -> str:
+    """A vehicle that is told to stop, or nothing at all, gains no mechanical energy.
+
+    The rule, alike for all kinds: placed at rest and at its typical speed, on the ground and 20 m above it, with its
+    brake, failsafe and default commands, the energy in the first 3 s never exceeds the energy at the start by more than
+    1 % of the largest initial energy. A car rolls out, a disarmed or hovering quad keeps or loses what it has, an
+    aircraft (whose engine holds the speed it was placed with) flies on level or in its circle.
+    """
+    speeds = np.repeat([0.0, rig.typical_speed], 4)
+    fleets = [rig.place(8, z, speeds) for z in (0.0, 20.0)]
+    scale = max(float(np.abs(rig.energy(state)).max()) for state in fleets)
+    for which in ("brake", "failsafe", "default"):
+        for placed in fleets:
+            _demand_no_gain(rig, placed.copy(), which, ENERGY_MARGIN * scale + 1e-9)
+    return f"no gain over the {scale:.3g} J it starts with"
+
+
+def _demand_no_gain(rig: Rig, state: Floats, which: str, margin: float) -> None:
+    command, start = rig.commands(state.shape[1], which), rig.energy(state)
+    ticks = max(1, round(0.02 / rig.model.dt_max))
+    for part in range(round(3.0 / (ticks * rig.model.dt_max))):
+        rig.run(state, command, rig.model.dt_max, ticks)
+        gain = rig.energy(state) - start
+        if not (gain <= margin).all():
+            k, time = int(np.argmax(gain)), (part + 1) * ticks * rig.model.dt_max
+            before, after = start[k], start[k] + gain[k]
+            rig.fail(f"with {which} commands the energy grows from {before:.4g} to {after:.4g} J in {time:.2f} s")
+
+
+def check_place(rig: Rig) -> str:
+    """The pose is where the vehicle was placed (a ground vehicle on the ground), moving along its heading."""
+    yaw = np.array([0.0, 1.0, -2.5, 3.0])
+    x, y = np.array([0.0, -5.0, 100.0, 7.0]), np.array([0.0, 3.0, -40.0, 8.0])
+    z, speed = 30.0, rig.typical_speed
+    pose = rig.pose(rig.place_at(x, y, z, yaw, speed))
+    sits = np.array_equal(pose.z, rig.pose(rig.place_at(x, y, z + 5.0, yaw, speed)).z)
+    turned = vectorised(heading)(pose.qx, pose.qy, pose.qz, pose.qw)
+    found = {"x": pose.x - x, "y": pose.y - y, "z": np.zeros(4) if sits else pose.z - z}
+    found["yaw"] = np.remainder(turned - yaw + np.pi, 2.0 * np.pi) - np.pi
+    found["vx"], found["vy"] = pose.vx - speed * np.cos(yaw), pose.vy - speed * np.sin(yaw)
+    for name, error in found.items():
+        if np.abs(error).max() > 1e-6 * (1.0 + rig.typical_speed):
+            rig.fail(f"column {name!r} of the pose is off by {np.abs(error).max():.3g} just after placing")
+    return "where it was put" + (", on the ground" if sits else "")
+
+
+def check_guide(rig: Rig) -> str:
+    """Asked for a constant velocity, half its typical speed in three directions, it ends up moving that way."""
+    yaw = np.full(3, 0.3)
+    state = rig.place_at(np.zeros(3), np.zeros(3), 50.0, yaw, 0.0)
+    wanted = yaw + np.array([0.0, 2.1, -2.1])
+    speed = 0.5 * rig.typical_speed
+    ahead = np.full(3, 10.0 * speed)
+    desire = Desire(*np.array([speed * np.cos(wanted), speed * np.sin(wanted), np.zeros(3), ahead]))
+    moved = _guided(rig, state, desire, 15.0, 5.0)
+    fit = (moved[0] * np.cos(wanted) + moved[1] * np.sin(wanted)) / np.maximum(np.hypot(*moved), 1e-9)
+    if (np.hypot(*moved) < 0.1 * speed * 5.0).any():
+        rig.fail(f"guide() asked for {speed:g} m/s, but it moves only {np.hypot(*moved).min() / 5.0:.3g} m/s")
+    if fit.min() < 0.9:
+        rig.fail(f"guide() ends up {np.degrees(np.arccos(fit.min())):.0f} degrees off the wanted direction")
+    return f"within {np.degrees(np.arccos(min(1.0, fit.min()))):.1f} degrees of the wanted direction"
+
+
+def _guided(rig: Rig, state: Floats, desire: Desire, settle: float, last: float) -> Floats:
+    """Displacement (2, n) over the last seconds of a guided run, m."""
+    command, dt = rig.commands(state.shape[1]), rig.model.dt_max
+    ticks = max(1, round(0.05 / dt))
+    marks = {round(settle / (ticks * dt)): state, round((settle + last) / (ticks * dt)): state}
+    for turn in range(max(marks)):
+        if turn in marks:
+            marks[turn] = state.copy()
+        command = rig.guide(state, command, desire)
+        rig.run(state, command, dt, ticks)
+    before, after = (rig.pose(part) for part in marks.values())
+    return np.array([after.x - before.x, after.y - before.y])
+
+
+CHECKS: dict[str, Callable[[Rig], str]] = {
+    "declarations": check_declarations,
+    "branch-free": check_branch_free,
+    "standstill": check_standstill,
+    "random commands": check_random_commands,
+    "returns": check_returns,
+    "python twin": check_python,
+    "numpy twin": check_numpy,
+    "float32 twin": check_float32,
+    "report": check_report,
+    "threads": check_threads,
+    "independence": check_independence,
+    "substeps": check_substeps,
+    "convergence": check_convergence,
+    "energy": check_energy,
+    "place": check_place,
+    "guide": check_guide,
+}
+"""The checks in the order in which they run: the first failure is the one to mend first."""
+
+
+def check_vehicle_model(model: VehicleModel | str, *, seed: int = 0) -> ConformanceReport:
+    """Check a model, given itself or by name; raises ConformanceError at the first thing that breaks the contract."""
+    found = find_model(model) if isinstance(model, str) else model
+    name = found.name or found.step.__module__
+    rig = Rig(replace(found, name=name), seed)
+    report = ConformanceReport(f"model {name!r}")
+    for check, run in CHECKS.items():
+        rig.begin(check)
+        try:
+            with np.errstate(all="ignore"):
+                report.details[check] = run(rig)
+        except ConformanceError:
+            raise
+        except Exception as error:  # the model's own code failed, or no twin can be made of it
+            raise ConformanceError(check, report.subject, _first_line(error)) from error
+    return report
+
+
+def _first_line(error: Exception) -> str:
+    text = next(iter(str(error).splitlines()), "")
+    return text if isinstance(error, PaddockError) else f"{type(error).__name__}: {text}"

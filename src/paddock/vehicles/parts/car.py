@@ -1,0 +1,196 @@
+"""The measures of a car, shared by all its fidelity levels so that one preset serves each of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt
+from paddock.vehicles.model import Desire
+from paddock.world.columns import Column
+from paddock.world.pose import Environment
+
+
+class Parameters(NamedTuple):
+    """A car; the defaults are a mid-size rear-driven saloon."""
+
+    mass: Annotated[float, Column("kg", "mass", low=0.1, high=1e5)] = 1500.0
+    inertia_z: Annotated[float, Column("kg m2", "moment of inertia about the up axis", low=1e-4, high=1e7)] = 2500.0
+    cg_to_front: Annotated[float, Column("m", "centre of gravity to front axle", low=0.01, high=20.0)] = 1.2
+    cg_to_rear: Annotated[float, Column("m", "centre of gravity to rear axle", low=0.01, high=20.0)] = 1.5
+    track_front: Annotated[float, Column("m", "distance between the front wheels", low=0.01, high=10.0)] = 1.55
+    track_rear: Annotated[float, Column("m", "distance between the rear wheels", low=0.01, high=10.0)] = 1.55
+    cg_height: Annotated[float, Column("m", "height of the centre of gravity", low=0.0, high=5.0)] = 0.55
+    wheel_radius: Annotated[float, Column("m", "rolling radius", low=0.01, high=5.0)] = 0.32
+    engine_torque: Annotated[float, Column("N m", "largest engine torque", low=0.0, high=1e5)] = 300.0
+    final_drive: Annotated[float, Column("", "turns of the engine per turn of the wheel", low=0.0, high=100.0)] = 5.0
+    power_max: Annotated[float, Column("W", "largest engine power", low=0.0, high=1e7)] = 110e3
+    brake_torque: Annotated[
+        float, Column("N m", "full-pedal torque of one front and one rear wheel together", low=0.0, high=1e6)
+    ] = 2000.0
+    brake_bias: Annotated[float, Column("", "share of the brake torque in front", low=0.0, high=1.0)] = 0.62
+    steer_max: Annotated[float, Column("rad", "largest road-wheel angle", low=0.0, high=1.4)] = 0.5
+    steer_rate_max: Annotated[float, Column("rad/s", "fastest turn of the road wheels", low=0.0, high=1e3)] = 8.0
+    drag_coefficient: Annotated[float, Column("", "air drag coefficient", low=0.0, high=10.0)] = 0.30
+    frontal_area: Annotated[float, Column("m2", "area that the air coefficients refer to", low=0.0, high=100.0)] = 2.2
+    lift_front: Annotated[float, Column("", "front down-force coefficient, + down", low=-5.0, high=10.0)] = 0.05
+    lift_rear: Annotated[float, Column("", "rear down-force coefficient, + down", low=-5.0, high=10.0)] = 0.05
+    drive_front: Annotated[float, Column("", "share of the drive force in front", low=0.0, high=1.0)] = 0.0
+    tyre_b_lat: Annotated[float, Column("", "magic formula, lateral stiffness factor", low=0.1, high=100.0)] = 8.0
+    tyre_c_lat: Annotated[float, Column("", "magic formula, lateral shape factor", low=0.1, high=2.0)] = 1.3
+    tyre_d_lat: Annotated[float, Column("", "magic formula, lateral peak factor", low=0.1, high=5.0)] = 1.0
+    tyre_e_lat: Annotated[float, Column("", "magic formula, lateral curvature factor", low=-20.0, high=1.0)] = -1.0
+    tyre_mu: Annotated[float, Column("", "friction coefficient at the nominal load", low=0.0, high=5.0)] = 1.0
+    tyre_load: Annotated[float, Column("N", "nominal load of one tyre", low=0.1, high=1e6)] = 4000.0
+    tyre_load_sensitivity: Annotated[
+        float, Column("", "relative loss of friction per nominal load more", low=0.0, high=1.0)
+    ] = 0.15
+    relaxation_lateral: Annotated[
+        float, Column("m", "rolling distance in which the side force builds up", low=0.05, high=10.0)
+    ] = 0.6
+    rolling_resistance: Annotated[float, Column("", "rolling resistance per load", low=0.0, high=1.0)] = 0.015
+
+
+class Command(NamedTuple):
+    """What a driver does; a car that hears nothing keeps its steering and brakes gently."""
+
+    steer: Annotated[float, Column("rad", "wanted road-wheel angle, positive to the left", low=-1.5, high=1.5)] = 0.0
+    throttle: Annotated[float, Column("", "accelerator pedal", low=0.0, high=1.0, failsafe=0.0, brake=0.0)] = 0.0
+    brake: Annotated[float, Column("", "brake pedal", low=0.0, high=1.0, failsafe=0.3, brake=1.0)] = 0.0
+    gear: Annotated[float, Column("", "1 forward, 0 neutral, -1 reverse", low=-1.0, high=1.0)] = 1.0
+    handbrake: Annotated[float, Column("", "handbrake on the rear axle", low=0.0, high=1.0)] = 0.0
+
+
+def steered(angle: float, wanted: float, limit: float, rate_max: float, dt: float) -> float:
+    """The road-wheel angle after dt, rad."""
+    reach = rate_max * dt
+    return angle + clamp(clamp(wanted, -limit, limit) - angle, -reach, reach)
+
+
+def drive_force_max(speed: float, p: Parameters) -> float:
+    """The drive force at full throttle, N: constant torque, then constant power."""
+    return minimum(p.engine_torque * p.final_drive / p.wheel_radius, p.power_max / maximum(absolute(speed), 0.1))
+
+
+def drive_force(throttle: float, gear: float, speed: float, p: Parameters) -> float:
+    """The force of the driven wheels along the car, N, before the tyres limit it."""
+    direction = select(gear > 0.5, 1.0, select(gear < -0.5, -1.0, 0.0))
+    return direction * clamp(throttle, 0.0, 1.0) * drive_force_max(speed, p)
+
+
+def brake_force_max(p: Parameters) -> float:
+    """The force of all four wheels at full pedal, N, before the tyres limit it."""
+    return 2.0 * p.brake_torque / p.wheel_radius
+
+
+def brake_forces(u: Command, p: Parameters) -> tuple[float, float]:
+    """The brake force of the front and the rear axle, N >= 0; the handbrake puts the full torque on the rear axle."""
+    force = brake_force_max(p)
+    pedal = clamp(u.brake, 0.0, 1.0) * force
+    handbrake = clamp(u.handbrake, 0.0, 1.0) * force
+    return pedal * p.brake_bias, maximum(pedal * (1.0 - p.brake_bias), handbrake)
+
+
+def resisting(brake: float, drive: float, direction: float, grip: float) -> float:
+    """What of a brake force the tyre passes on, N >= 0, while it also gives `drive` (|drive| <= grip)."""
+    return minimum(brake, maximum(0.0, grip + direction * drive))
+
+
+def holding(speed: float, push: float, resistance: float) -> float:
+    """The force (N) of a resistance (>= 0): against the motion, or what holds a standing car against a push."""
+    return select(speed == 0.0, -clamp(push, -resistance, resistance), -sign(speed) * resistance)
+
+
+def slowed(speed: float, loss: float) -> tuple[float, float]:
+    """The speed after a resistance that can take `loss` (>= 0) from it, exactly 0 where it suffices, and the change."""
+    change = -sign(speed) * minimum(absolute(speed), loss)
+    return select(absolute(speed) <= loss, 0.0, speed + change), change
+
+
+def air_speed(vx: float, vy: float, sine: float, cosine: float, w: Environment) -> tuple[float, float]:
+    """The speed through the air, m/s, of a car moving at (vx, vy), both in body axes; sine and cosine of its yaw."""
+    return vx - (w.wind_x * cosine + w.wind_y * sine), vy - (w.wind_y * cosine - w.wind_x * sine)
+
+
+def air_drag(ux: float, uy: float, p: Parameters, w: Environment) -> tuple[float, float]:
+    """The drag in body axes, N; the same coefficient and area serve for wind from the side."""
+    factor = 0.5 * w.air_density * p.drag_coefficient * p.frontal_area * sqrt(ux * ux + uy * uy)
+    return -factor * ux, -factor * uy
+
+
+def down_forces(ux: float, p: Parameters, w: Environment) -> tuple[float, float]:
+    """The down-force on the front and the rear axle, N."""
+    pressure = 0.5 * w.air_density * p.frontal_area * ux * ux
+    return pressure * p.lift_front, pressure * p.lift_rear
+
+
+def axle_loads(
+    acceleration: float, down_front: float, down_rear: float, p: Parameters, w: Environment
+) -> tuple[float, float]:
+    """The load on the front and the rear axle, N >= 0.
+
+    `acceleration` is force over mass along the car (m/s2), not the rate of its body-frame speed, which also changes
+    when the car merely turns.
+    """
+    wheelbase = p.cg_to_front + p.cg_to_rear
+    share = p.mass / wheelbase
+    transfer = share * p.cg_height * acceleration
+    front = share * p.cg_to_rear * w.gravity - transfer + down_front
+    rear = share * p.cg_to_front * w.gravity + transfer + down_rear
+    return maximum(front, 0.0), maximum(rear, 0.0)
+
+
+SPEED_GAIN = 1.5  # 1/s: of the wanted acceleration per speed error
+HOLDING_BRAKE = 0.5
+GRAVITY, AIR_DENSITY = 9.80665, 1.225  # a driver knows roughly what resists; the gain corrects the rest
+
+
+def pursuit_steer(yaw: float, steer_before: float, p: Parameters, d: Desire) -> float:
+    """The road-wheel angle (rad) of the circle that takes the centre of gravity through the point aimed at.
+
+    Pure pursuit, with the offset of the centre of gravity from the rear axle taken into account. A point behind is
+    turned to on the tightest circle; without a wanted direction the wheels stay as they are.
+    """
+    speed = sqrt(d.vx * d.vx + d.vy * d.vy)
+    sine, cosine = sincos(yaw)
+    scale = 1.0 / maximum(speed, 1e-6)
+    left = (d.vy * cosine - d.vx * sine) * scale
+    forward = (d.vx * cosine + d.vy * sine) * scale
+    left = select(forward < 0.0, select(left < 0.0, -1.0, 1.0), left)
+    wheelbase = p.cg_to_front + p.cg_to_rear
+    reach = maximum(d.ahead + 2.0 * p.cg_to_rear * maximum(forward, 0.0), 0.1 * wheelbase)
+    angle = clamp(atan2(2.0 * wheelbase * left, reach), -p.steer_max, p.steer_max)
+    return select(speed < 1e-6, steer_before, angle)
+
+
+def steering(yaw: float, steer_before: float, p: Parameters, d: Desire) -> float:
+    """The road-wheel angle (rad): pursuit, mirrored when the tail leads, and the angle that the path's bend needs.
+
+    On a bend the nose points beside the course of the centre of gravity; the pursuit must not take that for an error.
+    """
+    speed = sqrt(d.vx * d.vx + d.vy * d.vy)
+    bends = (d.turn != 0.0) & (speed > 1e-3)
+    curvature = select(bends, d.gear * d.turn / maximum(speed, 1e-3), 0.0)
+    beside = select(bends, asin(clamp(p.cg_to_rear * curvature, -0.9, 0.9)), 0.0)
+    ahead = Desire(d.gear * d.vx, d.gear * d.vy, d.vz, d.ahead, d.turn, d.gear)
+    pursuit = pursuit_steer(yaw + beside, d.gear * steer_before, p, ahead)
+    bend = atan((p.cg_to_front + p.cg_to_rear) * curvature)
+    return select(bends, clamp(d.gear * pursuit + bend, -p.steer_max, p.steer_max), d.gear * pursuit)
+
+
+def guided(yaw: float, forward: float, u: Command, p: Parameters, d: Desire) -> Command:
+    """Steer by pursuit and hold the wanted speed; brakes to a halt when no speed is wanted."""
+    vx = d.gear * forward
+    wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
+    halt = wanted < 1e-3
+    drag = 0.5 * AIR_DENSITY * p.drag_coefficient * p.frontal_area * vx * vx
+    resistance = drag + p.rolling_resistance * p.mass * GRAVITY
+    force = p.mass * SPEED_GAIN * (wanted - vx) + select(halt, 0.0, resistance)
+    throttle = clamp(force / maximum(drive_force_max(vx, p), 1e-6), 0.0, 1.0)
+    brake = clamp(-force / maximum(brake_force_max(p), 1e-6), 0.0, 1.0)
+    return Command(
+        steer=steering(yaw, u.steer, p, d),
+        throttle=select(halt, 0.0, throttle),
+        brake=select(halt, maximum(brake, HOLDING_BRAKE), brake),
+        gear=d.gear + 0.0 * vx,
+        handbrake=0.0 * vx,
+    )

@@ -1,0 +1,276 @@
+"""The columns of a quadrotor: what its body, motors, controller and battery remember, obey and are made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import clamp, exp, maximum, minimum, select, sqrt
+from paddock.compute.quaternion import rotate
+from paddock.world.columns import Column
+from paddock.world.pose import Environment
+
+ACRO, ANGLE, HORIZON, ALTITUDE, POSITION, VELOCITY, GOTO, TRACK, MOTORS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0
+MODES = ("acro", "angle", "horizon", "altitude", "position", "velocity", "goto", "track", "motors")
+"""The names of the modes, in the order of their numbers; in the last an autopilot outside commands each motor."""
+
+
+class State(NamedTuple):
+    """Rigid body, motors, controller memory and battery."""
+
+    x: Annotated[float, Column("m", "position east")]
+    y: Annotated[float, Column("m", "position north")]
+    z: Annotated[float, Column("m", "position up")]
+    vx: Annotated[float, Column("m/s", "velocity east")]
+    vy: Annotated[float, Column("m/s", "velocity north")]
+    vz: Annotated[float, Column("m/s", "velocity up")]
+    qx: Annotated[float, Column("", "attitude quaternion x, body to world")]
+    qy: Annotated[float, Column("", "attitude quaternion y")]
+    qz: Annotated[float, Column("", "attitude quaternion z")]
+    qw: Annotated[float, Column("", "attitude quaternion w")]
+    wx: Annotated[float, Column("rad/s", "roll rate")]
+    wy: Annotated[float, Column("rad/s", "pitch rate")]
+    wz: Annotated[float, Column("rad/s", "yaw rate")]
+    motor_1: Annotated[float, Column("", "speed of the front right motor, share of its maximum")]
+    motor_2: Annotated[float, Column("", "speed of the rear left motor")]
+    motor_3: Annotated[float, Column("", "speed of the front left motor")]
+    motor_4: Annotated[float, Column("", "speed of the rear right motor")]
+    integral_x: Annotated[float, Column("rad/s2", "I term of the roll rate loop")]
+    integral_y: Annotated[float, Column("rad/s2", "I term of the pitch rate loop")]
+    integral_z: Annotated[float, Column("rad/s2", "I term of the yaw rate loop")]
+    gyro_x: Annotated[float, Column("rad/s", "low-passed roll rate of the D term")]
+    gyro_y: Annotated[float, Column("rad/s", "low-passed pitch rate")]
+    gyro_z: Annotated[float, Column("rad/s", "low-passed yaw rate")]
+    rate_x: Annotated[float, Column("rad/s", "smoothed roll rate setpoint")]
+    rate_y: Annotated[float, Column("rad/s", "smoothed pitch rate setpoint")]
+    rate_z: Annotated[float, Column("rad/s", "smoothed yaw rate setpoint")]
+    trim_x: Annotated[float, Column("m/s2", "I term of the velocity loop, east")]
+    trim_y: Annotated[float, Column("m/s2", "I term of the velocity loop, north")]
+    trim_z: Annotated[float, Column("m/s2", "I term of the velocity loop, up")]
+    hold_x: Annotated[float, Column("m", "position held, east")]
+    hold_y: Annotated[float, Column("m", "position held, north")]
+    hold_z: Annotated[float, Column("m", "position held, up")]
+    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty")]
+    voltage: Annotated[float, Column("V", "battery voltage under load")]
+
+
+class Command(NamedTuple):
+    """Sticks for pilots, setpoints for programs, motors for autopilots outside; the mode says which are read."""
+
+    armed: Annotated[float, Column("0/1", "motors may turn", 0.0, 1.0)] = 1.0
+    mode: Annotated[float, Column("", "flight mode", 0.0, 8.0, failsafe=VELOCITY, brake=VELOCITY, choices=MODES)] = 5.0
+    roll: Annotated[float, Column("", "roll stick, + right", -1.0, 1.0, failsafe=0.0)] = 0.0
+    pitch: Annotated[float, Column("", "pitch stick, + forward", -1.0, 1.0, failsafe=0.0)] = 0.0
+    yaw: Annotated[float, Column("", "yaw stick, + left", -1.0, 1.0, failsafe=0.0, brake=0.0)] = 0.0
+    throttle: Annotated[
+        float, Column("", "throttle stick, 0.5 holds height where there is a height hold", 0.0, 1.0)
+    ] = 0.0
+    x: Annotated[float, Column("m", "goto and track: position east")] = 0.0
+    y: Annotated[float, Column("m", "goto and track: position north")] = 0.0
+    z: Annotated[float, Column("m", "goto and track: position up")] = 0.0
+    heading: Annotated[float, Column("rad", "goto and track: heading")] = 0.0
+    vx: Annotated[float, Column("m/s", "velocity and track: velocity east", failsafe=0.0, brake=0.0)] = 0.0
+    vy: Annotated[float, Column("m/s", "velocity and track: velocity north", failsafe=0.0, brake=0.0)] = 0.0
+    vz: Annotated[float, Column("m/s", "velocity and track: velocity up", failsafe=-0.7, brake=0.0)] = 0.0
+    motor_1: Annotated[float, Column("", "motors: share of full thrust, front right", 0.0, 1.0, failsafe=0.0)] = 0.0
+    motor_2: Annotated[float, Column("", "motors: share of full thrust, rear left", 0.0, 1.0, failsafe=0.0)] = 0.0
+    motor_3: Annotated[float, Column("", "motors: share of full thrust, front left", 0.0, 1.0, failsafe=0.0)] = 0.0
+    motor_4: Annotated[float, Column("", "motors: share of full thrust, rear right", 0.0, 1.0, failsafe=0.0)] = 0.0
+
+
+class Parameters(NamedTuple):
+    """Airframe, battery, controller gains and limits; the defaults are the 5 inch race quad."""
+
+    mass: Annotated[float, Column("kg", "take-off mass", 1e-3, 1e3)] = 0.65
+    thrust_max: Annotated[float, Column("N", "largest thrust of one motor", 1e-3, 1e4)] = 11.77
+    inertia_x: Annotated[float, Column("kg m2", "moment of inertia in roll", 1e-6, 1e3)] = 0.003
+    inertia_y: Annotated[float, Column("kg m2", "moment of inertia in pitch", 1e-6, 1e3)] = 0.003
+    inertia_z: Annotated[float, Column("kg m2", "moment of inertia in yaw", 1e-6, 1e3)] = 0.005
+    arm: Annotated[float, Column("m", "centre to motor", 1e-3, 10.0)] = 0.11
+    drag: Annotated[float, Column("N s2/m2", "drag force over speed squared", 0.0, 100.0)] = 0.012
+    motor_lag: Annotated[float, Column("s", "time constant of the motors", 1e-3, 1.0)] = 0.03
+    motor_idle: Annotated[float, Column("", "slowest speed of an armed motor, share of its maximum", 0.0, 0.5)] = 0.05
+    torque_ratio: Annotated[float, Column("m", "motor torque over thrust", 1e-4, 1.0)] = 0.016
+    prop_radius: Annotated[float, Column("m", "radius of a propeller", 1e-3, 5.0)] = 0.064
+    ground_effect: Annotated[float, Column("", "strength of the ground effect, 1 as for a free rotor", 0.0, 2.0)] = 0.0
+    cells: Annotated[float, Column("", "battery cells in series", 1.0, 24.0)] = 6.0
+    capacity: Annotated[float, Column("mAh", "battery capacity", 1.0, 1e6)] = 1300.0
+    cell_resistance: Annotated[float, Column("ohm", "internal resistance of one cell", 0.0, 1.0)] = 0.004
+    power_ratio: Annotated[float, Column("W/N", "electrical power over thrust at full throttle", 0.1, 1e3)] = 34.0
+    angle_max: Annotated[float, Column("rad", "largest tilt outside acro", 0.01, 1.5)] = 0.96
+    rate_center: Annotated[float, Column("rad/s", "rate per stick around the middle", 0.0, 50.0)] = 3.49
+    rate_max: Annotated[float, Column("rad/s", "rate at full stick", 0.1, 50.0)] = 12.2
+    rate_expo: Annotated[float, Column("", "bend of the rate curve", 0.0, 1.0)] = 0.3
+    rate_p: Annotated[float, Column("1/s", "rate loop P", 0.0, 1e4)] = 80.0
+    rate_i: Annotated[float, Column("1/s2", "rate loop I", 0.0, 1e5)] = 40.0
+    rate_d: Annotated[float, Column("", "rate loop D", 0.0, 100.0)] = 1.6
+    rate_f: Annotated[float, Column("", "rate loop feed-forward", 0.0, 100.0)] = 1.0
+    filter_time: Annotated[float, Column("s", "low-pass of the D term", 1e-4, 0.1)] = 0.004
+    smoothing_time: Annotated[float, Column("s", "smoothing of rate setpoints", 1e-4, 0.2)] = 0.02
+    angle_p: Annotated[float, Column("1/s", "attitude loop P", 0.0, 100.0)] = 10.0
+    yaw_p: Annotated[float, Column("1/s", "heading loop P", 0.0, 100.0)] = 3.0
+    velocity_p: Annotated[float, Column("1/s", "velocity loop P", 0.0, 100.0)] = 3.0
+    velocity_i: Annotated[float, Column("1/s2", "velocity loop I", 0.0, 100.0)] = 1.0
+    position_p: Annotated[float, Column("1/s", "position loop P", 0.0, 100.0)] = 1.2
+    speed_max: Annotated[float, Column("m/s", "largest horizontal speed setpoint", 0.1, 200.0)] = 15.0
+    climb_max: Annotated[float, Column("m/s", "largest vertical speed setpoint", 0.1, 100.0)] = 5.0
+    acceleration_max: Annotated[float, Column("m/s2", "deceleration planned for approaches", 0.1, 100.0)] = 5.0
+
+
+FULL_CELL = 4.2
+"""V: one cell, fully charged, at rest."""
+
+
+def open_circuit(charge: float) -> float:
+    """Voltage of one cell at rest, V, for a charge of 1 (full) to 0 (empty); below 0 it collapses.
+
+    4.20 V full, 3.89 at 60 %, 3.72 at 20 %, 3.27 empty: the plateau and the knee of a LiPo discharge curve.
+    """
+    s = clamp(charge, 0.0, 1.0)
+    knee = 1.0 + 20.0 * s
+    plateau = 3.68 + 0.30 * s + 0.22 * s * s * s * s
+    return (plateau - 0.41 / (knee * knee)) * clamp(1.0 + 50.0 * charge, 0.0, 1.0)
+
+
+def loaded_voltage(open_voltage: float, resistance: float, power: float) -> float:
+    """Terminal voltage, V, while `power` (W) is drawn through the internal resistance (ohm).
+
+    V (E - V) / R = P has two solutions; the battery sits on the upper one, and at E/2 when asked for more than it has.
+    """
+    return 0.5 * (open_voltage + sqrt(maximum(open_voltage * open_voltage - 4.0 * resistance * power, 0.0)))
+
+
+LEVELLING = 12.0
+"""1/s: how fast the legs right a vehicle that stands on the ground."""
+
+
+class MotorMix(NamedTuple):
+    """Thrust of each motor as a share of its maximum, and which demands had to be cut."""
+
+    motor_1: float
+    motor_2: float
+    motor_3: float
+    motor_4: float
+    tilt_scale: float  # 1: roll and pitch were given in full
+    yaw_cut: float  # share of the yaw demand that was refused, with its sign
+
+
+class Motors(NamedTuple):
+    """Motor speeds (shares of the maximum), battery charge (share) and voltage (V) after a tick."""
+
+    motor_1: float
+    motor_2: float
+    motor_3: float
+    motor_4: float
+    charge: float
+    voltage: float
+
+
+class Body(NamedTuple):
+    """Position, velocity, attitude and body rates after a tick."""
+
+    x: float
+    y: float
+    z: float
+    vx: float
+    vy: float
+    vz: float
+    qx: float
+    qy: float
+    qz: float
+    qw: float
+    wx: float
+    wy: float
+    wz: float
+
+
+def motors(s: State, u: Command, p: Parameters, m: MotorMix, dt: float) -> Motors:
+    """Motors approach the speed that gives the wanted thrust, as far as the battery's voltage can drive them."""
+    e = p.cells * open_circuit(s.charge)
+    cubes = (
+        s.motor_1 * s.motor_1 * s.motor_1
+        + s.motor_2 * s.motor_2 * s.motor_2
+        + s.motor_3 * s.motor_3 * s.motor_3
+        + s.motor_4 * s.motor_4 * s.motor_4
+    )
+    power = p.power_ratio * p.thrust_max * cubes
+    voltage = loaded_voltage(e, p.cells * p.cell_resistance, power)
+    top = select(u.armed > 0.5, voltage * (1.0 / (p.cells * FULL_CELL)), 0.0)
+    # armed motors never stop: that is how they stay in step, and it keeps the root away from its steep end;
+    # an autopilot that commands each motor has an idle speed of its own
+    idle = select(u.mode == MOTORS, 0.0, p.motor_idle * p.motor_idle)
+    share = 1.0 - exp(-dt / p.motor_lag)
+    current = power / maximum(voltage, 0.1)
+    return Motors(
+        s.motor_1 + share * (minimum(sqrt(maximum(m.motor_1, idle)), top) - s.motor_1),
+        s.motor_2 + share * (minimum(sqrt(maximum(m.motor_2, idle)), top) - s.motor_2),
+        s.motor_3 + share * (minimum(sqrt(maximum(m.motor_3, idle)), top) - s.motor_3),
+        s.motor_4 + share * (minimum(sqrt(maximum(m.motor_4, idle)), top) - s.motor_4),
+        maximum(s.charge - current * (dt / (3.6 * p.capacity)), -0.02),
+        voltage,
+    )
+
+
+def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
+    """Rigid-body motion by semi-implicit Euler: rates and velocity first, then attitude and position with the new."""
+    f1, f2 = p.thrust_max * n.motor_1 * n.motor_1, p.thrust_max * n.motor_2 * n.motor_2
+    f3, f4 = p.thrust_max * n.motor_3 * n.motor_3, p.thrust_max * n.motor_4 * n.motor_4
+    lever = 0.7071067811865476 * p.arm
+    # each rate uses those already advanced: with the old ones a tumbling body would gain energy
+    per_x, per_y, per_z = dt / p.inertia_x, dt / p.inertia_y, dt / p.inertia_z
+    wx = s.wx + per_x * (lever * (f2 + f3 - f1 - f4) + (p.inertia_y - p.inertia_z) * s.wy * s.wz)
+    wy = s.wy + per_y * (lever * (f2 + f4 - f1 - f3) + (p.inertia_z - p.inertia_x) * s.wz * wx)
+    wz = s.wz + per_z * (p.torque_ratio * (f3 + f4 - f1 - f2) + (p.inertia_x - p.inertia_y) * wx * wy)
+    qx, qy, qz, qw = turned(s, wx, wy, wz, dt)
+    near = p.prop_radius / (4.0 * maximum(s.z - w.ground_z, 0.5 * p.prop_radius))
+    lift = (f1 + f2 + f3 + f4) / (p.mass * (1.0 - minimum(p.ground_effect * near * near, 0.5)))
+    tx, ty, tz = rotate(s.qx, s.qy, s.qz, s.qw, 0.0, 0.0, lift)
+    rx, ry, rz = s.vx - w.wind_x, s.vy - w.wind_y, s.vz - w.wind_z
+    # drag implicit in its own speed, so that it can never reverse the motion
+    slow = 1.0 / (1.0 + dt * p.drag / p.mass * sqrt(rx * rx + ry * ry + rz * rz))
+    vx = w.wind_x + (rx + dt * tx) * slow
+    vy = w.wind_y + (ry + dt * ty) * slow
+    vz = w.wind_z + (rz + dt * (tz - w.gravity)) * slow
+    return grounded(s, p, w, Body(s.x, s.y, s.z, vx, vy, vz, qx, qy, qz, qw, wx, wy, wz), dt)
+
+
+def turned(s: State, wx: float, wy: float, wz: float, dt: float) -> tuple[float, float, float, float]:
+    """The attitude after turning at body rates for dt, of unit length."""
+    hx, hy, hz = 0.5 * dt * wx, 0.5 * dt * wy, 0.5 * dt * wz
+    qx = s.qx + s.qw * hx + s.qy * hz - s.qz * hy
+    qy = s.qy + s.qw * hy + s.qz * hx - s.qx * hz
+    qz = s.qz + s.qw * hz + s.qx * hy - s.qy * hx
+    qw = s.qw - s.qx * hx - s.qy * hy - s.qz * hz
+    scale = 1.0 / sqrt(maximum(qx * qx + qy * qy + qz * qz + qw * qw, 1e-12))
+    return qx * scale, qy * scale, qz * scale, qw * scale
+
+
+def grounded(s: State, p: Parameters, w: Environment, b: Body, dt: float) -> Body:
+    """Move, and where the ground stops the fall: no sinking, sliding friction, and legs that right the vehicle."""
+    z = s.z + dt * b.vz
+    touching = (z <= w.ground_z) & (b.vz <= 0.0)
+    on = select(touching, 1.0, 0.0)
+    off = 1.0 - on
+    speed = sqrt(b.vx * b.vx + b.vy * b.vy)
+    slide = 1.0 - on * minimum(w.mu * w.gravity * dt / maximum(speed, 1e-9), 1.0)
+    vx, vy = b.vx * slide, b.vy * slide
+    lean = 1.0 - on * minimum(LEVELLING * dt, 1.0)
+    qx, qy = b.qx * lean, b.qy * lean
+    # upside down there is no heading left to right itself by: then it lies as it fell
+    flat = b.qz * b.qz + b.qw * b.qw
+    qx, qy = select(flat < 1e-4, b.qx, qx), select(flat < 1e-4, b.qy, qy)
+    scale = 1.0 / sqrt(maximum(qx * qx + qy * qy + flat, 1e-12))
+    return Body(
+        x=s.x + dt * vx,
+        y=s.y + dt * vy,
+        z=maximum(z, w.ground_z),
+        vx=vx,
+        vy=vy,
+        vz=b.vz * off,
+        qx=qx * scale,
+        qy=qy * scale,
+        qz=b.qz * scale,
+        qw=b.qw * scale,
+        wx=b.wx * off,
+        wy=b.wy * off,
+        wz=b.wz * off,
+    )

@@ -1,0 +1,155 @@
+"""JSON files of other programs: strict parsing, typed access, errors at `file:line:column`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from json.decoder import scanstring
+from math import isfinite
+from typing import Any, NoReturn
+
+from paddock.errors import PaddockError
+
+KeyPath = tuple[str | int, ...]
+"""Keys and list indices from the root to a value."""
+LatLon = tuple[float, float]
+"""Latitude and longitude in deg, WGS 84."""
+TEXT = "<text>"
+
+
+class DocumentError(PaddockError):
+    """An invalid document; the message begins with the position of the error."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A JSON object, its text and the name of its file."""
+
+    root: Mapping[str, Any]
+    source: str
+    text: str = ""
+
+    def refuse(self, path: KeyPath, message: str) -> NoReturn:
+        """Raise an error at a value of the document."""
+        if self.text:
+            line, column = locate(self.text, path)
+            raise DocumentError(f"{self.source}:{line}:{column}: {message}")
+        dotted = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
+        raise DocumentError(f"{self.source}: {dotted}: {message}" if path else f"{self.source}: {message}")
+
+    def mapping(self, value: Any, path: KeyPath) -> Mapping[str, Any]:
+        """Return a value that must be an object."""
+        if not isinstance(value, Mapping):
+            self.refuse(path, f"expected an object, not {_shown(value)}")
+        return value
+
+    def items(self, value: Any, path: KeyPath) -> list[Any]:
+        """Return a value that must be a list."""
+        if not isinstance(value, list | tuple):
+            self.refuse(path, f"expected a list, not {_shown(value)}")
+        return list(value)
+
+    def number(self, value: Any, path: KeyPath) -> float:
+        """Return a value that must be a finite number."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
+            self.refuse(path, f"expected a finite number, not {_shown(value)}")
+        return float(value)
+
+    def integer(self, value: Any, path: KeyPath) -> int:
+        """Return a value that must be a whole number."""
+        number = self.number(value, path)
+        if not number.is_integer():
+            self.refuse(path, f"expected a whole number, not {_shown(value)}")
+        return int(number)
+
+    def position(self, value: Any, path: KeyPath, lon_first: bool = False) -> LatLon:
+        """Return latitude and longitude of a list that begins with them (`lon_first`: in the other order)."""
+        found = self.items(value, path)
+        if len(found) < 2:
+            self.refuse(path, f"expected at least two coordinates, not {_shown(value)}")
+        one, two = (self.number(found[k], (*path, k)) for k in (0, 1))
+        latitude, longitude = (two, one) if lon_first else (one, two)
+        if abs(latitude) > 90 or abs(longitude) > 180:
+            order = "longitude, latitude" if lon_first else "latitude, longitude"
+            self.refuse(path, f"[{one:g}, {two:g}] is not a position on Earth; the order is {order}")
+        return latitude, longitude
+
+
+def parse_document(source: str | Mapping[str, Any], name: str = TEXT) -> Document:
+    """Parse JSON text, or wrap an object; `name` is the file name in errors."""
+    if isinstance(source, Mapping):
+        return Document(source, name if name != TEXT else "<object>")
+    try:
+        root = json.loads(source, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise DocumentError(f"{name}:{error.lineno}:{error.colno}: not valid JSON: {error.msg}") from None
+    except RecursionError:
+        raise DocumentError(f"{name}: not valid JSON: nested too deeply") from None
+    except ValueError as error:
+        raise DocumentError(f"{name}: not valid JSON: {error}") from None
+    if not isinstance(root, dict):
+        raise DocumentError(f"{name}:1:1: expected an object, not {_shown(root)}")
+    return Document(root, name, source)
+
+
+def document_text(root: Mapping[str, Any]) -> str:
+    """Return the JSON text of a file; equal content gives equal bytes."""
+    return json.dumps(root, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def locate(text: str, path: KeyPath) -> tuple[int, int]:
+    """Return line and column of a value in valid JSON text, or of its nearest parent that exists."""
+    at = _skip(text, 0)
+    for key in path:
+        found = _member(text, at, key)
+        if found is None:
+            break
+        at = found
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def _member(text: str, at: int, key: str | int) -> int | None:
+    """Return the index of a member of the object or list at an index; of equal keys the last, as `json.loads`."""
+    opening, found, number = text[at], None, 0
+    if opening not in "{[":
+        return None
+    at = _skip(text, at + 1)
+    while text[at] not in "}]":
+        name: str | int = number
+        if opening == "{":
+            name, at = scanstring(text, at + 1)
+            at = _skip(text, _skip(text, at) + 1)
+        if name == key:
+            found = at
+        at = _skip(text, _DECODER.raw_decode(text, at)[1])
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+        number += 1
+    return found
+
+
+def _skip(text: str, at: int) -> int:
+    """Return the index of the next character that is not white space."""
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _finite(value: float) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # an integer beyond all floats
+        return False
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder()

@@ -1,0 +1,290 @@
+"""Mission files of QGroundControl: `.plan` (JSON) and `.waypoints` (QGC WPL 110) as plain data.
+
+Positions are latitude and longitude in deg, altitudes in m in the frame of their item; nothing is converted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from paddock.wire.json_document import Document, DocumentError, KeyPath, LatLon
+
+WAYPOINT, LOITER_TURNS, RETURN, TAKEOFF, CHANGE_SPEED = 16, 18, 20, 22, 178
+"""MAV_CMD."""
+GLOBAL_FRAME, MISSION_FRAME, RELATIVE_FRAME = 0, 2, 3
+"""MAV_FRAME: altitude above sea level; no position; altitude above home."""
+FIRMWARE = {"generic": 0, "ardupilot": 3, "px4": 12}
+"""MAV_AUTOPILOT."""
+VEHICLES = {"fixed_wing": 1, "quad": 2, "rover": 10}
+"""MAV_TYPE."""
+MANUAL_CAMERA = "Manual (no camera specs)"
+SURVEY_VERSIONS = (4, 5)
+CAMERA_FIELDS = ("ImageWidth", "ImageHeight", "SensorWidth", "SensorHeight", "FocalLength", "SideOverlap")
+
+
+@dataclass(frozen=True)
+class PlanItem:
+    """A mission item: one MAVLink command."""
+
+    command: int  # MAV_CMD
+    frame: int  # MAV_FRAME
+    params: tuple[float | None, ...]  # 7 values; null in the file is None
+    path: KeyPath = ()  # in the file
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A polygon to photograph."""
+
+    polygon: tuple[LatLon, ...]
+    angle: float  # deg clockwise from north, of the passes
+    altitude: float  # m
+    altitude_frame: str  # "home", "sea" or "terrain"
+    spacing: float | None  # m between passes; None: given by the camera
+    camera: Mapping[str, float] = field(default_factory=dict)  # CAMERA_FIELDS, width across the track
+    options: tuple[str, ...] = ()  # names of the enabled options
+
+
+@dataclass(frozen=True)
+class ComplexItem:
+    """A survey, corridor or structure scan with the commands that QGroundControl generated for it."""
+
+    kind: str  # complexItemType
+    version: int | None
+    items: tuple[PlanItem, ...]
+    survey: Survey | None = None  # for surveys of SURVEY_VERSIONS
+    path: KeyPath = ()
+
+
+@dataclass(frozen=True)
+class PlanFence:
+    """A circle or a polygon of a geofence."""
+
+    inclusion: bool
+    polygon: tuple[LatLon, ...] = ()
+    center: LatLon | None = None
+    radius: float = 0.0  # m
+    path: KeyPath = ()
+
+
+@dataclass(frozen=True)
+class QgcPlan:
+    """The content of a `.plan` file."""
+
+    items: tuple[PlanItem | ComplexItem, ...]
+    home: tuple[float, float, float | None] | None = None  # latitude, longitude (deg), altitude (m)
+    vehicle_type: int | None = None  # MAV_TYPE
+    cruise_speed: float | None = None  # m/s
+    hover_speed: float | None = None  # m/s
+    fences: tuple[PlanFence, ...] = ()
+    rally_points: int = 0
+    unread: tuple[str, ...] = ()  # parts of the file that are not read, one line each
+
+    def commands(self) -> list[PlanItem]:
+        """Return all commands in order, those that QGroundControl generated for complex items included."""
+        return [one for item in self.items for one in (item.items if isinstance(item, ComplexItem) else (item,))]
+
+
+def read_plan(doc: Document) -> QgcPlan:
+    """Read a `.plan` document of version 1 (mission version 2)."""
+    root = doc.root
+    if root.get("fileType") != "Plan":
+        doc.refuse(("fileType",), f"a plan has fileType 'Plan', not {root.get('fileType')!r}")
+    _check_version(doc, root, (), 1, "plan")
+    mission = doc.mapping(root.get("mission"), ("mission",))
+    _check_version(doc, mission, ("mission",), 2, "mission")
+    fences, unread = _fences(doc, doc.mapping(root.get("geoFence", {}), ("geoFence",)))
+    rally = doc.mapping(root.get("rallyPoints", {}), ("rallyPoints",))
+    vehicle = mission.get("vehicleType")
+    return QgcPlan(
+        items=_items(doc, mission.get("items"), ("mission", "items")),
+        home=_home(doc, mission.get("plannedHomePosition"), ("mission", "plannedHomePosition")),
+        vehicle_type=vehicle if isinstance(vehicle, int) else None,
+        cruise_speed=_speed(doc, mission, "cruiseSpeed"),
+        hover_speed=_speed(doc, mission, "hoverSpeed"),
+        fences=fences,
+        rally_points=len(doc.items(rally.get("points", []), ("rallyPoints", "points"))),
+        unread=unread,
+    )
+
+
+def read_waypoints(text: str, source: str) -> list[PlanItem]:
+    """Read a `.waypoints` file (QGC WPL 110); the first item is home."""
+    items = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if number == 1 and line.split() != ["QGC", "WPL", "110"]:
+            raise DocumentError(f"{source}:1:1: expected 'QGC WPL 110', not {line[:40]!r}")
+        row = line.split()
+        if number == 1 or not row:
+            continue
+        try:
+            params = tuple(float(value) for value in row[4:11])
+            if len(params) != 7:
+                raise ValueError(f"expected 12 columns, not {len(row)}")
+            items.append(PlanItem(int(row[3]), int(row[2]), params, (number,)))
+        except ValueError as error:
+            raise DocumentError(f"{source}:{number}:1: {error}") from None
+    return items
+
+
+def _check_version(doc: Document, part: Mapping[str, Any], path: KeyPath, known: int, kind: str) -> None:
+    if part.get("version") != known:
+        doc.refuse((*path, "version"), f"expected {kind} version {known}, not {part.get('version')!r}")
+
+
+def _home(doc: Document, value: Any, path: KeyPath) -> tuple[float, float, float | None] | None:
+    if value is None:
+        return None
+    values = doc.items(value, path)
+    altitude = values[2] if len(values) > 2 else None
+    return (*doc.position(values, path), None if altitude is None else doc.number(altitude, (*path, 2)))
+
+
+def _speed(doc: Document, mission: Mapping[str, Any], key: str) -> float | None:
+    return None if mission.get(key) is None else doc.number(mission[key], ("mission", key))
+
+
+def _items(doc: Document, value: Any, path: KeyPath) -> tuple[PlanItem | ComplexItem, ...]:
+    found: list[PlanItem | ComplexItem] = []
+    for k, entry in enumerate(doc.items(value, path)):
+        where = (*path, k)
+        item = doc.mapping(entry, where)
+        if item.get("type") == "SimpleItem":
+            found.append(_simple(doc, item, where))
+        elif item.get("type") == "ComplexItem":
+            found.append(_complex(doc, item, where))
+        else:
+            doc.refuse((*where, "type"), f"an item is a SimpleItem or ComplexItem, not {item.get('type')!r}")
+    return tuple(found)
+
+
+def _simple(doc: Document, item: Mapping[str, Any], path: KeyPath) -> PlanItem:
+    where = (*path, "params")
+    values = doc.items(item.get("params"), where)
+    if len(values) != 7:
+        doc.refuse(where, f"an item has 7 params, not {len(values)}")
+    params = tuple(None if value is None else doc.number(value, (*where, k)) for k, value in enumerate(values))
+    command = doc.integer(item.get("command"), (*path, "command"))
+    return PlanItem(command, doc.integer(item.get("frame"), (*path, "frame")), params, path)
+
+
+def _complex(doc: Document, item: Mapping[str, Any], path: KeyPath) -> ComplexItem:
+    inner, where = item, path
+    if "TransectStyleComplexItem" in item:
+        where = (*path, "TransectStyleComplexItem")
+        inner = doc.mapping(item["TransectStyleComplexItem"], where)
+    nested = _items(doc, inner.get("Items", []), (*where, "Items"))
+    commands = [one for part in nested for one in (part.items if isinstance(part, ComplexItem) else (part,))]
+    kind, version = str(item.get("complexItemType")), item.get("version")
+    read = kind == "survey" and version in SURVEY_VERSIONS
+    survey = _survey(doc, item, path) if read else None
+    return ComplexItem(kind, version if isinstance(version, int) else None, tuple(commands), survey, path)
+
+
+def _survey(doc: Document, item: Mapping[str, Any], path: KeyPath) -> Survey:
+    style = doc.mapping(item.get("TransectStyleComplexItem"), (*path, "TransectStyleComplexItem"))
+    where = (*path, "TransectStyleComplexItem", "CameraCalc")
+    camera = doc.mapping(style.get("CameraCalc"), where)
+    mode = camera.get("DistanceMode")
+    above_sea = mode == 2 or camera.get("DistanceToSurfaceRelative") is False
+    options = [key for key in ("HoverAndCapture", "Refly90Degrees", "FollowTerrain") if style.get(key)]
+    options += ["flyAlternateTransects"] if item.get("flyAlternateTransects") else []
+    options += ["TurnAroundDistance"] if style.get("TurnAroundDistance") else []
+    manual = camera.get("CameraName") == MANUAL_CAMERA or "FocalLength" not in camera
+    spacing = ("AdjustedFootprintSide",) if manual else ()
+    values = {key: doc.number(camera.get(key), (*where, key)) for key in spacing or CAMERA_FIELDS}
+    if not manual and camera.get("Landscape") is False:  # the camera's long side is along the track
+        for one, two in (("ImageWidth", "ImageHeight"), ("SensorWidth", "SensorHeight")):
+            values[one], values[two] = values[two], values[one]
+    return Survey(
+        polygon=_ring(doc, item.get("polygon"), (*path, "polygon")),
+        angle=doc.number(item.get("angle"), (*path, "angle")),
+        altitude=doc.number(camera.get("DistanceToSurface"), (*where, "DistanceToSurface")),
+        altitude_frame="sea" if above_sea else "terrain" if mode in (3, 4) else "home",
+        spacing=values["AdjustedFootprintSide"] if manual else None,
+        camera={} if manual else values,
+        options=tuple(options),
+    )
+
+
+def _fences(doc: Document, fence: Mapping[str, Any]) -> tuple[tuple[PlanFence, ...], tuple[str, ...]]:
+    """Return the fences, and a line for each part that is not read."""
+    if not fence:
+        return (), ()
+    if fence.get("version") != 2:
+        return (), (f"geoFence of version {fence.get('version')!r} is not supported",)
+    found = []
+    for kind in ("circles", "polygons"):
+        for k, value in enumerate(doc.items(fence.get(kind, []), ("geoFence", kind))):
+            path: KeyPath = ("geoFence", kind, k)
+            part = doc.mapping(value, path)
+            inclusion = part.get("inclusion") is not False
+            if kind == "polygons":
+                polygon = _ring(doc, part.get("polygon"), (*path, "polygon"))
+                found.append(PlanFence(inclusion, polygon=polygon, path=path))
+                continue
+            where = (*path, "circle")
+            circle = doc.mapping(part.get("circle"), where)
+            center = doc.position(circle.get("center"), (*where, "center"))
+            radius = doc.number(circle.get("radius"), (*where, "radius"))
+            found.append(PlanFence(inclusion, center=center, radius=radius, path=where))
+    breach = ("geoFence: breachReturn is not supported",) if "breachReturn" in fence else ()
+    return tuple(found), breach
+
+
+def _ring(doc: Document, value: Any, path: KeyPath) -> tuple[LatLon, ...]:
+    positions = doc.items(value, path)
+    if len(positions) < 3:
+        doc.refuse(path, f"a polygon has at least 3 points, not {len(positions)}")
+    return tuple(doc.position(position, (*path, k)) for k, position in enumerate(positions))
+
+
+def write_plan(
+    items: Sequence[PlanItem],
+    home: tuple[float, float, float],
+    fences: Sequence[PlanFence] = (),
+    *,
+    vehicle: str,
+    firmware: str,
+    cruise_speed: float,
+    hover_speed: float,
+) -> dict[str, Any]:
+    """Return the object of a `.plan` file; `vehicle` is one of VEHICLES, `firmware` one of FIRMWARE."""
+    mission = {
+        "cruiseSpeed": cruise_speed,
+        "firmwareType": FIRMWARE[firmware],
+        "globalPlanAltitudeMode": 1,
+        "hoverSpeed": hover_speed,
+        "items": [_written(item, k + 1) for k, item in enumerate(items)],
+        "plannedHomePosition": list(home),
+        "vehicleType": VEHICLES[vehicle],
+        "version": 2,
+    }
+    circles = [
+        {"circle": {"center": list(fence.center), "radius": fence.radius}, "inclusion": fence.inclusion, "version": 1}
+        for fence in fences
+        if fence.center is not None
+    ]
+    polygons = [
+        {"inclusion": fence.inclusion, "polygon": [list(point) for point in fence.polygon], "version": 1}
+        for fence in fences
+        if fence.center is None
+    ]
+    return {
+        "fileType": "Plan",
+        "geoFence": {"circles": circles, "polygons": polygons, "version": 2},
+        "groundStation": "QGroundControl",
+        "mission": mission,
+        "rallyPoints": {"points": [], "version": 2},
+        "version": 1,
+    }
+
+
+def _written(item: PlanItem, number: int) -> dict[str, Any]:
+    head: dict[str, Any] = {}
+    if item.frame != MISSION_FRAME:
+        head = {"AMSLAltAboveTerrain": None, "Altitude": item.params[6], "AltitudeMode": 1}
+    plain = {"autoContinue": True, "command": item.command, "frame": item.frame, "params": list(item.params)}
+    return {**head, **plain, "type": "SimpleItem", "doJumpId": number}

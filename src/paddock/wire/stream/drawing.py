@@ -1,0 +1,228 @@
+"""Frames 0x03 and 0x04: lines and spheres that a renderer draws for debugging."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from paddock.errors import InvalidValueError
+from paddock.wire.error import WireError
+from paddock.wire.layout import Field, Part, Record
+from paddock.wire.stream.frames import (
+    COUNT,
+    Buffer,
+    Cursor,
+    FrameType,
+    Records,
+    Target,
+    decode_table,
+    encode_table,
+    whole_frame,
+)
+
+LINES = Record(
+    "debug lines",
+    (
+        Field("start", "<f4", "m", "x1, y1, z1 in the subscriber's frame", 3),
+        Field("end", "<f4", "m", "x2, y2, z2", 3),
+        Field("color", "u1", "", "red, green, blue, alpha", 4),
+        Field("thickness", "<f4", "m", "width of the line"),
+    ),
+)
+SPHERES = Record(
+    "debug spheres",
+    (
+        Field("centre", "<f4", "m", "x, y, z in the subscriber's frame", 3),
+        Field("radius", "<f4", "m", ""),
+        Field("color", "u1", "", "red, green, blue, alpha", 4),
+    ),
+)
+
+
+def encode_lines(
+    start: ArrayLike, end: ArrayLike, color: ArrayLike, thickness: ArrayLike, into: Target | None = None
+) -> memoryview:
+    """One frame of n lines: `start` and `end` (n, 3), `color` (n, 4) or (4,), `thickness` (n,) or a number."""
+    columns = {"start": start, "end": end, "color": color, "thickness": thickness}
+    return encode_table(FrameType.DEBUG_LINES, LINES, columns, into)
+
+
+def decode_lines(payload: Buffer) -> Records:
+    """(n,) records with the fields of `LINES`, a view of the payload."""
+    return decode_table(payload, LINES)
+
+
+def encode_spheres(centre: ArrayLike, radius: ArrayLike, color: ArrayLike, into: Target | None = None) -> memoryview:
+    """One frame of n spheres: `centre` (n, 3), `radius` (n,) or a number, `color` (n, 4) or (4,)."""
+    columns = {"centre": centre, "radius": radius, "color": color}
+    return encode_table(FrameType.DEBUG_SPHERES, SPHERES, columns, into)
+
+
+def decode_spheres(payload: Buffer) -> Records:
+    """(n,) records with the fields of `SPHERES`, a view of the payload."""
+    return decode_table(payload, SPHERES)
+
+
+MAX_TEXT = 4096
+"""Bytes of a text."""
+MAX_POINTS = 1_000_000
+
+
+class MarkerKind(IntEnum):
+    """What is drawn."""
+
+    POINTS = 0
+    LINE_STRIP = 1
+    LINE_LIST = 2
+    CIRCLE = 3
+    RING = 4
+    ARROW = 5
+    TEXT = 6
+    TRIANGLE_LIST = 7
+    CAR = 8
+    MESH = 9
+    AXES = 10
+
+
+class MarkerFlag(IntFlag):
+    """What is done, other than drawing; the bits of `flags`."""
+
+    DELETE = 1  # this marker
+    DELETE_NAMESPACE = 2
+    HIDDEN = 4  # the namespace is
+    DELETE_ALL = 8
+
+
+NO_FLAGS = MarkerFlag(0)
+
+MARKER = Record(
+    "markers",
+    (
+        Field("id", "<u4", "", "unique in its namespace"),
+        Field("kind", "u1", "", ", ".join(f"{kind.value} {kind.name.lower()}" for kind in MarkerKind)),
+        Field("flags", "u1", "", "bit 0 delete it, 1 delete the namespace, 2 namespace hidden, 3 delete everything"),
+        Field("namespace_bytes", "u1", "B", "length of the namespace"),
+        Field("frame_bytes", "u1", "B", "length of the frame"),
+        Field("color", "u1", "", "red, green, blue, alpha", 4),
+        Field("scale", "<f4", "m", "size along x, y, z", 3),
+        Field("position", "<f8", "m", "x, y, z in the frame", 3),
+        Field("quaternion", "<f4", "", "x, y, z, w, marker to frame", 4),
+        Field("expires", "<f8", "s", "simulation time at which it goes; +inf: never"),
+        Field("text_bytes", "<u4", "B", f"length of the text, up to {MAX_TEXT}"),
+        Field("points_count", "<u4", "", f"number of points, up to {MAX_POINTS}"),
+    ),
+    (
+        Part("namespace", "UTF-8", "namespace_bytes", "", ""),
+        Part("frame", "UTF-8", "frame_bytes", "", "what position and points are relative to; empty: the world"),
+        Part("text", "UTF-8", "text_bytes", "", ""),
+        Part("points", "f32[3] each", "12 * points_count", "m", "x, y, z relative to the marker"),
+    ),
+)
+
+
+def _no_points() -> NDArray[np.float32]:
+    return np.empty((0, 3), np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MarkerRecord:
+    """One marker as it travels. What the fields mean stands in `MARKER`."""
+
+    namespace: str
+    id: int
+    kind: MarkerKind
+    flags: MarkerFlag = NO_FLAGS
+    color: tuple[int, int, int, int] = (255, 255, 255, 255)
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    quaternion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    expires: float = math.inf
+    frame: str = ""
+    text: str = ""
+    points: NDArray[np.float32] = field(default_factory=_no_points)  # (n, 3)
+
+
+def encode_markers(markers: Iterable[MarkerRecord], into: Target | None = None) -> memoryview:
+    """One frame of markers, in their order."""
+    records = [_record(marker) for marker in markers]
+    return whole_frame(FrameType.MARKERS, COUNT.packer.pack(len(records)) + b"".join(records), into)
+
+
+def _record(marker: MarkerRecord) -> bytes:
+    where = f"marker {marker.id} of {marker.namespace[:40]!r}"
+    try:
+        texts = marker.namespace.encode(), marker.frame.encode(), marker.text.encode()
+        with np.errstate(over="ignore"):  # what is too large for float32 is found to be infinite below
+            points = np.asarray(marker.points).reshape(-1, 3).astype("<f4")
+        head = _head(marker, len(texts[0]), len(texts[1]), len(texts[2]), len(points))
+    except (struct.error, OverflowError, ValueError, TypeError) as error:
+        raise InvalidValueError(f"{where} does not fit its frame: {error}") from error
+    if problem := _problem(MARKER.packer.unpack(head)) or _loose(points):
+        raise InvalidValueError(f"{where}: {problem}")
+    return b"".join((head, *texts, points.tobytes()))
+
+
+def _head(marker: MarkerRecord, namespace: int, frame: int, text: int, points: int) -> bytes:
+    identity = (marker.id, marker.kind, marker.flags, namespace, frame)
+    shape = (*marker.color, *marker.scale, *marker.position, *marker.quaternion)
+    if [len(marker.color), len(marker.scale), len(marker.position)] != [4, 3, 3]:
+        raise ValueError("color takes 4 numbers, scale and position 3")
+    return MARKER.packer.pack(*identity, *shape, marker.expires, text, points)
+
+
+def decode_markers(payload: Buffer) -> tuple[MarkerRecord, ...]:
+    """The markers of a frame; their points are views of the payload."""
+    cursor = Cursor(payload, "markers")
+    markers = tuple(_read(cursor) for _ in range(cursor.count(MARKER.size)))
+    cursor.finish()
+    return markers
+
+
+def _read(cursor: Cursor) -> MarkerRecord:
+    start = cursor.at
+    head = cursor.fields(MARKER)
+    if problem := _problem(head):
+        raise WireError("value", f"markers: at byte {start}: {problem}")
+    namespace, frame, text = (cursor.text(head[index]) for index in (3, 4, 20))
+    points = _points(cursor, head[21])
+    if problem := _loose(points):
+        raise WireError("value", f"markers: at byte {start}: {problem}")
+    kind, flags = MarkerKind(head[1]), MarkerFlag(head[2])
+    color, scale, position, quaternion = head[5:9], head[9:12], head[12:15], head[15:19]
+    return MarkerRecord(
+        namespace, head[0], kind, flags, color, scale, position, quaternion, head[19], frame, text, points
+    )
+
+
+def _points(cursor: Cursor, count: int) -> NDArray[np.float32]:
+    start = cursor.skip(12 * count)
+    if not count:
+        return _no_points()
+    return np.frombuffer(cursor.payload, "<f4", 3 * count, start).reshape(count, 3)
+
+
+def _problem(head: tuple[Any, ...]) -> str:
+    """What is wrong with the fixed fields of a record; empty if nothing is."""
+    if head[1] > max(MarkerKind):
+        return f"kind must be from 0 to {max(MarkerKind)}, got {head[1]}"
+    if head[2] >= 2 * MarkerFlag.DELETE_ALL:
+        return f"flags must be from 0 to {2 * MarkerFlag.DELETE_ALL - 1}, got {head[2]}"
+    if not all(map(math.isfinite, head[9:19])):
+        return "scale, position and quaternion must be finite"
+    if not head[19] > -math.inf:
+        return f"expires must be a time or +inf, got {head[19]}"
+    if head[20] > MAX_TEXT or head[21] > MAX_POINTS:
+        return f"up to {MAX_TEXT} bytes of text and {MAX_POINTS} points, got {head[20]} and {head[21]}"
+    return ""
+
+
+def _loose(points: NDArray[np.float32]) -> str:
+    """Points that are nowhere."""
+    return "" if np.isfinite(points).all() else "points must be finite"

@@ -1,0 +1,88 @@
+"""Frame 0x02: how every vehicle is, 17 bytes each."""
+
+from __future__ import annotations
+
+from enum import IntFlag
+
+from numpy.typing import ArrayLike
+
+from paddock.wire.layout import Field, Record
+from paddock.wire.stream.frames import Buffer, FrameType, Records, Target, decode_table, encode_table
+
+
+class TelemetryFlag(IntFlag):
+    """The bits of `flags`."""
+
+    JAMMED = 1
+    ACTIVE = 2
+    ARMED = 4
+    COLLIDED = 8
+
+
+TELEMETRY = Record(
+    "telemetry",
+    (
+        Field("id", "<i4", "", "vehicle, 0 to 2^31 - 1"),
+        Field("battery", "<f4", "", "charge left, 0 to 1"),
+        Field("health", "<f4", "", "0 to 1"),
+        Field("signal", "<f4", "", "radio link, 0 to 1"),
+        Field("flags", "u1", "", "bit 0 jammed, 1 active, 2 armed, 3 collided"),
+    ),
+)
+
+
+def encode_telemetry(
+    ids: ArrayLike,
+    battery: ArrayLike,
+    health: ArrayLike,
+    signal: ArrayLike,
+    flags: ArrayLike,
+    into: Target | None = None,
+) -> memoryview:
+    """One frame from columns (n,); all but the ids may be one number for all."""
+    columns = {"id": ids, "battery": battery, "health": health, "signal": signal, "flags": flags}
+    return encode_table(FrameType.TELEMETRY, TELEMETRY, columns, into)
+
+
+def decode_telemetry(payload: Buffer) -> Records:
+    """(n,) records with the fields of `TELEMETRY`, a view of the payload."""
+    return decode_table(payload, TELEMETRY)
+
+
+FPV_STATE = Record(
+    "fpv state",
+    (
+        Field("id", "<i4", "", "vehicle, 0 to 2^31 - 1"),
+        Field("mode", "u1", "", "flight mode"),
+        Field("armed", "u1", "", "1 armed, 0 not"),
+        Field("pad", "<u2", "", "0; ignored by readers"),
+        Field("sticks", "<f4", "", "throttle 0 to 1; roll, pitch, yaw -1 to 1", 4),
+        Field("velocity", "<f4", "m/s", "vx, vy, vz, world, in the subscriber's frame", 3),
+        Field("rates", "<f4", "rad/s", "wx, wy, wz about the body's axes", 3),
+        Field("voltage", "<f4", "V", "of the battery"),
+        Field("charge", "<f4", "", "of the battery, 0 to 1"),
+    ),
+)
+
+
+def encode_fpv(
+    ids: ArrayLike,
+    mode: ArrayLike,
+    armed: ArrayLike,
+    sticks: ArrayLike,
+    velocity: ArrayLike,
+    rates: ArrayLike,
+    voltage: ArrayLike,
+    charge: ArrayLike,
+    into: Target | None = None,
+) -> memoryview:
+    """One frame from columns (n,); `sticks` (n, 4), `velocity` and `rates` (n, 3)."""
+    columns = {"id": ids, "mode": mode, "armed": armed, "pad": 0, "sticks": sticks, "velocity": velocity}
+    return encode_table(
+        FrameType.FPV_STATE, FPV_STATE, {**columns, "rates": rates, "voltage": voltage, "charge": charge}, into
+    )
+
+
+def decode_fpv(payload: Buffer) -> Records:
+    """(n,) records with the fields of `FPV_STATE`, a view of the payload."""
+    return decode_table(payload, FPV_STATE)

@@ -1,0 +1,201 @@
+// State of the fleet tree: rows, expanded fleets, keyboard focus, and scrolling to picked vehicles.
+import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
+import { useMemo, useRef } from "preact/hooks";
+import type { Fleet, Roster } from "../state/roster";
+import { focus, roster, selection } from "../state/store";
+import { idsOf, lookAt, pickIds } from "./actions";
+
+export type TreeLine = { fleet: Fleet; row: null } | { fleet: Fleet; row: number };
+
+interface Block {
+  fleet: Fleet;
+  first: number; // line of the fleet itself
+  rows: readonly number[] | null; // rows of the members found; null: all of them
+  shown: number; // how many members have lines
+}
+
+export interface TreeLines {
+  count: number;
+  at(line: number): TreeLine | undefined;
+  /** The line of a row; that of its fleet while the fleet is closed; -1: it has none. */
+  lineOf(row: number): number;
+  lineOfFleet(name: string): number;
+  /** The first that matches: a fleet, or one of its members where only that does. */
+  first: TreeLine | undefined;
+  found: number; // vehicles that match
+}
+
+const MOST_FOUND = 2000; // matching members listed per fleet
+
+/** Lines for a roster; `query` filters fleets by name, kind and model, and members by name. */
+export function treeLines(roster: Roster, open: ReadonlySet<string>, query: string): TreeLines {
+  const wanted = query.trim().toLowerCase();
+  const blocks: Block[] = [];
+  let count = 0;
+  let found = 0;
+  for (const fleet of roster.fleets) {
+    const block = blockOf(roster, fleet, count, open.has(fleet.name), wanted);
+    if (block === null) continue;
+    blocks.push(block);
+    count += 1 + block.shown;
+    found += block.rows?.length ?? fleet.count;
+  }
+  return {
+    count,
+    found,
+    at: (line) => lineAt(blocks, line),
+    lineOf: (row) => lineOf(blocks, row),
+    first: firstOf(blocks[0]),
+    lineOfFleet: (name) => blocks.find(({ fleet }) => fleet.name === name)?.first ?? -1,
+  };
+}
+
+function firstOf(block: Block | undefined): TreeLine | undefined {
+  if (block === undefined) return undefined;
+  return { fleet: block.fleet, row: block.rows?.[0] ?? null };
+}
+
+function blockOf(roster: Roster, fleet: Fleet, first: number, open: boolean, wanted: string): Block | null {
+  const words = [fleet.name, fleet.kind, fleet.model];
+  const whole = wanted === "" || words.some((word) => word.toLowerCase().includes(wanted));
+  if (whole) return { fleet, first, rows: null, shown: open && !fleet.single ? fleet.count : 0 };
+  if (fleet.single) return null;
+  const rows = matching(roster, fleet, wanted);
+  return rows.length > 0 ? { fleet, first, rows, shown: rows.length } : null;
+}
+
+function matching(roster: Roster, fleet: Fleet, wanted: string): number[] {
+  const rows: number[] = [];
+  if (!couldMatch(fleet.name, wanted)) return rows;
+  for (let row = fleet.first; row < fleet.first + fleet.count && rows.length < MOST_FOUND; row++) {
+    if (roster.nameAt(row).toLowerCase().includes(wanted)) rows.push(row);
+  }
+  return rows;
+}
+
+/** Members are called `name[17]`: without digits or brackets in the query only the fleet's name can match. */
+function couldMatch(name: string, wanted: string): boolean {
+  if (!/[\d[\]]/.test(wanted)) return false;
+  const bracket = wanted.indexOf("[");
+  return bracket <= 0 || name.toLowerCase().endsWith(wanted.slice(0, bracket));
+}
+
+function lineAt(blocks: readonly Block[], line: number): TreeLine | undefined {
+  let low = 0;
+  let high = blocks.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((blocks[middle] as Block).first <= line) low = middle;
+    else high = middle - 1;
+  }
+  const block = blocks[low];
+  if (block === undefined || line < block.first || line > block.first + block.shown) return undefined;
+  const { fleet } = block;
+  if (line === block.first) return { fleet, row: null };
+  const at = line - block.first - 1;
+  return { fleet, row: block.rows ? (block.rows[at] as number) : fleet.first + at };
+}
+
+function lineOf(blocks: readonly Block[], row: number): number {
+  const block = blocks.find(({ fleet }) => row >= fleet.first && row < fleet.first + fleet.count);
+  if (block === undefined) return -1;
+  const at = block.rows ? block.rows.indexOf(row) : row - block.fleet.first;
+  if (block.shown === 0) return block.first;
+  return at < 0 ? -1 : block.first + 1 + at;
+}
+
+// state --------------------------------------------------------------------------------------------------------------
+
+export interface Tree {
+  lines: TreeLines;
+  query: Signal<string>;
+  active: Signal<number>; // line that has the keys; -1: none yet
+  reveal: Signal<{ readonly line: number } | null>;
+  isOpen(fleet: string): boolean;
+  toggle(fleet: string): void;
+  onKey(event: KeyboardEvent): void;
+  /** Choose the first that was found; when it is chosen already, look at it. */
+  onFound(): void;
+}
+
+export function useTree(): Tree {
+  const query = useSignal("");
+  const open = useSignal<ReadonlySet<string>>(new Set());
+  const active = useSignal(-1);
+  const reveal = useSignal<{ readonly line: number } | null>(null);
+  const present = roster.value;
+  const lines = useMemo(() => treeLines(present, open.value, query.value), [present, open.value, query.value]);
+  const toggle = (name: string) => {
+    const next = new Set(open.value);
+    if (!next.delete(name)) next.add(name);
+    open.value = next;
+  };
+  const goTo = (line: number) => {
+    active.value = line;
+    reveal.value = { line };
+  };
+  usePicked(open, query, goTo);
+  const isOpen = (name: string) => open.value.has(name);
+  const onKey = (event: KeyboardEvent) => {
+    const move = moveFor(event.key, Math.min(active.value, lines.count - 1), lines, isOpen);
+    if (move === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation(); // else the arrows would turn the world, too
+    if ("toggle" in move) toggle(move.toggle);
+    else if ("choose" in move) pickIds(idsAt(present, move.choose), event.shiftKey);
+    else goTo(move.line);
+  };
+  const onFound = () => {
+    if (query.value.trim() !== "" && lines.first) chooseOrLook(idsAt(present, lines.first));
+  };
+  return { lines, query, active, reveal, isOpen, toggle, onKey, onFound };
+}
+
+/** What a key means at a line. */
+export type Move = { line: number } | { toggle: string } | { choose: TreeLine };
+
+export function moveFor(key: string, at: number, lines: TreeLines, isOpen: (fleet: string) => boolean): Move | null {
+  const here = lines.at(at);
+  if (key === "ArrowDown") return { line: Math.min(at + 1, lines.count - 1) };
+  if (key === "ArrowUp") return { line: Math.max(at - 1, 0) };
+  if (key === "Home") return { line: 0 };
+  if (key === "End") return { line: lines.count - 1 };
+  if (here === undefined) return null;
+  if (key === "Enter" || key === " ") return { choose: here };
+  const { fleet, row } = here;
+  const opened = row === null && isOpen(fleet.name);
+  if (key === "ArrowRight" && row === null && !fleet.single) return opened ? { line: at + 1 } : { toggle: fleet.name };
+  if (key !== "ArrowLeft") return null;
+  if (row !== null) return { line: lines.lineOfFleet(fleet.name) };
+  return opened ? { toggle: fleet.name } : null;
+}
+
+function chooseOrLook(ids: readonly number[]): void {
+  const [first] = ids;
+  const chosen = selection.value.size === ids.length && ids.every((id) => selection.value.has(id));
+  if (chosen && first !== undefined) lookAt(first);
+  else pickIds(ids, false);
+}
+
+function idsAt(present: Roster, { fleet, row }: TreeLine): number[] {
+  if (row === null) return idsOf(fleet.ids);
+  const id = present.idAt(row);
+  return id === undefined ? [] : [id];
+}
+
+/** One that is picked elsewhere (in the world, by a key) is brought into sight, and its fleet opened. */
+function usePicked(open: Signal<ReadonlySet<string>>, query: Signal<string>, goTo: (line: number) => void): void {
+  const before = useRef(0); // how many were chosen
+  useSignalEffect(() => {
+    const id = focus.value;
+    const { size } = selection.value;
+    const one = size === 1 || size === before.current + 1; // a whole fleet or a box full is not looked for
+    before.current = size;
+    const present = roster.peek();
+    const row = id === null ? undefined : present.rowOfId(id);
+    const fleet = row === undefined ? undefined : present.fleetAt(row);
+    if (!one || row === undefined || fleet === undefined) return;
+    if (!fleet.single && !open.peek().has(fleet.name)) open.value = new Set([...open.peek(), fleet.name]);
+    goTo(treeLines(present, open.peek(), query.peek()).lineOf(row));
+  });
+}

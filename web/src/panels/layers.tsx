@@ -1,0 +1,106 @@
+// What is drawn: layers of the view, markers by namespace, and other runs as ghosts.
+import { skippedMarkers } from "../state/markers";
+import { mission } from "../state/mission";
+import { formatCount } from "../state/removed-vehicles";
+import { ghosts, type Layers, layers, live, source } from "../state/store";
+import { attempt } from "./actions";
+import { Button, Switch } from "./widgets";
+
+const NAMES: Readonly<Record<keyof Layers, string>> = {
+  grid: "Ground grid",
+  trails: "Trails",
+  headings: "Headings",
+  names: "Names of all",
+  routes: "Routes and orders",
+  tasks: "Tasks",
+  zones: "No-fly zones",
+  markers: "Markers",
+  axes: "Transform axes",
+  minimap: "Minimap",
+};
+
+/** Layers that only a mission has. */
+const OF_MISSIONS: ReadonlySet<keyof Layers> = new Set(["tasks", "zones"]);
+
+export function LayersPanel() {
+  const names = Object.keys(NAMES) as (keyof Layers)[];
+  const offered = names.filter((name) => mission.value !== null || !OF_MISSIONS.has(name));
+  return (
+    <div class="panel-body">
+      <div class="form layers">
+        <h3 class="label">Layers</h3>
+        <div>
+          {offered.map((name) => (
+            <Switch key={name} label={NAMES[name]} on={layers.value[name]} onChange={(on) => setLayer(name, on)} />
+          ))}
+        </div>
+        <Namespaces />
+        <Ghosts />
+      </div>
+    </div>
+  );
+}
+
+export function setLayer(name: keyof Layers, on = !layers.value[name]): void {
+  layers.value = { ...layers.value, [name]: on };
+}
+
+function Namespaces() {
+  const spaces = [...(source.value?.markers.namespaces.value ?? [])].sort(([a], [b]) => a.localeCompare(b));
+  return (
+    <>
+      <h3 class="label">Markers by namespace</h3>
+      {spaces.length === 0 && <p class="faint">Nobody has put markers into the world.</p>}
+      <div>
+        {spaces.map(([name, { count, hidden }]) => (
+          <Switch
+            key={name}
+            label={name === "" ? "(no namespace)" : name}
+            note={formatCount(count)}
+            on={!hidden}
+            onChange={(visible) => show(name, visible)}
+          />
+        ))}
+      </div>
+      {skippedMarkers.value > 0 && (
+        <p class="amber">
+          {formatCount(skippedMarkers.value)} {skippedMarkers.value === 1 ? "marker" : "markers"} skipped: not finite
+        </p>
+      )}
+      {spaces.length > 0 && live.value && <p class="faint">Hiding a namespace hides it for everyone.</p>}
+    </>
+  );
+}
+
+/** In the live run for everyone; in a recording here only. */
+function show(namespace: string, visible: boolean): void {
+  if (live.value) void attempt("Markers", "set_marker_visibility", { namespace, visible });
+  const board = source.value?.markers;
+  board?.hide(namespace, !visible);
+  board?.changed();
+}
+
+function Ghosts() {
+  return (
+    <>
+      <h3 class="label">Ghosts</h3>
+      {ghosts.value.length === 0 && <p class="faint">Open a second recording to see two runs at once.</p>}
+      <ul>
+        {ghosts.value.map((ghost) => (
+          <li key={ghost.label} class="row">
+            <span class="grow ellipsis">{ghost.label}</span>
+            <Button
+              look="bare small"
+              icon="close"
+              label={`Take away the ghost ${ghost.label}`}
+              onClick={() => {
+                ghosts.value = ghosts.value.filter((one) => one !== ghost);
+                ghost.close();
+              }}
+            />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+// Sizes and open tabs of the panels, stored between visits; splitters.
+import { signal } from "@preact/signals";
+import type { TargetedPointerEvent } from "preact";
+import { useRef } from "preact/hooks";
+import { persisted } from "../state/persist";
+import { colouring, layers, theme } from "../state/store";
+
+export type Side = "left" | "right" | "bottom";
+export type RightTab = "inspect" | "spawn" | "layers" | "mission";
+export type BottomTab = "plots" | "events" | "performance" | "log";
+
+export const LIMITS: Readonly<Record<Side, readonly [least: number, most: number]>> = {
+  left: [11, 32],
+  right: [15, 40],
+  bottom: [8, 36],
+};
+
+/** In rem, so that a larger screen has larger panels. */
+export const sizes = signal<Readonly<Record<Side, number>>>({ left: 17, right: 22, bottom: 15 });
+export const folded = signal<Readonly<Record<Side, boolean>>>({ left: false, right: false, bottom: false });
+export const rightTab = signal<RightTab>("inspect");
+export const bottomTab = signal<BottomTab>("plots");
+export const helpOpen = signal(false);
+
+export function resize(side: Side, size: number): void {
+  const [least, most] = LIMITS[side];
+  sizes.value = { ...sizes.value, [side]: Math.min(Math.max(size, least), most) };
+}
+
+export function fold(side: Side, on = !folded.value[side]): void {
+  folded.value = { ...folded.value, [side]: on };
+}
+
+export function showRight(tab: RightTab): void {
+  rightTab.value = tab;
+  fold("right", false);
+}
+
+export function showBottom(tab: BottomTab): void {
+  bottomTab.value = tab;
+  fold("bottom", false);
+}
+
+const NARROW = 900; // px
+const LOW = 800; // px: below, the world needs the height more than plots that nobody has asked for yet
+
+/** What is folded before the person says otherwise. */
+export function foldedAtFirst(width: number, height: number): Readonly<Record<Side, boolean>> {
+  const narrow = width < NARROW;
+  return { left: narrow, right: narrow, bottom: narrow || height < LOW };
+}
+
+/** Remember all of it; on a narrow window the sides begin folded each time, because they lie over the world. */
+export function rememberLayout(): void {
+  folded.value = foldedAtFirst(window.innerWidth, window.innerHeight);
+  if (window.innerWidth >= NARROW) persisted(folded, "panels.folded");
+  persisted(sizes, "panels.sizes");
+  persisted(rightTab, "panels.right");
+  persisted(bottomTab, "panels.bottom");
+  if (window.matchMedia("(prefers-color-scheme: light)").matches) theme.value = "light";
+  persisted(theme, "theme");
+  persisted(layers, "layers");
+  persisted(colouring, "colouring");
+}
+
+// splitters ----------------------------------------------------------------------------------------------------------
+
+const NAMES: Readonly<Record<Side, string>> = { left: "fleets", right: "inspector", bottom: "plots" };
+
+/** Which way the pointer goes when the panel grows. */
+const GROWS: Readonly<Record<Side, 1 | -1>> = { left: 1, right: -1, bottom: -1 };
+
+export function Splitter({ side }: { side: Side }) {
+  const held = useRef<{ from: number; size: number } | null>(null);
+  const along = (event: PointerEvent) => (side === "bottom" ? event.clientY : event.clientX);
+  const down = (event: TargetedPointerEvent<HTMLDivElement>) => {
+    held.current = { from: along(event), size: sizes.value[side] };
+    event.currentTarget.setPointerCapture(event.pointerId);
+    event.currentTarget.classList.add("held");
+  };
+  const move = (event: PointerEvent) => {
+    const start = held.current;
+    if (start) resize(side, start.size + (GROWS[side] * (along(event) - start.from)) / remSize());
+  };
+  const up = (event: TargetedPointerEvent<HTMLDivElement>) => {
+    held.current = null;
+    event.currentTarget.classList.remove("held");
+  };
+  const [least, most] = LIMITS[side];
+  return (
+    <div
+      class={`splitter ${side === "bottom" ? "lying" : "upright"}`}
+      role="separator"
+      tabIndex={0}
+      aria-orientation={side === "bottom" ? "horizontal" : "vertical"}
+      aria-label={`Size of the ${NAMES[side]} panel`}
+      aria-valuemin={least}
+      aria-valuemax={most}
+      aria-valuenow={Math.round(sizes.value[side])}
+      onPointerDown={down}
+      onPointerMove={move}
+      onPointerUp={up}
+      onPointerCancel={up}
+      onDblClick={() => fold(side)}
+      onKeyDown={(event) => onKey(event, side)}
+    />
+  );
+}
+
+function onKey(event: KeyboardEvent, side: Side): void {
+  const [back, forth] = side === "bottom" ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
+  const way = event.key === forth ? 1 : event.key === back ? -1 : 0;
+  if (way !== 0) resize(side, sizes.value[side] + GROWS[side] * way * (event.shiftKey ? 4 : 1));
+  else if (event.key === "Enter") fold(side);
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+function remSize(): number {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 14;
+}
+
+export function toggleHelp(): void {
+  helpOpen.value = !helpOpen.value;
+}

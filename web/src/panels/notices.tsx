@@ -1,0 +1,169 @@
+// Toasts, the log of all notices, and the connection banner.
+import { effect, signal, useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { type ConnectionState, connection, server } from "../net/connection";
+import { formatCount } from "../state/removed-vehicles";
+import { dismiss, type Notice, notices, preparing } from "../state/store";
+import { Icon, type IconName } from "./icons";
+import { Button, Empty } from "./widgets";
+
+export interface LogEntry {
+  number: number;
+  at: Date;
+  kind: Notice["kind"];
+  text: string;
+}
+
+const MOST = 500;
+export const logbook = signal<readonly LogEntry[]>([]);
+
+/** Keep what is told from now on. */
+export function keepLog(): () => void {
+  let last = 0;
+  return effect(() => {
+    const fresh = notices.value.filter(({ number }) => number > last);
+    if (fresh.length === 0) return;
+    last = Math.max(...fresh.map(({ number }) => number));
+    const at = new Date();
+    const entries = fresh.map(({ number, kind, text }) => ({ number, at, kind, text }));
+    logbook.value = [...logbook.peek(), ...entries].slice(-MOST);
+  });
+}
+
+export function LogPanel() {
+  const list = useRef<HTMLOListElement>(null);
+  const entries = logbook.value;
+  useLayoutEffect(() => {
+    if (list.current) list.current.scrollTop = list.current.scrollHeight;
+  }, [entries.length]);
+  if (entries.length === 0) return <Empty icon="log" title="Nothing to report" />;
+  return (
+    <>
+      <ol class="panel-body" ref={list} aria-label="Log" tabIndex={0}>
+        {entries.map(({ number, at, kind, text }) => (
+          <li key={number} class={`log-row ${kind}`}>
+            <span class="number faint">{at.toLocaleTimeString("en-GB")}</span>
+            <Icon name={kind === "info" ? "info" : "warn"} />
+            <span>{text}</span>
+          </li>
+        ))}
+      </ol>
+      <div class="panel-foot">
+        <span class="grow">{formatCount(entries.length)} entries</span>
+        <Button look="small bare" label="Clear the log" text="Clear" onClick={() => (logbook.value = [])} />
+      </div>
+    </>
+  );
+}
+
+// toasts -------------------------------------------------------------------------------------------------------------
+
+const ICONS: Readonly<Record<Notice["kind"], IconName>> = { info: "info", warning: "warn", error: "warn" };
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {notices.value.map((notice) => (
+        <Toast key={notice.number} notice={notice} />
+      ))}
+    </div>
+  );
+}
+
+function Toast({ notice }: { notice: Notice }) {
+  useEffect(() => {
+    const left = notice.until - performance.now();
+    if (!Number.isFinite(left)) return undefined;
+    const timer = setTimeout(() => dismiss(notice.number), Math.max(0, left));
+    return () => clearTimeout(timer);
+  }, [notice.number]);
+  return (
+    <div class={`toast ${notice.kind}`}>
+      <Icon name={ICONS[notice.kind]} />
+      <span>{notice.text}</span>
+      <Button look="bare small" icon="close" label="Dismiss" onClick={() => dismiss(notice.number)} />
+    </div>
+  );
+}
+
+// connection banner --------------------------------------------------------------------------------------------------
+
+export function Banner() {
+  const now = connection.value;
+  if (now.state === "lost") return <Lost lost={now} />;
+  if (now.state === "refused") return <Refused reason={now.reason} />;
+  if (preparing.value !== "") return <Preparing what={preparing.value} />;
+  return null;
+}
+
+function Preparing({ what }: { what: string }) {
+  return (
+    <div class="banner" role="status">
+      <Icon name="info" />
+      <span>Preparing the simulation: {what.replace(/[.\s]+$/, "")}.</span>
+    </div>
+  );
+}
+
+function Lost({ lost }: { lost: Extract<ConnectionState, { state: "lost" }> }) {
+  const seconds = useSignal(secondsUntil(lost.retryAt));
+  useEffect(() => {
+    const count = () => {
+      seconds.value = secondsUntil(lost.retryAt);
+    };
+    count();
+    const timer = setInterval(count, 250);
+    return () => clearInterval(timer);
+  }, [lost.retryAt]);
+  return (
+    <div class="banner" role="alert">
+      <Icon name="warn" />
+      <span>
+        The server is gone{causeOf(lost.reason)}.{" "}
+        {seconds.value > 0 ? `Next try in ${seconds.value} s.` : "Trying now."}
+      </span>
+      <Button look="small" label="Try to connect now" text="Try now" onClick={() => server.reconnectNow()} />
+    </div>
+  );
+}
+
+function secondsUntil(moment: number): number {
+  return Math.max(0, Math.ceil((moment - performance.now()) / 1000));
+}
+
+function Refused({ reason }: { reason: string }) {
+  const token = useSignal("");
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (token.value.trim() !== "") server.useToken(token.value.trim());
+  };
+  return (
+    <form class="banner" aria-label="Token" onSubmit={submit}>
+      <Icon name="key" />
+      <span>{sentence(reason || "the server wants a token")} It was printed when the server started.</span>
+      <input
+        class="field small"
+        type="password"
+        aria-label="Token"
+        placeholder="Token"
+        autocomplete="off"
+        value={token.value}
+        onInput={(event) => (token.value = event.currentTarget.value)}
+      />
+      <button type="submit" class="button small primary">
+        Connect
+      </button>
+    </form>
+  );
+}
+
+/** Why, without what is said here anyway. */
+function causeOf(reason: string): string {
+  const cause = (reason.split(";")[0] ?? "").replace(/[.\s]+$/, "");
+  return cause === "" ? "" : `: ${cause}`;
+}
+
+/** Words of the server as a sentence. */
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/[.\s]+$/, "")}.`;
+}

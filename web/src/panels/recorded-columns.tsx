@@ -1,0 +1,164 @@
+// Values of a vehicle in a recording or in the buffer.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { valuesOf, want } from "../state/columns";
+import { fleetColour } from "../state/palette";
+import type { Sample } from "../state/source";
+import { camera, roster, source } from "../state/store";
+import { orientationOf, positionOf, type Quaternion } from "../wire/frame";
+import { lookAt, setCamera } from "./actions";
+import { PlotButton } from "./columns";
+import { formatUnit, formatValue } from "./format";
+import { Icon, KindIcon } from "./icons";
+import { DERIVED, liveColumns, summarise } from "./inspected";
+import { unitOf } from "./plot-list";
+import { Button, Search } from "./widgets";
+
+export function eulerOf([x, y, z, w]: Quaternion): { roll: number; pitch: number; yaw: number } {
+  return {
+    roll: Math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
+    pitch: Math.asin(Math.min(1, Math.max(-1, 2 * (w * y - z * x)))),
+    yaw: Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
+  };
+}
+
+// values -------------------------------------------------------------------------------------------------------------
+
+export interface PastValue {
+  column: string; // as frames call it
+  name: string; // within its part
+  value: number;
+}
+
+export interface PastPart {
+  title: string;
+  values: PastValue[];
+}
+
+/** What is known at a moment; `columns` are those that the vehicle could have. */
+export function pastParts(sample: Sample, row: number, id: number, columns: readonly string[]): PastPart[] {
+  const known = new Map([...poseValues(sample, row), ...valuesOf(sample.from, id)]);
+  const parts = new Map<string, PastValue[]>();
+  for (const column of new Set([...DERIVED, ...known.keys(), ...columns])) {
+    const value = known.get(column);
+    if (value === undefined) continue; // not wanted at that time
+    const [title, name] = placeOf(column);
+    parts.set(title, [...(parts.get(title) ?? []), { column, name, value }]);
+  }
+  return [...parts].map(([title, values]) => ({ title, values }));
+}
+
+/** In which part a column stands, and what it is called there. */
+function placeOf(column: string): [title: string, name: string] {
+  if ((DERIVED as readonly string[]).includes(column)) return ["Motion", column];
+  const dot = column.indexOf(".");
+  if (dot < 0) return ["State", column];
+  const [first, rest] = [column.slice(0, dot), column.slice(dot + 1)];
+  return first === "command" ? ["Command", rest] : [`Sensor: ${first}`, rest];
+}
+
+/** What the poses alone tell; columns are more exact, and come later. */
+function poseValues(sample: Sample, row: number): [string, number][] {
+  const [x, y, z] = positionOf(sample.from, row);
+  const { roll, pitch, yaw } = eulerOf(orientationOf(sample.from, row));
+  const speed = summarise(sample, [row]).speed;
+  return [
+    ["speed", speed],
+    ["heading", yaw],
+    ["pitch", pitch],
+    ["roll", roll],
+    ["x", x],
+    ["y", y],
+    ["z", z],
+  ];
+}
+
+// panel --------------------------------------------------------------------------------------------------------------
+
+const LOOK_EVERY = 100; // ms
+const USUAL = 1; // size of a value, in its unit: nobody tells it of the past
+
+export function PastVehicle({ id }: { id: number }) {
+  const parts = useSignal<readonly PastPart[]>([]);
+  const query = useSignal("");
+  const row = roster.value.rowOfId(id) ?? 0;
+  useEffect(() => watchPast(id, row, (now) => (parts.value = now)), [id, row, roster.value.number, source.value]);
+  const fleet = roster.value.fleetAt(row);
+  return (
+    <div class="panel-body">
+      <div class="vehicle">
+        <div class="title">
+          <span class="tinted" style={{ "--tint": fleetColour(fleet?.name ?? "").hex, fontSize: "1.5rem" }}>
+            <KindIcon kind={fleet?.kind ?? "agent"} />
+          </span>
+          <h2 class="grow ellipsis">{roster.value.nameAt(row)}</h2>
+          <span class="chip number">id {id}</span>
+        </div>
+        <p class="faint">
+          {fleet?.kind}, {fleet?.model}. {isRecording() ? "This is a recording" : "This is the past"}: it can be looked
+          at, not commanded.
+        </p>
+        <div class="buttons">
+          <Button
+            look="small"
+            icon="chase"
+            label="Follow"
+            text="Follow"
+            pressed={camera.value === "chase"}
+            onClick={() => setCamera(camera.value === "chase" ? "orbit" : "chase")}
+          />
+          <Button look="small" icon="frame" label="Look at it" text="Look" onClick={() => lookAt(id)} />
+        </div>
+      </div>
+      <div class="columns-head">
+        <Search small label="Find a column" value={query.value} onChange={(value) => (query.value = value)} />
+      </div>
+      {parts.value.map((part) => (
+        <Part key={part.title} id={id} part={part} query={query.value} />
+      ))}
+    </div>
+  );
+}
+
+function isRecording(): boolean {
+  return source.value?.kind === "recording";
+}
+
+function Part({ id, part, query }: { id: number; part: PastPart; query: string }) {
+  const wanted = query.trim().toLowerCase();
+  const values = part.values.filter(({ column }) => column.toLowerCase().includes(wanted));
+  if (values.length === 0) return null;
+  return (
+    <details class="section" open>
+      <summary>
+        <Icon name="chevron" />
+        {part.title}
+        <span class="count number">{values.length}</span>
+      </summary>
+      {values.map(({ column, name, value }) => (
+        <div key={column} class="value-row" title={`${column}\n${value} ${formatUnit(unitOf(id, column))}`.trim()}>
+          <span class="name ellipsis">{name}</span>
+          <span class="value">{formatValue(value, USUAL)}</span>
+          <span class="unit ellipsis">{formatUnit(unitOf(id, column))}</span>
+          <PlotButton id={id} column={column} unit={unitOf(id, column)} />
+        </div>
+      ))}
+    </details>
+  );
+}
+
+/** Ask for all columns and look at them ten times a second; the returned function ends that. */
+function watchPast(id: number, row: number, show: (parts: PastPart[]) => void): () => void {
+  const columns = liveColumns(id);
+  const wish = want("inspector", [{ of: id, columns }]);
+  const look = () => {
+    const sample = source.peek()?.sample(performance.now());
+    if (sample && row < sample.from.count) show(pastParts(sample, row, id, columns));
+  };
+  look();
+  const timer = setInterval(look, LOOK_EVERY);
+  return () => {
+    clearInterval(timer);
+    wish.release();
+  };
+}

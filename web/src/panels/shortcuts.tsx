@@ -1,0 +1,209 @@
+// All keyboard shortcuts in one table, which the key handler, the help dialog and the docs use.
+import { useEffect, useRef } from "preact/hooks";
+import { exportPng } from "../control/controls";
+import { isShortcut, isTyping } from "../control/input";
+import { camera, focus, metadata, roster, select, source, theme } from "../state/store";
+import { lookAt, setCamera, stage } from "./actions";
+import { setLayer } from "./layers";
+import { fold, helpOpen, showBottom, showRight, toggleHelp } from "./layout";
+import {
+  backToLive,
+  jumpToEvent,
+  playOrPause,
+  setShownPace,
+  shownPace,
+  shownRate,
+  stepSample,
+  stepShown,
+} from "./timeline-model";
+import { chooseTool } from "./toolbar";
+import { paceAt, placeOf } from "./transport";
+import { Button } from "./widgets";
+
+export interface Shortcut {
+  group: "Time" | "Camera" | "Tools" | "Panels" | "Driving";
+  /** As in KeyboardEvent.key; "" when somebody else listens and it is only told here. */
+  key: string;
+  shown: string; // on the sheet; keys with a space between
+  meaning: string;
+  act?: () => void;
+}
+
+export const SHORTCUTS: readonly Shortcut[] = [
+  { group: "Time", key: " ", shown: "Space", meaning: "run or pause", act: playOrPause },
+  { group: "Time", key: ".", shown: ".", meaning: "one tick, or one sample on", act: () => stepShown(1) },
+  { group: "Time", key: ":", shown: "Shift .", meaning: "a tenth of a second", act: () => stepShown(tenth()) },
+  { group: "Time", key: ">", shown: "", meaning: "", act: () => stepShown(tenth()) },
+  { group: "Time", key: ",", shown: ",", meaning: "one sample back", act: () => stepSample(-1) },
+  { group: "Time", key: "PageUp", shown: "PgUp PgDn", meaning: "previous, next event", act: () => jumpToEvent(-1) },
+  { group: "Time", key: "PageDown", shown: "", meaning: "", act: () => jumpToEvent(1) },
+  { group: "Time", key: "j", shown: "J", meaning: "back to the present", act: () => void backToLive() },
+  { group: "Time", key: "-", shown: "−", meaning: "slower", act: () => changePace(-30) },
+  { group: "Time", key: "+", shown: "+", meaning: "faster", act: () => changePace(30) },
+  { group: "Time", key: "=", shown: "", meaning: "", act: () => changePace(30) },
+  { group: "Time", key: "0", shown: "0", meaning: "real time", act: () => setShownPace(1) },
+
+  { group: "Camera", key: "1", shown: "1", meaning: "orbit", act: () => setCamera("orbit") },
+  { group: "Camera", key: "2", shown: "2", meaning: "chase", act: () => setCamera("chase") },
+  { group: "Camera", key: "3", shown: "3", meaning: "from above", act: () => setCamera("top") },
+  { group: "Camera", key: "4", shown: "4", meaning: "first person", act: () => setCamera("fpv") },
+  { group: "Camera", key: "c", shown: "C", meaning: "next camera", act: nextCamera },
+  { group: "Camera", key: "f", shown: "F", meaning: "look at the selected", act: lookAtFocus },
+  { group: "Camera", key: "h", shown: "H", meaning: "see everything", act: () => stage.value?.frameAll() },
+  { group: "Camera", key: "[", shown: "[ ]", meaning: "previous, next vehicle", act: () => nextVehicle(-1) },
+  { group: "Camera", key: "]", shown: "", meaning: "", act: () => nextVehicle(1) },
+  { group: "Camera", key: "p", shown: "P", meaning: "save a picture", act: savePicture },
+  { group: "Camera", key: "", shown: "Drag", meaning: "turn; with Shift, move" },
+  { group: "Camera", key: "", shown: "Wheel", meaning: "nearer, farther" },
+
+  { group: "Tools", key: "v", shown: "V", meaning: "select", act: () => chooseTool("select") },
+  { group: "Tools", key: "b", shown: "B", meaning: "select with a box", act: () => chooseTool("box") },
+  { group: "Tools", key: "t", shown: "T", meaning: "send to a place", act: () => chooseTool("go") },
+  { group: "Tools", key: "r", shown: "R", meaning: "draw a route (Enter ends it)", act: () => chooseTool("route") },
+  { group: "Tools", key: "n", shown: "N", meaning: "place vehicles", act: () => chooseTool("spawn") },
+  { group: "Tools", key: "", shown: "Shift click", meaning: "add to the selection" },
+  { group: "Tools", key: "", shown: "Delete", meaning: "remove the selected" },
+  { group: "Tools", key: "Escape", shown: "Esc", meaning: "leave the tool, select nothing", act: () => select([]) },
+
+  { group: "Panels", key: "?", shown: "?", meaning: "this sheet", act: toggleHelp },
+  { group: "Panels", key: "/", shown: "/", meaning: "find a vehicle", act: findVehicle },
+  { group: "Panels", key: "i", shown: "I", meaning: "inspector", act: () => showRight("inspect") },
+  { group: "Panels", key: "l", shown: "L", meaning: "layers", act: () => showRight("layers") },
+  { group: "Panels", key: "o", shown: "O", meaning: "plots", act: () => showBottom("plots") },
+  { group: "Panels", key: "e", shown: "E", meaning: "events", act: () => showBottom("events") },
+  { group: "Panels", key: "m", shown: "M", meaning: "minimap", act: () => setLayer("minimap") },
+  { group: "Panels", key: "\\", shown: "\\", meaning: "all panels away, or back", act: foldAll },
+  { group: "Panels", key: "k", shown: "K", meaning: "dark or light", act: otherTheme },
+
+  { group: "Driving", key: "", shown: "G", meaning: "drive the selected, or stop driving" },
+  { group: "Driving", key: "", shown: "W A S D", meaning: "drive, steer; tilt a drone (or the arrows)" },
+  { group: "Driving", key: "", shown: "Space", meaning: "handbrake" },
+  { group: "Driving", key: "", shown: "R F", meaning: "up and down; faster and slower" },
+  { group: "Driving", key: "", shown: "Q E", meaning: "turn a drone" },
+  { group: "Driving", key: "", shown: "X", meaning: "arm or disarm a drone" },
+  { group: "Driving", key: "", shown: "M", meaning: "flight mode" },
+  { group: "Driving", key: "", shown: "Gamepad", meaning: "sticks and triggers" },
+  { group: "Driving", key: "", shown: "Esc", meaning: "let go" },
+];
+
+/** The shortcut for a key; letters without regard to case. */
+export function shortcutFor(key: string): Shortcut | undefined {
+  const wanted = key.length === 1 ? key.toLowerCase() : key;
+  return SHORTCUTS.find((one) => one.key === wanted && one.act !== undefined);
+}
+
+function otherTheme(): void {
+  theme.value = theme.value === "dark" ? "light" : "dark";
+}
+
+function tenth(): number {
+  return Math.max(1, Math.round(shownRate() / 10));
+}
+
+function changePace(places: number): void {
+  const pace = shownPace();
+  const size = paceAt(placeOf(pace === 0 ? 100 : Math.abs(pace)) + places);
+  setShownPace(pace < 0 ? -size : size); // a recording may be played backwards
+}
+
+function nextCamera(): void {
+  const all = ["orbit", "chase", "top", "fpv"] as const;
+  setCamera(all[(all.indexOf(camera.value) + 1) % all.length] ?? "orbit");
+}
+
+function lookAtFocus(): void {
+  if (focus.value !== null) lookAt(focus.value);
+}
+
+function nextVehicle(way: 1 | -1): void {
+  const { size } = roster.value;
+  if (size === 0) return;
+  const row = focus.value === null ? undefined : roster.value.rowOfId(focus.value);
+  const next = row === undefined ? 0 : (row + way + size) % size;
+  const id = roster.value.idAt(next);
+  if (id !== undefined) select([id]);
+}
+
+function savePicture(): void {
+  if (stage.value && source.value) void exportPng(stage.value);
+}
+
+function findVehicle(): void {
+  fold("left", false);
+  requestAnimationFrame(() => document.querySelector<HTMLInputElement>(".side.left input[type=search]")?.focus());
+}
+
+let away = false;
+
+function foldAll(): void {
+  away = !away;
+  for (const side of ["left", "right", "bottom"] as const) fold(side, away);
+}
+
+// key handler --------------------------------------------------------------------------------------------------------
+
+export function startShortcuts(): () => void {
+  const onDown = (event: KeyboardEvent) => {
+    if (event.defaultPrevented || isShortcut(event) || isTyping(event.target)) return;
+    if (event.key === " " && isPressable(event.target)) return; // Space presses the button that has the focus
+    const shortcut = shortcutFor(event.key);
+    if (shortcut?.act === undefined || document.querySelector("dialog[open]") !== null) return;
+    event.preventDefault();
+    shortcut.act();
+  };
+  window.addEventListener("keydown", onDown);
+  return () => window.removeEventListener("keydown", onDown);
+}
+
+/** Whether an element does something of its own on Space; a button that was clicked with the mouse does not keep it. */
+function isPressable(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches("button:focus-visible, summary, input, select, [role=tab]");
+}
+
+// help dialog --------------------------------------------------------------------------------------------------------
+
+const GROUPS: readonly Shortcut["group"][] = ["Time", "Camera", "Tools", "Driving", "Panels"];
+
+export function HelpSheet() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (!dialog.current?.open) dialog.current?.showModal();
+  }, []);
+  const close = () => {
+    helpOpen.value = false;
+  };
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="help-title"
+      onClose={close}
+      onKeyDown={(event) => event.key === "?" && close()}
+      onClick={(event) => event.target === event.currentTarget && close()}
+    >
+      <div class="dialog-head">
+        <h2 id="help-title">Keyboard shortcuts</h2>
+        <span class="faint">{metadata.value ? `Paddock ${metadata.value.version}` : ""}</span>
+        <Button look="bare" icon="close" label="Close" onClick={close} />
+      </div>
+      <div class="keys">
+        {GROUPS.map((group) => (
+          <section key={group}>
+            <h3>{group}</h3>
+            <dl>
+              {SHORTCUTS.filter((one) => one.group === group && one.shown !== "").map((one) => (
+                <div key={one.shown + one.meaning}>
+                  <dt>
+                    {one.shown.split(" ").map((key) => (
+                      <kbd key={key}>{key}</kbd>
+                    ))}
+                  </dt>
+                  <dd>{one.meaning}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,158 @@
+// Columns of a recording: values by vehicle and name, and responses to the panels' column requests.
+import { colourFrame } from "../state/colouring";
+import { deliver, listWishes, onWishes, type WantedList } from "../state/columns";
+import type { Fleet, Roster } from "../state/roster";
+import type { ColumnBlock, Frame } from "../wire/frame";
+import type { WantedColumns } from "../wire/schema";
+import type { Frames, Recorded } from "./reader-pool";
+
+/** Reads one value of a vehicle (its place in the fleet) out of a block. */
+export type ColumnReader = (block: DataView, width: 4 | 8, at: number) => number;
+
+/** The reader of a column, or of the derived speed (m/s), heading, roll, pitch (rad); NaN for what does not exist. */
+export function columnReader(fleet: Fleet, name: string): ColumnReader {
+  const own = plainReader(fleet, name);
+  if (own !== undefined) return own;
+  const made = DERIVED[name];
+  const parts = made?.of.map((part) => plainReader(fleet, part));
+  if (made === undefined || parts === undefined || parts.includes(undefined)) return () => Number.NaN;
+  return (block, width, at) => made.value(parts.map((part) => (part as ColumnReader)(block, width, at)));
+}
+
+function plainReader(fleet: Fleet, name: string): ColumnReader | undefined {
+  const column = fleet.columns.indexOf(name);
+  if (column < 0) return undefined;
+  const before = column * fleet.count;
+  return (block, width, at) =>
+    width === 8 ? block.getFloat64(8 * (before + at), true) : block.getFloat32(4 * (before + at), true);
+}
+
+interface Derived {
+  of: readonly string[];
+  value(parts: number[]): number;
+}
+
+const TURN = ["qx", "qy", "qz", "qw"];
+const DERIVED: Readonly<Record<string, Derived>> = {
+  speed: { of: ["vx", "vy", "vz"], value: (parts) => Math.hypot(...parts) },
+  heading: {
+    of: TURN,
+    value: ([x = 0, y = 0, z = 0, w = 1]) => Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
+  },
+  roll: {
+    of: TURN,
+    value: ([x = 0, y = 0, z = 0, w = 1]) => Math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
+  },
+  pitch: {
+    of: TURN,
+    value: ([x = 0, y = 0, z = 0, w = 1]) => Math.asin(Math.min(Math.max(2 * (w * y - z * x), -1), 1)),
+  },
+};
+
+// loaded chunks ------------------------------------------------------------------------------------------------------
+
+export interface LoadedChunk {
+  number: number;
+  bytes: number; // of memory
+  frames: (Frame | null)[]; // null: cannot be read
+}
+
+interface Columns {
+  data: ArrayBuffer;
+  sample: Recorded;
+}
+
+const columnsOf = new WeakMap<Frame, Columns>();
+
+export function loadedChunk(number: number, { data, samples }: Frames): LoadedChunk {
+  let bytes = data.byteLength;
+  const frames = samples.map((sample) => {
+    if (sample === null) return null;
+    const { run, tick, time, roster, count, poses } = sample;
+    const frame: Frame = { run, tick, time, wall: 0, roster, count, poses, columns: [], wanted: -1 };
+    bytes += poses.byteLength;
+    columnsOf.set(frame, { data, sample });
+    return frame;
+  });
+  return { number, bytes, frames };
+}
+
+/** A fleet's block in a frame of a recording. */
+export function blockOf(frame: Frame, fleet: Fleet): { view: DataView; width: 4 | 8 } | undefined {
+  const columns = columnsOf.get(frame);
+  const start = columns?.sample.blocks[fleet.index];
+  if (columns === undefined || start === undefined) return undefined;
+  const { width } = columns.sample;
+  return { view: new DataView(columns.data, start, width * fleet.columns.length * fleet.count), width };
+}
+
+/** Values of a vehicle (its id) in a frame, by names of columns; NaN for what it does not have. */
+export function columnValues(frame: Frame, roster: Roster, vehicle: number, names: readonly string[]): Float64Array {
+  const values = new Float64Array(names.length).fill(Number.NaN);
+  const row = roster.rowOfId(vehicle);
+  const fleet = row === undefined ? undefined : roster.fleetAt(row);
+  const block = fleet && blockOf(frame, fleet);
+  if (row === undefined || !fleet || !block) return values;
+  return values.map((_, k) => columnReader(fleet, names[k] ?? "")(block.view, block.width, row - fleet.first));
+}
+
+// column requests ----------------------------------------------------------------------------------------------------
+
+const EXACT = 4096; // values up to which a block is float64, as on the wire
+
+/** Hands out the columns of what is shown; `close` ends that. */
+export class Wishes {
+  private list: WantedList | null = null;
+  private readonly unwatch = onWishes(() => {
+    this.list = null;
+  });
+
+  /** Whether a frame has been answered with all that is wanted now. */
+  answered(frame: Frame): boolean {
+    return this.list !== null && frame.wanted === this.list.number;
+  }
+
+  answer(frame: Frame, roster: Roster): void {
+    this.list ??= listWishes();
+    frame.columns = this.list.columns.map((wanted, request) => answerOne(frame, roster, wanted, request));
+    frame.wanted = this.list.number;
+    deliver(frame);
+    colourFrame(frame);
+  }
+
+  close(): void {
+    this.unwatch();
+  }
+}
+
+function answerOne(frame: Frame, roster: Roster, wanted: WantedColumns, request: number): ColumnBlock {
+  const [first, vehicles] = rowsOf(roster, wanted.of);
+  const columns = wanted.columns.length;
+  const size = columns * vehicles;
+  const values = size <= EXACT ? new Float64Array(size) : new Float32Array(size);
+  wanted.columns.forEach((name, column) => {
+    fillColumn(frame, roster, name, first, values.subarray(column * vehicles, (column + 1) * vehicles));
+  });
+  return { request, vehicles, columns, values };
+}
+
+/** Rows of a fleet or a vehicle by name, of a vehicle by id, or of all. */
+function rowsOf(roster: Roster, of: WantedColumns["of"]): [first: number, count: number] {
+  if (of === null) return [0, roster.size];
+  const fleet = typeof of === "string" ? roster.fleet(of) : undefined;
+  if (fleet !== undefined) return [fleet.first, fleet.count];
+  const row = typeof of === "string" ? roster.rowOfName(of) : roster.rowOfId(of);
+  return row === undefined ? [0, 0] : [row, 1];
+}
+
+function fillColumn(frame: Frame, roster: Roster, name: string, first: number, into: ColumnBlock["values"]): void {
+  into.fill(Number.NaN);
+  for (const fleet of roster.fleets) {
+    const low = Math.max(first, fleet.first);
+    const high = Math.min(first + into.length, fleet.first + fleet.count);
+    const block = low < high ? blockOf(frame, fleet) : undefined;
+    if (block === undefined) continue;
+    const read = columnReader(fleet, name);
+    for (let row = low; row < high; row++) into[row - first] = read(block.view, block.width, row - fleet.first);
+  }
+}

@@ -1,0 +1,212 @@
+// Index of an MCAP file: chunk offsets and message times, without decompressing chunks.
+import { McapIndexedReader } from "@mcap/core";
+import {
+  channelsOf,
+  type FileBytes,
+  HEAD,
+  messagesOf,
+  NotARecording,
+  OPCODE,
+  readable,
+  recordHead,
+  Strings,
+  unpackChunk,
+  viewOf,
+} from "./mcap";
+
+const WINDOW = 64 * 1024; // bytes that are read at once
+
+export async function walkRecords(bytes: FileBytes, from: number): Promise<Places> {
+  const places: Places = { chunks: [], channels: new Map(), metadata: null, complete: false };
+  const window = new Window(bytes);
+  for (let at = from; ; ) {
+    const head = await window.at(at, HEAD);
+    if (head === null) break;
+    const opcode = head.getUint8(0);
+    const length = Number(head.getBigUint64(1, true));
+    at += HEAD;
+    if (opcode === 0 || opcode === OPCODE.dataEnd || length > bytes.size - at) break;
+    await note(places, window, opcode, at, length);
+    at += length;
+  }
+  const last = places.chunks.at(-1);
+  if (last !== undefined) last.indexes = null; // some of them may be missing: its own messages tell
+  return places;
+}
+
+async function note(places: Places, window: Window, opcode: number, start: number, length: number): Promise<void> {
+  const last = places.chunks.at(-1);
+  if (opcode === OPCODE.chunk) places.chunks.push({ start, length, indexes: null });
+  else if (opcode === OPCODE.messageIndex && last !== undefined) extend(last, start - HEAD, HEAD + length);
+  else if (opcode === OPCODE.metadata && places.metadata === null) {
+    const view = await window.at(start, length);
+    if (view !== null) places.metadata = paddockMetadata(view);
+  }
+}
+
+function extend(chunk: ChunkPlace, start: number, length: number): void {
+  if (chunk.indexes === null) chunk.indexes = { start, length };
+  else chunk.indexes.length = start + length - chunk.indexes.start;
+}
+
+/** What a metadata record says, if it is Paddock's. */
+function paddockMetadata(view: DataView): ReadonlyMap<string, string> | null {
+  const strings = new Strings(view);
+  if (strings.next() !== "paddock") return null;
+  const end = strings.uint32() + strings.at;
+  const found = new Map<string, string>();
+  while (strings.at < end) found.set(strings.next(), strings.next());
+  return found;
+}
+
+/** A part of the file that is read ahead, because records are often short. */
+class Window {
+  private start = 0;
+  private data: Uint8Array = new Uint8Array(0);
+
+  constructor(private readonly bytes: FileBytes) {}
+
+  async at(start: number, length: number): Promise<DataView | null> {
+    if (start < this.start || start + length > this.start + this.data.length) {
+      this.data = await this.bytes.read(start, Math.max(length, WINDOW));
+      this.start = start;
+    }
+    const from = start - this.start;
+    if (from + length > this.data.length) return null;
+    return viewOf(this.data.subarray(from, from + length));
+  }
+}
+
+// chunk offsets ------------------------------------------------------------------------------------------------------
+
+export interface ChunkPlace {
+  start: number; // where its content begins, bytes
+  length: number; // of its content, bytes
+  indexes: { start: number; length: number } | null; // its message index records; null: none were written
+}
+
+export interface Places {
+  chunks: ChunkPlace[];
+  channels: Map<number, string>; // topics; empty where the file was cut off: the first chunk tells
+  metadata: ReadonlyMap<string, string> | null; // of Paddock
+  complete: boolean;
+}
+
+const MAGIC = [0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a];
+
+export async function findPlaces(bytes: FileBytes): Promise<Places> {
+  if (bytes.size === 0) throw new NotARecording("is empty");
+  const head = await bytes.read(0, MAGIC.length);
+  if (MAGIC.some((byte, k) => head[k] !== byte)) throw new NotARecording("is not an MCAP file");
+  try {
+    return await fromSummary(bytes);
+  } catch {
+    return await walkRecords(bytes, MAGIC.length); // no summary, or one that is damaged
+  }
+}
+
+async function fromSummary(bytes: FileBytes): Promise<Places> {
+  const reader = await McapIndexedReader.Initialize({ readable: readable(bytes) });
+  const chunks = reader.chunkIndexes.map((index) => ({
+    start: Number(index.chunkStartOffset) + HEAD,
+    length: Number(index.chunkLength) - HEAD,
+    indexes: indexesAfter(Number(index.chunkStartOffset + index.chunkLength), Number(index.messageIndexLength)),
+  }));
+  const channels = new Map([...reader.channelsById].map(([id, channel]) => [id, channel.topic]));
+  let metadata: Places["metadata"] = null;
+  for await (const record of reader.readMetadata({ name: "paddock" })) metadata = record.metadata;
+  return { chunks: chunks.sort((a, b) => a.start - b.start), channels, metadata, complete: true };
+}
+
+function indexesAfter(start: number, length: number): ChunkPlace["indexes"] {
+  return length > 0 ? { start, length } : null;
+}
+
+// message times ------------------------------------------------------------------------------------------------------
+
+export const TOPICS = {
+  run: "/paddock/run",
+  roster: "/paddock/roster",
+  state: "/paddock/state",
+  events: "/paddock/events",
+  markers: "/paddock/markers",
+} as const;
+export type Topic = keyof typeof TOPICS;
+
+/** Log times (ns) of the messages of the topics that matter here. */
+export type ChunkTimes = Record<Topic, bigint[]>;
+
+export interface Contents {
+  topics: Map<number, Topic>; // by channel
+  times: ChunkTimes[]; // by chunk
+  damaged: number; // chunks that cannot be read at all
+}
+
+const AT_ONCE = 16; // reads under way
+
+export async function readContents(bytes: FileBytes, places: Places): Promise<Contents> {
+  const topics = topicsOf(places.channels.size > 0 ? places.channels : await declared(bytes, places.chunks));
+  const contents: Contents = { topics, times: [], damaged: 0 };
+  for (let k = 0; k < places.chunks.length; k += AT_ONCE) {
+    const some = places.chunks.slice(k, k + AT_ONCE);
+    const read = some.map((place) => chunkTimes(bytes, place, topics).catch(() => null));
+    for (const times of await Promise.all(read)) {
+      if (times === null) contents.damaged += 1;
+      contents.times.push(times ?? nothing());
+    }
+  }
+  return contents;
+}
+
+async function declared(bytes: FileBytes, chunks: ChunkPlace[]): Promise<Map<number, string>> {
+  const first = chunks[0];
+  if (first === undefined) throw new NotARecording("was cut off before anything was recorded");
+  try {
+    return channelsOf(unpackChunk(await bytes.read(first.start, first.length)));
+  } catch {
+    throw new NotARecording("is damaged at its beginning, where it says what it holds");
+  }
+}
+
+function topicsOf(channels: ReadonlyMap<number, string>): Map<number, Topic> {
+  const names = new Map(Object.entries(TOPICS).map(([topic, name]) => [name as string, topic as Topic]));
+  const found = new Map<number, Topic>();
+  for (const [channel, name] of channels) {
+    const topic = names.get(name);
+    if (topic !== undefined) found.set(channel, topic);
+  }
+  return found;
+}
+
+async function chunkTimes(bytes: FileBytes, place: ChunkPlace, topics: Map<number, Topic>): Promise<ChunkTimes> {
+  if (place.indexes !== null) {
+    const { start, length } = place.indexes;
+    return indexedTimes(await bytes.read(start, length), topics);
+  }
+  const times = nothing();
+  for (const { channel, logTime } of messagesOf(unpackChunk(await bytes.read(place.start, place.length)))) {
+    const topic = topics.get(channel);
+    if (topic !== undefined) times[topic].push(logTime);
+  }
+  return times;
+}
+
+/** A message index: channel u16, bytes u32, then log time u64 and offset u64 of each message. */
+function indexedTimes(data: Uint8Array, topics: Map<number, Topic>): ChunkTimes {
+  const times = nothing();
+  const view = viewOf(data);
+  for (let at = 0; ; ) {
+    const head = recordHead(data, at);
+    if (head === null) return times;
+    const start = at + HEAD;
+    at = start + head.length;
+    const topic = head.opcode === OPCODE.messageIndex ? topics.get(view.getUint16(start, true)) : undefined;
+    if (topic === undefined) continue;
+    const end = start + 6 + view.getUint32(start + 2, true);
+    for (let k = start + 6; k < end; k += 16) times[topic].push(view.getBigUint64(k, true));
+  }
+}
+
+function nothing(): ChunkTimes {
+  return { run: [], roster: [], state: [], events: [], markers: [] };
+}

@@ -1,0 +1,153 @@
+// Names of vehicles, marker texts and waypoint handles on the overlay; axes of transform frames.
+import { type Pose, poseAt, rotated, transforms, worldPose } from "../state/poses";
+import type { Roster } from "../state/roster";
+import type { Sample } from "../state/source";
+import * as store from "../state/store";
+import type { Overlay } from "./overlay";
+import { type Rgba, Ribbons } from "./ribbons";
+import { cssOf } from "./skin";
+import { toScreen, traitsOf, type ViewState } from "./view";
+import type { World } from "./world";
+
+const NEAREST = 60;
+const SELECTED = 12; // more names than that tell nothing
+
+export function drawLabels(overlay: Overlay, view: ViewState, world: World, sample: Sample): void {
+  const layers = store.layers.peek();
+  if (layers.markers) markerWords(overlay, view, world, sample);
+  if (layers.axes) frameNames(overlay, view, world, sample);
+  names(overlay, view, world);
+  handles(overlay, view, world);
+}
+
+function names(overlay: Overlay, view: ViewState, world: World): void {
+  const strong = new Set<number>([...store.selection.peek()].slice(0, SELECTED));
+  const hovered = store.hovered.peek();
+  const rows = new Map<number, boolean>();
+  if (hovered !== null) strong.add(hovered);
+  if (world.rig.shown === "chase") strong.delete(store.focus.peek() ?? -1); // it is plain who that is
+  for (const id of strong) {
+    const row = world.rowOf(id);
+    if (row !== undefined) rows.set(row, true);
+  }
+  if (store.layers.peek().names) for (const row of nearestRows(view, world)) if (!rows.has(row)) rows.set(row, false);
+  for (const [row, loud] of rows) name(overlay, view, world, row, loud);
+}
+
+function name(overlay: Overlay, view: ViewState, world: World, row: number, strong: boolean): void {
+  const at = world.crowd.blend.position(row);
+  const fleet = world.crowd.roster?.fleetAt(row);
+  const screen = [0, 0, 0];
+  if (!at || !fleet) return;
+  const { size, height } = traitsOf(fleet.kind);
+  if (!toScreen(view.matrix, at[0], at[1], at[2] + 2 * height, view.size, screen)) return;
+  const [x = 0, y = 0, depth = 1] = screen;
+  const above = Math.max(8, Math.min(60, (0.12 * size * view.focal) / depth));
+  overlay.plate(world.crowd.roster?.nameAt(row) ?? "", x, y - above, view.skin, strong);
+}
+
+/** Rows on the screen, nearest first. */
+function nearestRows(view: ViewState, world: World): number[] {
+  const { positions, count } = world.crowd.blend;
+  const found: [row: number, depth: number][] = [];
+  const screen = [0, 0, 0];
+  for (let row = 0; row < count; row++) {
+    const k = 3 * row;
+    if (
+      !toScreen(
+        view.matrix,
+        positions[k] as number,
+        positions[k + 1] as number,
+        positions[k + 2] as number,
+        view.size,
+        screen,
+      )
+    )
+      continue;
+    const [x = 0, y = 0, depth = 0] = screen;
+    if (x > 0 && y > 0 && x < view.size.width && y < view.size.height) found.push([row, depth]);
+  }
+  found.sort((a, b) => a[1] - b[1]);
+  return found.slice(0, NEAREST).map(([row]) => row);
+}
+
+function markerWords(overlay: Overlay, view: ViewState, world: World, sample: Sample): void {
+  const roster = world.crowd.roster;
+  const screen = [0, 0, 0];
+  for (const { text, position, height, colour } of roster ? world.markers.words(sample, roster) : []) {
+    if (!toScreen(view.matrix, ...position, view.size, screen)) continue;
+    const [x = 0, y = 0, depth = 1] = screen;
+    const [r, g, b, a] = colour;
+    const px = (height * view.focal) / depth;
+    overlay.words(text, x, y, px, `rgb(${r} ${g} ${b} / ${a / 255})`, cssOf(view.skin.background, 0.8));
+  }
+}
+
+function frameNames(overlay: Overlay, view: ViewState, world: World, sample: Sample): void {
+  const screen = [0, 0, 0];
+  for (const frame of world.crowd.roster ? transforms.peek().keys() : []) {
+    const pose = worldPose(frame, sample, world.crowd.roster ?? store.roster.peek());
+    if (!pose || !toScreen(view.matrix, ...pose.position, view.size, screen)) continue;
+    overlay.words(
+      frame,
+      screen[0] as number,
+      (screen[1] as number) + 12,
+      11,
+      cssOf(view.skin.text),
+      cssOf(view.skin.background, 0.8),
+    );
+  }
+}
+
+function handles(overlay: Overlay, view: ViewState, world: World): void {
+  const screen = [0, 0, 0];
+  const put = (at: readonly [number, number, number], label: string, colour: string): void => {
+    if (!toScreen(view.matrix, ...at, view.size, screen)) return;
+    overlay.handle(screen[0] as number, screen[1] as number, label, colour, view.skin);
+  };
+  for (const { at, index } of world.routes.knobs) put(at, String(index + 1), cssOf(view.skin.accent));
+  world.routes.draft.forEach((at, index) => put(at, String(index + 1), cssOf(view.skin.amber)));
+}
+
+// axes ---------------------------------------------------------------------------------------------------------------
+
+const COLOURS: readonly Rgba[] = [
+  [255, 92, 92, 255],
+  [95, 211, 141, 255],
+  [88, 150, 255, 255],
+];
+const LENGTH_PX = 46;
+
+export class Axes {
+  readonly ribbons = new Ribbons(8, false);
+
+  /** `focus` is the row that is followed; null: the layer is off. */
+  update(view: ViewState, sample: Sample, roster: Roster, focus: number | undefined | null): void {
+    this.ribbons.clear();
+    if (focus !== null) {
+      this.axesOf({ position: [0, 0, 0], quaternion: [0, 0, 0, 1] }, view);
+      for (const name of transforms.peek().keys()) {
+        const pose = worldPose(name, sample, roster);
+        if (pose) this.axesOf(pose, view);
+      }
+      if (focus !== undefined) this.axesOf(poseAt(sample, focus), view);
+    }
+    this.ribbons.view(view);
+    this.ribbons.show();
+  }
+
+  dispose(): void {
+    this.ribbons.dispose();
+  }
+
+  private axesOf({ position, quaternion }: Pose, view: ViewState): void {
+    const [x, y, z] = position;
+    const away = Math.hypot(x - view.eye[0], y - view.eye[1], z - view.eye[2]);
+    if (!Number.isFinite(away)) return;
+    const length = (LENGTH_PX * away) / view.focal;
+    for (let k = 0; k < 3; k++) {
+      const tip = rotated(quaternion, [k === 0 ? length : 0, k === 1 ? length : 0, k === 2 ? length : 0]);
+      this.ribbons.add(position, [x + tip[0], y + tip[1], z + tip[2]], 2.4, COLOURS[k] as Rgba);
+    }
+  }
+}

@@ -1,0 +1,264 @@
+// The mission in the world: zones, tasks, base, and pending moves. Loaded when a mission exists.
+import { BufferAttribute, BufferGeometry, GLSL3, Group, Points, RawShaderMaterial } from "three";
+import { awaited, chosenTask, groundHeight, isOver, mission, type TaskState } from "../state/mission";
+import { layers } from "../state/store";
+import type { MissionTree, TaskTree } from "../wire/schema";
+import { arrowHead, middleOf, type Place, shifted, ZoneLayer } from "./mission-zones";
+import type { Overlay } from "./overlay";
+import { bytes, type Rgba, Ribbons, UNDERNEATH } from "./ribbons";
+import { cssOf, type Skin } from "./skin";
+import { type Matrix, type Size, toScreen, type ViewState } from "./view";
+
+const VERTEX = /* glsl */ `precision highp float;
+in vec2 place; // m
+in vec4 tint;
+in vec4 look; // sign; size; the heading as a vector, or nothing
+uniform mat4 viewMatrix, projectionMatrix;
+uniform vec2 canvas; // px
+uniform float height, side;
+flat out vec4 colour;
+flat out vec2 ahead;
+flat out float sign;
+flat out float soft;
+void main() {
+  vec4 p = projectionMatrix * viewMatrix * vec4(place, height, 1.0);
+  vec4 q = projectionMatrix * viewMatrix * vec4(place + 0.02 * p.w * look.zw, height, 1.0);
+  vec2 way = (q.xy / q.w - p.xy / p.w) * canvas;
+  float far = length(way);
+  ahead = far > 1e-4 ? way / far : vec2(0.0);
+  colour = tint;
+  sign = look.x;
+  gl_Position = p;
+  gl_PointSize = side * look.y;
+  soft = 2.0 / gl_PointSize;
+}`;
+
+const FRAGMENT = /* glsl */ `precision highp float;
+flat in vec4 colour;
+flat in vec2 ahead;
+flat in float sign;
+flat in float soft;
+out vec4 shown;
+float within(float edge, float value) { return 1.0 - smoothstep(edge - soft, edge + soft, value); }
+void main() {
+  vec2 v = vec2(2.0, -2.0) * (gl_PointCoord - 0.5);
+  float r = length(v);
+  float diamond = abs(v.x) + abs(v.y);
+  float line = sign > 2.5 ? within(0.1, abs(diamond - 0.62)) : within(0.085, abs(r - 0.5));
+  if (sign > 0.5 && sign < 1.5) line = max(line, within(0.34, r));
+  if (sign > 1.5 && sign < 2.5) line = max(line, within(0.42, r) * within(0.1, abs(abs(v.x) - abs(v.y)) * 0.7071));
+  float along = dot(v, ahead);
+  float tick = within(0.1, abs(ahead.x * v.y - ahead.y * v.x)) * step(0.5, along) * within(0.9, along);
+  float strength = max(line, tick);
+  if (strength < 0.02) discard;
+  shown = vec4(colour.rgb, colour.a * strength);
+}`;
+
+/** What is in the ring. */
+export const Sign = { open: 0, done: 1, crossed: 2, base: 3 } as const;
+
+export interface Mark {
+  x: number; // m
+  y: number;
+  heading: number | null; // rad
+  sign: number;
+  size: number; // 1: usual
+  colour: Rgba;
+}
+
+const SIDE_PX = 24;
+
+export class MarkLayer {
+  readonly points: Points<BufferGeometry, RawShaderMaterial>;
+
+  constructor() {
+    const material = new RawShaderMaterial({
+      glslVersion: GLSL3,
+      vertexShader: VERTEX,
+      fragmentShader: FRAGMENT,
+      uniforms: { canvas: { value: [1, 1] }, height: { value: 0 }, side: { value: SIDE_PX } },
+      ...UNDERNEATH,
+      depthTest: false,
+      depthWrite: false,
+    });
+    this.points = new Points(new BufferGeometry(), material);
+    this.points.frustumCulled = false;
+    this.points.renderOrder = -4;
+  }
+
+  rebuild(marks: readonly Mark[], height: number): void {
+    const { geometry, material } = this.points;
+    const places = new Float32Array(marks.flatMap(({ x, y }) => [x, y]));
+    const tints = new Uint8Array(marks.flatMap(({ colour }) => [...colour]));
+    const looks = new Float32Array(marks.flatMap(({ sign, size, heading }) => [sign, size, ...towards(heading)]));
+    geometry.dispose();
+    geometry.setAttribute("place", new BufferAttribute(places, 2));
+    geometry.setAttribute("tint", new BufferAttribute(tints, 4, true));
+    geometry.setAttribute("look", new BufferAttribute(looks, 4));
+    geometry.setDrawRange(0, marks.length);
+    (material.uniforms["height"] as { value: number }).value = height;
+    this.points.visible = marks.length > 0;
+  }
+
+  /** Before each drawing. */
+  view({ size, ratio, unit }: ViewState): void {
+    const { uniforms } = this.points.material;
+    (uniforms["canvas"] as { value: number[] }).value = [size.width, size.height];
+    (uniforms["side"] as { value: number }).value = SIDE_PX * ratio * unit;
+  }
+
+  dispose(): void {
+    this.points.geometry.dispose();
+    this.points.material.dispose();
+  }
+}
+
+/** A heading as a vector of length 1; nothing where any will do. */
+function towards(heading: number | null): [number, number] {
+  return heading === null || !Number.isFinite(heading) ? [0, 0] : [Math.cos(heading), Math.sin(heading)];
+}
+
+// mission ------------------------------------------------------------------------------------------------------------
+
+const REACH_PX = 14; // from the middle of a mark, within which it is taken hold of
+const FEW = 40; // tasks on the screen up to which all have names
+const COLOURS: Readonly<Record<TaskState, "faint" | "accent" | "amber" | "green" | "red">> = {
+  unassigned: "faint",
+  assigned: "accent",
+  started: "amber",
+  completed: "green",
+  undone: "red",
+};
+
+/** The colour of a task's state. */
+export function colourOf(state: TaskState, skin: Skin, opacity = 255): Rgba {
+  return bytes(skin[COLOURS[state]], opacity);
+}
+
+export class MissionDrawing {
+  readonly group = new Group();
+  private readonly zones = new ZoneLayer();
+  private readonly marks = new MarkLayer();
+  private readonly outlines = new Ribbons(-5, false, UNDERNEATH);
+  private basis: unknown[] = [];
+  private told: MissionTree | null = null; // that is drawn
+  private height = 0; // m, of the ground
+
+  constructor() {
+    this.group.add(this.zones.group, this.outlines.object, this.marks.points);
+  }
+
+  update(view: ViewState, shown: boolean): void {
+    const wanted = layers.peek();
+    this.told = shown ? mission.peek() : null;
+    this.height = groundHeight();
+    this.zones.group.visible = wanted.zones && this.told !== null;
+    const basis = [this.told, view.skin, wanted.tasks, chosenTask.peek(), awaited.peek(), this.height];
+    if (basis.some((one, k) => one !== this.basis[k])) this.rebuild(view, wanted.tasks);
+    this.basis = basis;
+    this.zones.view(view);
+    this.marks.view(view);
+    this.outlines.view(view);
+  }
+
+  /** Names of zones, of the chosen task and of those on their way, and of all tasks when they are few. */
+  label(overlay: Overlay, view: ViewState): void {
+    if (!this.told) return;
+    const { zones, tasks } = layers.peek();
+    for (const { name, outline } of zones ? this.told.zones : []) this.zoneName(overlay, view, name, outline);
+    if (!tasks) return;
+    const [x = 0, y = 0] = this.told.base;
+    this.plate(overlay, view, "base", [x, y], false);
+    for (const [name, { x, y }] of awaited.peek()) this.plate(overlay, view, name, [x, y], true);
+    const seen = this.told.tasks.filter((task) => this.onScreen(view, [task.x, task.y]));
+    for (const { name, x, y } of seen) {
+      const chosen = name === chosenTask.peek();
+      if (chosen || seen.length <= FEW) this.plate(overlay, view, name, [x, y], chosen);
+    }
+  }
+
+  /** The task whose mark is at a place of the screen, if it can still be changed. */
+  taskAt(matrix: Matrix, size: Size, x: number, y: number, all: boolean): string | null {
+    let [found, least]: [string | null, number] = [null, REACH_PX];
+    const screen = [0, 0, 0];
+    for (const task of layers.peek().tasks ? (this.told?.tasks ?? []) : []) {
+      if ((!all && isOver(task)) || !toScreen(matrix, task.x, task.y, this.height, size, screen)) continue;
+      const away = Math.hypot((screen[0] as number) - x, (screen[1] as number) - y);
+      if (away < least) [found, least] = [task.name, away];
+    }
+    return found;
+  }
+
+  dispose(): void {
+    for (const one of [this.zones, this.marks, this.outlines]) one.dispose();
+  }
+
+  private rebuild(view: ViewState, tasks: boolean): void {
+    const { skin } = view;
+    this.zones.rebuild(this.told?.zones ?? [], this.height, view);
+    this.outlines.clear();
+    const marks: Mark[] = [];
+    if (this.told && tasks) {
+      const [x = 0, y = 0, , heading = 0] = this.told.base;
+      marks.push({ x, y, heading, sign: Sign.base, size: 1, colour: bytes(skin.text, 200) });
+      for (const task of this.told.tasks) marks.push(this.task(task, skin));
+      marks.push(...this.coming(this.told, skin));
+    }
+    this.marks.rebuild(marks, this.height);
+    this.outlines.show();
+  }
+
+  private task(task: TaskTree, skin: Skin): Mark {
+    const { x, y, heading, state, name } = task;
+    const chosen = name === chosenTask.peek();
+    this.shape(task, colourOf(state, skin, chosen ? 255 : 190), chosen ? 3.2 : 2);
+    const sign = state === "completed" ? Sign.done : state === "undone" ? Sign.crossed : Sign.open;
+    return { x, y, heading, sign, size: chosen ? 1.35 : 1, colour: colourOf(state, skin) };
+  }
+
+  /** Tasks where they will be: dragged there, or asked for there. */
+  private coming(told: MissionTree, skin: Skin): Mark[] {
+    return [...awaited.peek()].map(([name, { x, y }]) => {
+      const task = told.tasks.find((one) => one.name === name);
+      if (task) this.shape(shifted(task, x, y), bytes(skin.amber, 150), 2);
+      return { x, y, heading: task?.heading ?? null, sign: Sign.open, size: 1.2, colour: bytes(skin.amber) };
+    });
+  }
+
+  private shape({ outline, kind }: TaskTree, colour: Rgba, width: number): void {
+    for (let k = 0; k + 1 < outline.length; k++) this.line(outline[k] as Place, outline[k + 1] as Place, width, colour);
+    const [from, to] = outline.slice(-2);
+    if (kind !== "line" || !from || !to) return;
+    for (const end of arrowHead(from, to)) this.line(to, end, width, colour);
+  }
+
+  private line(a: Place, b: Place, width: number, colour: Rgba): void {
+    this.outlines.add([...a, this.height], [...b, this.height], width, colour);
+  }
+
+  private zoneName(overlay: Overlay, view: ViewState, name: string, outline: readonly Place[]): void {
+    const screen = [0, 0, 0];
+    if (!toScreen(view.matrix, ...middleOf(outline), this.height, view.size, screen)) return;
+    overlay.words(
+      name,
+      screen[0] as number,
+      screen[1] as number,
+      12,
+      cssOf(view.skin.red),
+      cssOf(view.skin.background, 0.8),
+    );
+  }
+
+  private plate(overlay: Overlay, view: ViewState, text: string, [x, y]: Place, strong: boolean): void {
+    const screen = [0, 0, 0];
+    if (!toScreen(view.matrix, x, y, this.height, view.size, screen)) return;
+    overlay.plate(text, screen[0] as number, (screen[1] as number) - 9 * view.unit, view.skin, strong);
+  }
+
+  private onScreen(view: ViewState, [x, y]: Place): boolean {
+    const screen = [0, 0, 0];
+    if (!toScreen(view.matrix, x, y, this.height, view.size, screen)) return false;
+    const [sx = 0, sy = 0] = screen;
+    return sx > 0 && sy > 0 && sx < view.size.width && sy < view.size.height;
+  }
+}

@@ -1,0 +1,162 @@
+// No-fly zones as hatched areas, and the geometry of tasks and zones.
+import { BufferAttribute, BufferGeometry, GLSL3, Group, Mesh, RawShaderMaterial } from "three";
+import type { TaskTree, ZoneTree } from "../wire/schema";
+import { bytes, Ribbons, UNDERNEATH } from "./ribbons";
+import type { ViewState } from "./view";
+
+export type Place = readonly [number, number]; // m
+
+/** Corners of triangles (x, y of each) that fill a closed ring: cut into trapezoids at the height of every corner. */
+export function trianglesOf(ring: readonly Place[]): number[] {
+  const corners = ring.filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y));
+  const levels = [...new Set(corners.map(([, y]) => y))].sort((a, b) => a - b);
+  const triangles: number[] = [];
+  for (let k = 0; k + 1 < levels.length; k++) {
+    const [low, high] = [levels[k] as number, levels[k + 1] as number];
+    const sides = crossing(corners, low, high);
+    for (let i = 0; i + 1 < sides.length; i += 2) {
+      const [[a, b], [c, d]] = [sides[i] as Place, sides[i + 1] as Place];
+      triangles.push(a, low, c, low, d, high, a, low, d, high, b, high);
+    }
+  }
+  return triangles;
+}
+
+/** Where the edges that cross a band are at its lower and at its upper border, from west to east. */
+function crossing(ring: readonly Place[], low: number, high: number): Place[] {
+  const found: Place[] = [];
+  ring.forEach(([x, y], k) => {
+    const [x1, y1] = ring[(k + 1) % ring.length] as Place;
+    if (Math.min(y, y1) > low || Math.max(y, y1) < high || y === y1) return;
+    const at = (level: number): number => x + ((level - y) / (y1 - y)) * (x1 - x);
+    found.push([at(low), at(high)]);
+  });
+  return found.sort((a, b) => a[0] + a[1] - b[0] - b[1]);
+}
+
+const HEAD = 0.12; // of the line's length
+const LONGEST = 40; // m
+const SPREAD = 0.45; // rad to each side
+
+/** The two strokes of an arrow's head at the end of a line: where each ends. */
+export function arrowHead([ax, ay]: Place, [bx, by]: Place): [Place, Place] {
+  const length = Math.min(HEAD * Math.hypot(bx - ax, by - ay), LONGEST);
+  const back = Math.atan2(ay - by, ax - bx);
+  const end = (angle: number): Place => [bx + length * Math.cos(angle), by + length * Math.sin(angle)];
+  return [end(back - SPREAD), end(back + SPREAD)];
+}
+
+/** The mean of some corners; that of a closed ring, which is repeated, counts once. */
+export function middleOf(points: readonly Place[]): Place {
+  const [first, last] = [points[0], points.at(-1)];
+  const closed = points.length > 1 && first?.[0] === last?.[0] && first?.[1] === last?.[1];
+  const corners = closed ? points.slice(1) : points;
+  const sum = (axis: 0 | 1): number => corners.reduce((total, place) => total + place[axis], 0);
+  return [sum(0) / corners.length, sum(1) / corners.length];
+}
+
+/** A task somewhere else. */
+export function shifted(task: TaskTree, x: number, y: number): TaskTree {
+  const [dx, dy] = [x - task.x, y - task.y];
+  return { ...task, x, y, outline: task.outline.map(([a, b]) => [a + dx, b + dy]) };
+}
+
+/** Half the size of a task, m: from its middle to its farthest corner. */
+export function reachOf({ outline }: TaskTree): number {
+  const [x, y] = middleOf(outline);
+  return outline.reduce((most, [a, b]) => Math.max(most, Math.hypot(a - x, b - y)), 0);
+}
+
+// zones --------------------------------------------------------------------------------------------------------------
+
+const VERTEX = /* glsl */ `precision highp float;
+in vec2 place; // m
+uniform mat4 viewMatrix, projectionMatrix;
+uniform float height;
+out vec2 at;
+void main() {
+  at = place;
+  gl_Position = projectionMatrix * viewMatrix * vec4(place, height, 1.0);
+}`;
+
+const FRAGMENT = /* glsl */ `precision highp float;
+in vec2 at;
+uniform vec3 colour;
+uniform float spacing; // m between two strokes
+uniform float filled, hatched; // opacities
+out vec4 shown;
+void main() {
+  float s = (at.x + at.y) / spacing;
+  float away = abs(fract(s) - 0.5); // 0 on a stroke
+  float soft = fwidth(s);
+  float stroke = 1.0 - smoothstep(0.09, 0.09 + soft, away);
+  shown = vec4(colour, filled + hatched * stroke * clamp(0.7 / max(soft, 0.01) - 1.0, 0.0, 1.0));
+}`;
+
+const STROKES_PX = 13; // between two strokes of the hatching
+
+export class ZoneLayer {
+  readonly group = new Group();
+  private readonly outlines = new Ribbons(-6, false, UNDERNEATH);
+  private readonly areas: Mesh<BufferGeometry, RawShaderMaterial>;
+  private middle: Place = [0, 0];
+
+  constructor() {
+    const names = ["height", "colour", "spacing", "filled", "hatched"];
+    const material = new RawShaderMaterial({
+      glslVersion: GLSL3,
+      vertexShader: VERTEX,
+      fragmentShader: FRAGMENT,
+      uniforms: Object.fromEntries(names.map((name) => [name, { value: 1 }])),
+      ...UNDERNEATH,
+      depthTest: false,
+      depthWrite: false,
+      side: 2,
+    });
+    this.areas = new Mesh(new BufferGeometry(), material);
+    this.areas.frustumCulled = false;
+    this.areas.renderOrder = -7;
+    this.group.add(this.areas, this.outlines.object);
+  }
+
+  /** Other zones, or another theme. */
+  rebuild(zones: readonly ZoneTree[], height: number, { skin }: ViewState): void {
+    const triangles = new Float32Array(zones.flatMap(({ outline }) => trianglesOf(outline)));
+    const { geometry } = this.areas;
+    geometry.dispose();
+    geometry.setAttribute("place", new BufferAttribute(triangles, 2));
+    geometry.setDrawRange(0, triangles.length / 2);
+    this.areas.visible = triangles.length > 0;
+    const { r, g, b } = skin.red;
+    this.set({ height, colour: [r, g, b], filled: skin.theme === "dark" ? 0.13 : 0.1, hatched: 0.22 });
+    this.middle = middleOf(zones.map(({ outline }) => middleOf(outline)));
+    this.outlines.clear();
+    for (const { outline } of zones) this.outline(outline, height, bytes(skin.red, 210));
+    this.outlines.show();
+  }
+
+  /** Before each drawing. */
+  view(view: ViewState): void {
+    const [x, y] = this.middle;
+    const far = Math.hypot(view.eye[0] - x, view.eye[1] - y, view.eye[2]);
+    this.set({ spacing: 2 ** Math.round(Math.log2((STROKES_PX * view.unit * Math.max(far, 1)) / view.focal)) });
+    this.outlines.view(view);
+  }
+
+  dispose(): void {
+    this.outlines.dispose();
+    this.areas.geometry.dispose();
+    this.areas.material.dispose();
+  }
+
+  private outline(ring: readonly Place[], height: number, colour: ReturnType<typeof bytes>): void {
+    for (let k = 0; k + 1 < ring.length; k++) {
+      this.outlines.add([...(ring[k] as Place), height], [...(ring[k + 1] as Place), height], 2, colour);
+    }
+  }
+
+  private set(values: Record<string, unknown>): void {
+    const { uniforms } = this.areas.material;
+    for (const [name, value] of Object.entries(values)) (uniforms[name] as { value: unknown }).value = value;
+  }
+}

@@ -1,0 +1,309 @@
+// Per-row data of all vehicles: pose and colour textures, wheel motion, colouring, steering angles.
+import {
+  DataTexture,
+  NearestFilter,
+  RGBAFormat,
+  RGBAIntegerFormat,
+  type TextureDataType,
+  UnsignedByteType,
+  UnsignedIntType,
+} from "three";
+import { scalarsOf } from "../state/colouring";
+import { listOf, type Want, want } from "../state/columns";
+import { fleetColour } from "../state/palette";
+import type { Roster } from "../state/roster";
+import type { Sample } from "../state/source";
+import type { ColouringKind, Theme } from "../state/store";
+import { type Frame, floatsOf, type Quaternion, unpackOrientation, WORDS } from "../wire/frame";
+import { rampTable } from "./colour-ramp";
+import { headingOf } from "./poses";
+import { ROW_WIDTH } from "./vehicle-meshes";
+import type { KindTraits } from "./view";
+
+const MAX_MOVED = 5_000; // vehicles: of more, what is kept begins anew, which nobody can see
+
+/** Pairs of rows, before and after, of those who stay. */
+export function moves(before: Roster | null, after: Roster): [from: number, to: number][] {
+  if (before === null || after.size > MAX_MOVED) return [];
+  const pairs: [number, number][] = [];
+  for (let to = 0; to < after.size; to++) {
+    const id = after.idAt(to);
+    const from = id === undefined ? undefined : before.rowOfId(id);
+    if (from !== undefined) pairs.push([from, to]);
+  }
+  return pairs;
+}
+
+/** Values of the rows that stay, in their new places. */
+export function moved<T extends Uint8Array | Float32Array>(
+  values: T,
+  into: T,
+  rows: readonly (readonly [number, number])[],
+): T {
+  for (const [from, to] of rows) if (to < into.length) into[to] = values[from] ?? 0;
+  return into;
+}
+
+// textures -----------------------------------------------------------------------------------------------------------
+
+/** A texture and the frame that it holds. */
+interface Slot {
+  texture: DataTexture;
+  frame: Frame | null;
+}
+
+/** Two frames on the graphics card; a frame that is there already is not sent again. */
+export class PoseTextures {
+  private slots: [Slot, Slot] = [slot(1), slot(1)];
+  private lines = 1;
+
+  /** The textures of two frames, which may be the same. */
+  show(from: Frame, to: Frame): [DataTexture, DataTexture] {
+    this.resize(Math.max(from.count, to.count));
+    const last = this.holding(to) ?? this.take(to, from);
+    const first = this.holding(from) ?? this.take(from, to);
+    return [first.texture, last.texture];
+  }
+
+  private holding(frame: Frame): Slot | undefined {
+    return this.slots.find((one) => one.frame === frame);
+  }
+
+  /** Put a frame where the one that is still needed is not. */
+  private take(frame: Frame, needed: Frame): Slot {
+    const [a, b] = this.slots;
+    const free = a.frame === needed ? b : a;
+    fill(free.texture, frame);
+    free.frame = frame;
+    return free;
+  }
+
+  private resize(count: number): void {
+    const lines = Math.max(1, Math.ceil(count / ROW_WIDTH));
+    if (lines <= this.lines && lines > this.lines / 4) return;
+    this.dispose();
+    this.lines = lines;
+    this.slots = [slot(lines), slot(lines)];
+  }
+
+  dispose(): void {
+    for (const one of this.slots) one.texture.dispose();
+  }
+}
+
+function slot(lines: number): Slot {
+  return { texture: texture(new Uint32Array(4 * ROW_WIDTH * lines), lines, UnsignedIntType), frame: null };
+}
+
+function fill(into: DataTexture, frame: Frame): void {
+  const data = into.image.data as Uint32Array;
+  data.set(frame.poses.length > data.length ? frame.poses.subarray(0, data.length) : frame.poses);
+  into.needsUpdate = true;
+}
+
+/** Red, green, blue of each row, and its size in decimetres (0: drawn as a shape, so no point). */
+export class TintTexture {
+  texture: DataTexture;
+  private lines = 1;
+
+  constructor() {
+    this.texture = texture(new Uint8Array(4 * ROW_WIDTH), 1, UnsignedByteType);
+  }
+
+  get bytes(): Uint8Array {
+    return this.texture.image.data as Uint8Array;
+  }
+
+  resize(count: number): void {
+    const lines = Math.max(1, Math.ceil(count / ROW_WIDTH));
+    if (lines === this.lines) return;
+    this.texture.dispose();
+    this.lines = lines;
+    this.texture = texture(new Uint8Array(4 * ROW_WIDTH * lines), lines, UnsignedByteType);
+  }
+
+  changed(): void {
+    this.texture.needsUpdate = true;
+  }
+
+  dispose(): void {
+    this.texture.dispose();
+  }
+}
+
+function texture(data: Uint32Array | Uint8Array, lines: number, type: TextureDataType): DataTexture {
+  const words = type === UnsignedIntType;
+  const made = new DataTexture(
+    data as Uint8Array<ArrayBuffer>,
+    ROW_WIDTH,
+    lines,
+    words ? RGBAIntegerFormat : RGBAFormat,
+    type,
+  );
+  if (words) made.internalFormat = "RGBA32UI";
+  made.minFilter = NearestFilter;
+  made.magFilter = NearestFilter;
+  made.generateMipmaps = false;
+  made.unpackAlignment = 1;
+  made.needsUpdate = true;
+  return made;
+}
+
+// wheel motion -------------------------------------------------------------------------------------------------------
+
+const MOST = 0.6; // rad
+const SMOOTH = 0.15; // of the way to a new angle, each drawn frame
+
+const turnA: Quaternion = [0, 0, 0, 1];
+const turnB: Quaternion = [0, 0, 0, 1];
+
+/**
+ * Forward speed (m/s) and the steering angle (rad, + left) that would make a vehicle move as it does between two
+ * frames.
+ */
+export function drivenAs(sample: Sample, row: number, traits: KindTraits): { speed: number; steer: number } {
+  const dt = sample.to.time - sample.from.time;
+  if (!(dt > 0)) return { speed: 0, steer: 0 };
+  const [a, b] = [floatsOf(sample.from.poses), floatsOf(sample.to.poses)];
+  const k = WORDS * row;
+  const [dx, dy] = [(b[k] ?? 0) - (a[k] ?? 0), (b[k + 1] ?? 0) - (a[k + 1] ?? 0)];
+  const before = headingOf(unpackOrientation(sample.from.poses[k + 3] ?? 0, turnA));
+  const after = headingOf(unpackOrientation(sample.to.poses[k + 3] ?? 0, turnB));
+  const turn = Math.atan2(Math.sin(after - before), Math.cos(after - before));
+  const speed = (dx * Math.cos(after) + dy * Math.sin(after)) / dt;
+  if (Math.abs(speed) < 0.3) return { speed: finite(speed), steer: 0 };
+  const steer = Math.atan((traits.wheelbase * turn) / dt / speed);
+  return { speed: finite(speed), steer: Math.max(-MOST, Math.min(MOST, finite(steer))) };
+}
+
+/** Angles of the wheels of all rows, kept from frame to frame. */
+export class WheelAngles {
+  private spins = new Float32Array(0);
+  private steers = new Float32Array(0);
+
+  /** So many rows now; those who stay (rows before and after) keep their angles. */
+  move(count: number, rows: readonly (readonly [number, number])[]): void {
+    this.spins = moved(this.spins, new Float32Array(count), rows);
+    this.steers = moved(this.steers, new Float32Array(count), rows);
+  }
+
+  /** Move on by some simulated seconds; `told` is the steering angle from the server, NaN when it is not known. */
+  advance(
+    sample: Sample,
+    row: number,
+    traits: KindTraits,
+    seconds: number,
+    told: number,
+  ): [steer: number, spin: number] {
+    const { speed, steer } = drivenAs(sample, row, traits);
+    const spin = ((this.spins[row] ?? 0) + (speed * seconds) / traits.wheel) % (2 * Math.PI);
+    const before = this.steers[row] ?? 0;
+    const angle = Number.isNaN(told) ? before + SMOOTH * (steer - before) : told;
+    this.spins[row] = spin;
+    this.steers[row] = angle;
+    return [angle, spin];
+  }
+}
+
+function finite(value: number): number {
+  return Number.isFinite(value) ? value : 0;
+}
+
+// colours ------------------------------------------------------------------------------------------------------------
+
+const STEPS = 256;
+const INK = 0.82; // fleet colours are made for dark grounds: a little deeper on light ones
+
+/** Write red, green, blue of all rows into `bytes` (4 a row; the fourth is somebody else's). */
+export function tintRows(bytes: Uint8Array, roster: Roster, frame: Frame, kind: ColouringKind, theme: Theme): void {
+  const scalars = kind === "fleet" ? null : scalarsOf(frame, kind);
+  if (kind === "fleet") return tintFleets(bytes, roster, theme);
+  if (scalars === null) return tintUnknown(bytes, frame.count, theme);
+  tintValues(bytes, scalars.values, scalars.low, scalars.high, rampTableOf(theme));
+}
+
+function tintFleets(bytes: Uint8Array, roster: Roster, theme: Theme): void {
+  const share = theme === "light" ? INK : 1;
+  for (const fleet of roster.fleets) {
+    const [r, g, b] = fleetColour(fleet.name).rgb.map((one) => Math.round(255 * share * one));
+    for (let row = fleet.first; row < fleet.first + fleet.count; row++) {
+      bytes[4 * row] = r as number;
+      bytes[4 * row + 1] = g as number;
+      bytes[4 * row + 2] = b as number;
+    }
+  }
+}
+
+function tintUnknown(bytes: Uint8Array, count: number, theme: Theme): void {
+  tintValues(bytes, new Float32Array(count).fill(Number.NaN), 0, 1, rampTableOf(theme));
+}
+
+/** Numbers as colours of a table of 256 and one more for NaN. */
+export function tintValues(
+  bytes: Uint8Array,
+  values: ArrayLike<number>,
+  low: number,
+  high: number,
+  table: Uint8Array,
+): void {
+  const scale = (STEPS - 1) / Math.max(high - low, 1e-12);
+  for (let row = 0; row < values.length; row++) {
+    const value = values[row] as number;
+    const step = Number.isNaN(value) ? STEPS : Math.max(0, Math.min(STEPS - 1, Math.round((value - low) * scale)));
+    bytes[4 * row] = table[3 * step] as number;
+    bytes[4 * row + 1] = table[3 * step + 1] as number;
+    bytes[4 * row + 2] = table[3 * step + 2] as number;
+  }
+}
+
+const tables = new Map<Theme, Uint8Array>();
+
+function rampTableOf(theme: Theme): Uint8Array {
+  let table = tables.get(theme);
+  if (table === undefined) {
+    table = rampTable(theme);
+    tables.set(theme, table);
+  }
+  return table;
+}
+
+// steering angles ----------------------------------------------------------------------------------------------------
+
+const LARGEST = 64; // vehicles of a fleet
+const FLEETS = 24;
+
+export class Steering {
+  private wish: Want | null = null;
+  private fleets: { first: number; count: number }[] = [];
+  private roster = Number.NaN;
+
+  /** Ask for what this roster has. */
+  follow(roster: Roster): void {
+    if (roster.number === this.roster) return;
+    this.roster = roster.number;
+    this.release();
+    const steered = roster.fleets.filter(
+      ({ count, columns }) => count > 0 && count <= LARGEST && columns.includes("steer"),
+    );
+    this.fleets = steered.slice(0, FLEETS);
+    if (steered.length === 0) return;
+    this.wish = want(
+      "wheels",
+      steered.slice(0, FLEETS).map(({ name }) => ({ of: name, columns: ["steer"] })),
+    );
+  }
+
+  /** rad, + left; NaN when it is not known. */
+  angle(frame: Frame, row: number): number {
+    const start = this.wish && listOf(frame)?.starts.get(this.wish);
+    const at = this.fleets.findIndex(({ first, count }) => row >= first && row < first + count);
+    if (start === null || start === undefined || at < 0) return Number.NaN;
+    const block = frame.columns.find(({ request }) => request === start + at);
+    return block?.values[row - (this.fleets[at]?.first ?? 0)] ?? Number.NaN;
+  }
+
+  release(): void {
+    this.wish?.release();
+    this.wish = null;
+  }
+}

@@ -1,0 +1,370 @@
+// All vehicles of one run: points far away, simple shapes nearer, detailed shapes close to the camera.
+import { Group, type IUniform, type Texture } from "three";
+import { timeOf } from "../state/poses";
+import type { Roster } from "../state/roster";
+import type { Sample } from "../state/source";
+import { type ColouringKind, orders } from "../state/store";
+import { PoseBlend } from "./poses";
+import { detailedAgent, SHAPES } from "./shapes";
+import { MOST_TRAILS } from "./trails";
+import { CrowdMesh, CrowdPoints, HeadingLines } from "./vehicle-meshes";
+import { moved, moves, PoseTextures, Steering, TintTexture, tintRows, WheelAngles } from "./vehicle-rows";
+import { type Matrix, traitsOf, type ViewState } from "./view";
+
+export const POINT = 0;
+export const SIMPLE = 1;
+export const DETAILED = 2;
+
+export interface Budget {
+  detailed: number; // shapes at most
+  simple: number;
+}
+
+export interface LodFleet {
+  first: number;
+  count: number;
+  size: number; // m
+}
+
+/** px a vehicle must have to be drawn as a shape, and in detail. */
+export const SIMPLE_PX = 6;
+export const DETAILED_PX = 26;
+const KEEP = 0.85; // a shape stays until it is this much smaller: no flicker at the limit
+const BINS = 96; // of sizes: 8 to each doubling, from 1 px on
+
+/**
+ * Levels of all rows into `levels` (what is there says what was drawn before). `floor` is the px that every vehicle
+ * is drawn with at least: with
+ * few vehicles that makes each of them a shape. Gives the px of the largest point.
+ */
+export function chooseLevels(
+  positions: Float32Array,
+  fleets: readonly LodFleet[],
+  m: Matrix,
+  focal: number,
+  budget: Budget,
+  levels: Uint8Array,
+  floor = 0,
+): number {
+  const sizes = sizesOnScreen(positions, fleets, m, focal, floor, levels.length);
+  const detailed = limitFor(sizes, levels.length, budget.detailed, DETAILED_PX);
+  const simple = limitFor(sizes, levels.length, budget.detailed + budget.simple, SIMPLE_PX);
+  let largest = 0;
+  for (let row = 0; row < levels.length; row++) {
+    const size = sizes[row] as number;
+    const before = levels[row] as number;
+    const needed = before === DETAILED ? detailed.keep : detailed.px;
+    if (size >= needed) levels[row] = DETAILED;
+    else levels[row] = size >= (before >= SIMPLE ? simple.keep : simple.px) ? SIMPLE : POINT;
+    if (levels[row] === POINT && size > largest) largest = size;
+  }
+  return largest;
+}
+
+let scratch = new Float32Array(0);
+
+function sizesOnScreen(
+  positions: Float32Array,
+  fleets: readonly LodFleet[],
+  m: Matrix,
+  focal: number,
+  floor: number,
+  rows: number,
+): Float32Array {
+  if (scratch.length < rows) scratch = new Float32Array(rows);
+  scratch.fill(0, 0, rows);
+  const k = Array.from(m);
+  const [m0 = 0, m1 = 0, , m3 = 0, m4 = 0, m5 = 0, , m7 = 0, m8 = 0, m9 = 0, , m11 = 0, m12 = 0, m13 = 0, , m15 = 0] =
+    k;
+  for (const { first, count, size } of fleets) {
+    for (let row = first; row < first + count; row++) {
+      const x = positions[3 * row] as number;
+      const y = positions[3 * row + 1] as number;
+      const z = positions[3 * row + 2] as number;
+      const w = m3 * x + m7 * y + m11 * z + m15;
+      if (!(w > -size)) continue;
+      const edge = 1.15 * Math.max(w, 0) + 2 * size; // a bit beyond the borders: shapes reach in
+      const across = Math.abs(m0 * x + m4 * y + m8 * z + m12);
+      const up = Math.abs(m1 * x + m5 * y + m9 * z + m13);
+      if (across < edge && up < edge) scratch[row] = Math.max((size * focal) / Math.max(w, 0.1), floor);
+    }
+  }
+  return scratch;
+}
+
+const counts = new Uint32Array(BINS);
+
+/**
+ * The least size such that no more than `most` rows reach it, but at least `px`; with it the size at which one stays
+ * what it is.
+ */
+function limitFor(sizes: Float32Array, rows: number, most: number, px: number): { px: number; keep: number } {
+  counts.fill(0);
+  for (let row = 0; row < rows; row++) {
+    const size = sizes[row] as number;
+    if (size >= px * KEEP) counts[binOf(size)] = (counts[binOf(size)] as number) + 1;
+  }
+  let sum = 0;
+  for (let bin = BINS - 1; bin >= 0; bin--) {
+    sum += counts[bin] as number;
+    if (sum > most) return { px: Math.max(px, 2 ** ((bin + 1) / 8)), keep: Math.max(px, 2 ** ((bin + 1) / 8)) };
+  }
+  return { px, keep: px * KEEP };
+}
+
+function binOf(size: number): number {
+  return Math.min(BINS - 1, Math.max(0, Math.floor(8 * Math.log2(size))));
+}
+
+// vehicles -----------------------------------------------------------------------------------------------------------
+
+export interface CrowdLook {
+  colouring: ColouringKind;
+  headings: boolean;
+  emphasised: ReadonlySet<number>; // rows
+  budget: Budget;
+  hidden?: number | undefined; // row that is not drawn: the camera is aboard
+  faded?: boolean; // a ghost that stands because its time is over
+}
+
+const FEW = 300; // vehicles: each is a shape, however far away
+const FEW_PX = 15; // and at least so large
+const NEAR_TRAILS = 40; // of a crowd: more would cost more than the crowd itself
+const GLYPH_PX = 4; // from which on a point shows where it heads
+const FADED = 0.4; // of a ghost's strength
+const BLADE_SPEED = 31; // rad per simulated s: fast, but not a multiple of the frame rate
+
+/** px of a point at least: less the more there are, or nothing can be told apart. */
+export function leastPoint(count: number): number {
+  return count > 50_000 ? 2 : count > 5_000 ? 3.5 : 5;
+}
+
+export class Crowd {
+  readonly group = new Group();
+  readonly blend = new PoseBlend();
+  roster: Roster | null = null;
+  private readonly poses = new PoseTextures();
+  private readonly tints = new TintTexture();
+  private readonly uniforms: Record<string, IUniform>;
+  private readonly points: CrowdPoints;
+  private readonly headings: HeadingLines;
+  private readonly meshes = new Map<string, CrowdMesh>();
+  private readonly wheels = new WheelAngles();
+  private readonly steering = new Steering();
+  private levels = new Uint8Array(0);
+  private time = Number.NaN;
+  private largest = 0; // px of the largest point
+  private tinted: unknown[] = [];
+
+  constructor(private readonly ghost: boolean) {
+    this.uniforms = {
+      fromPoses: { value: null as Texture | null },
+      toPoses: { value: null as Texture | null },
+      tints: { value: this.tints.texture },
+      mixing: { value: 0 },
+      focal: { value: 1 },
+      least: { value: 4 },
+      glyphs: { value: 4 },
+      floorPx: { value: 0 },
+      blades: { value: 0 },
+      strength: { value: 1 },
+      skyLight: { value: [0.8, 0.85, 0.9] },
+      groundLight: { value: [0.4, 0.4, 0.42] },
+    };
+    this.points = new CrowdPoints(this.uniforms, ghost);
+    this.headings = new HeadingLines(this.uniforms);
+    this.group.add(this.points.group, this.headings.object);
+  }
+
+  /** Whose rows these are and where they are; both at once, so that nobody is looked for in somebody else's row. */
+  take(sample: Sample, roster: Roster): void {
+    this.blend.update(sample);
+    this.adopt(roster, sample);
+  }
+
+  rowOf(id: number | null): number | undefined {
+    return id === null ? undefined : this.roster?.rowOfId(id);
+  }
+
+  /** Where a vehicle is; null when it is not there. */
+  place(id: number | null): [number, number, number] | null {
+    const row = this.rowOf(id);
+    return row === undefined ? null : this.blend.position(row);
+  }
+
+  /** Colour (4 bytes a row, the fourth is no colour) as it is drawn. */
+  get colours(): Uint8Array {
+    return this.tints.bytes;
+  }
+
+  /** Draw what was taken. */
+  update(sample: Sample, roster: Roster, view: ViewState, look: CrowdLook): void {
+    const [from, to] = this.poses.show(sample.from, sample.to);
+    this.set("fromPoses", from);
+    this.set("toPoses", to);
+    this.set("mixing", sample.mix);
+    this.set("strength", look.faded ? FADED : 1);
+    this.light(view, this.blend.count);
+    const fresh = this.tint(sample, roster, view, look);
+    if (look.hidden !== undefined) this.levels[look.hidden] = POINT;
+    this.fillMeshes(sample, roster, look);
+    this.points.show(
+      this.blend.count,
+      this.blend.positions,
+      this.tints.bytes,
+      fresh,
+      this.largest >= GLYPH_PX || leastPoint(this.blend.count) * view.unit >= GLYPH_PX,
+    );
+    this.headings.show(look.headings && !this.ghost ? this.blend.count : 0);
+  }
+
+  /** Ids of all when they are few, else of some that are near. */
+  nearIds(): number[] {
+    const ids: number[] = [];
+    const few = this.levels.length <= FEW;
+    for (let row = 0; row < this.levels.length && ids.length < (few ? MOST_TRAILS : NEAR_TRAILS); row++) {
+      const id = few || this.levels[row] === DETAILED ? this.roster?.idAt(row) : undefined;
+      if (id !== undefined) ids.push(id);
+    }
+    return ids;
+  }
+
+  /** Nothing to draw. */
+  clear(): void {
+    this.blend.clear();
+    this.points.hide();
+    this.headings.show(0);
+    for (const mesh of this.meshes.values()) mesh.show(0);
+  }
+
+  dispose(): void {
+    this.points.dispose();
+    this.headings.dispose();
+    for (const mesh of this.meshes.values()) mesh.dispose();
+    this.poses.dispose();
+    this.tints.dispose();
+    this.steering.release();
+  }
+
+  private adopt(roster: Roster, { from }: Sample): void {
+    if (this.roster === roster && this.levels.length === this.blend.count) return;
+    const rows = moves(this.roster, roster);
+    this.levels = moved(this.levels, new Uint8Array(this.blend.count), rows);
+    this.wheels.move(this.blend.count, rows);
+    this.roster = roster;
+    this.tints.resize(from.count);
+    this.set("tints", this.tints.texture);
+    this.tinted = [];
+    if (!this.ghost) this.steering.follow(roster);
+  }
+
+  private light({ focal, ratio, unit, skin }: ViewState, count: number): void {
+    this.set("focal", focal * ratio);
+    this.set("least", leastPoint(count) * ratio * unit);
+    this.set("glyphs", GLYPH_PX * ratio);
+    this.set("floorPx", count <= FEW ? FEW_PX * ratio * unit : 0);
+    const day = skin.theme === "light";
+    this.set("skyLight", day ? [0.92, 0.94, 0.96] : [0.8, 0.86, 0.92]);
+    this.set("groundLight", day ? [0.52, 0.5, 0.47] : [0.34, 0.36, 0.4]);
+  }
+
+  /** Colours when they may be others, and which rows are points. */
+  private tint(sample: Sample, roster: Roster, view: ViewState, look: CrowdLook): boolean {
+    const { bytes } = this.tints;
+    const basis = [
+      roster,
+      look.colouring,
+      view.skin.theme,
+      look.colouring === "fleet" ? null : sample.to,
+      look.colouring === "state" ? orders.peek() : null,
+    ];
+    let fresh = basis.some((one, k) => one !== this.tinted[k]);
+    if (fresh) tintRows(bytes, roster, sample.to, look.colouring, view.skin.theme);
+    this.tinted = basis;
+    const fleets = roster.fleets.map(({ first, count, kind }) => ({ first, count, size: traitsOf(kind).size }));
+    const floor = this.blend.count <= FEW ? FEW_PX * view.unit : 0;
+    this.largest = chooseLevels(this.blend.positions, fleets, view.matrix, view.focal, look.budget, this.levels, floor);
+    for (const { first, count, size } of fleets) {
+      const code = Math.max(1, Math.min(255, Math.round(10 * size)));
+      for (let row = first; row < first + count; row++) {
+        const next = this.levels[row] === POINT && row !== look.hidden ? code : 0;
+        if (bytes[4 * row + 3] !== next) {
+          bytes[4 * row + 3] = next;
+          fresh = true;
+        }
+      }
+    }
+    if (fresh) this.tints.changed();
+    return fresh;
+  }
+
+  private fillMeshes(sample: Sample, roster: Roster, look: CrowdLook): void {
+    const time = timeOf(sample);
+    const seconds = time > this.time && time - this.time < 1 ? time - this.time : 0;
+    this.time = time;
+    this.set("blades", (time * BLADE_SPEED) % (2 * Math.PI));
+    const lists = this.rowsByShape(roster);
+    for (const [name, mesh] of this.meshes) if (!lists.has(name)) mesh.show(0);
+    for (const [name, rows] of lists) this.fill(name, rows, sample, look, seconds);
+  }
+
+  private rowsByShape(roster: Roster): Map<string, number[]> {
+    const lists = new Map<string, number[]>();
+    for (const { kind, first, count } of roster.fleets) {
+      const shape = kind in SHAPES ? kind : "agent";
+      for (let row = first; row < first + count; row++) {
+        const level = this.levels[row];
+        if (level !== SIMPLE && level !== DETAILED) continue;
+        const name = `${shape}/${level === DETAILED ? "detailed" : "simple"}`;
+        const list = lists.get(name);
+        if (list) list.push(row);
+        else lists.set(name, [row]);
+      }
+    }
+    return lists;
+  }
+
+  private fill(name: string, rows: readonly number[], sample: Sample, look: CrowdLook, seconds: number): void {
+    const [kind = "agent", level] = name.split("/");
+    const mesh = this.mesh(name, kind, level === "detailed" ? "detailed" : "simple");
+    const traits = traitsOf(kind);
+    mesh.reserve(rows.length);
+    rows.forEach((row, k) => {
+      const rolling = traits.wheel > 0 && level === "detailed";
+      const told = rolling ? this.steering.angle(sample.to, row) : Number.NaN;
+      const [steer, spin] = rolling ? this.wheels.advance(sample, row, traits, seconds, told) : [0, 0];
+      mesh.data[4 * k] = row;
+      mesh.data[4 * k + 1] = steer;
+      mesh.data[4 * k + 2] = spin;
+      mesh.data[4 * k + 3] = look.emphasised.has(row) ? 1 : 0;
+    });
+    mesh.show(rows.length);
+    const blur = SHAPES[kind]?.blur && level === "detailed" ? this.mesh(`${kind}/blur`, kind, "blur") : null;
+    if (!blur) return;
+    blur.reserve(rows.length);
+    blur.data.set(mesh.data.subarray(0, 4 * rows.length));
+    blur.show(rows.length);
+  }
+
+  private mesh(name: string, kind: string, level: "detailed" | "simple" | "blur"): CrowdMesh {
+    let mesh = this.meshes.get(name);
+    if (mesh === undefined) {
+      const shape = SHAPES[kind];
+      const geometry = shape?.[level]?.() ?? detailedAgent();
+      const radius = kind === "quad" ? 0.125 : 0.24;
+      mesh = new CrowdMesh(geometry, this.uniforms, {
+        size: traitsOf(kind).size,
+        ghost: this.ghost,
+        blur: level === "blur",
+        radius,
+      });
+      this.meshes.set(name, mesh);
+      this.group.add(mesh.object);
+    }
+    return mesh;
+  }
+
+  private set(name: string, value: unknown): void {
+    (this.uniforms[name] as IUniform).value = value;
+  }
+}

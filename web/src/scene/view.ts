@@ -1,0 +1,135 @@
+// The camera of the current frame, projection, sizes of vehicle kinds, and picking.
+import type { PerspectiveCamera } from "three";
+import type { Skin } from "./skin";
+
+export interface KindTraits {
+  size: number; // m: longest side
+  height: number; // m: of its middle above its position
+  wheel: number; // m: radius of its wheels; 0: none
+  wheelbase: number; // m
+  tilt: number; // rad: how far its camera looks up
+  eye: readonly [number, number, number]; // m: where its camera is, body axes
+  flies: boolean;
+}
+
+const KINDS: Record<string, KindTraits> = {
+  car: { size: 4.5, height: 0.7, wheel: 0.34, wheelbase: 2.7, tilt: -0.03, eye: [0.35, 0, 1.22], flies: false },
+  quad: { size: 0.8, height: 0.05, wheel: 0, wheelbase: 0, tilt: 0.35, eye: [0.16, 0, 0.03], flies: true },
+  rover: { size: 1, height: 0.35, wheel: 0.16, wheelbase: 0.62, tilt: 0, eye: [0.36, 0, 0.82], flies: false },
+  aircraft: { size: 2.5, height: 0, wheel: 0, wheelbase: 0, tilt: 0.05, eye: [0.85, 0, 0.12], flies: true },
+  agent: { size: 1, height: 0, wheel: 0, wheelbase: 0, tilt: 0, eye: [0.5, 0, 0.15], flies: true },
+};
+const OTHER = KINDS["agent"] as KindTraits;
+
+export function traitsOf(kind: string): KindTraits {
+  return KINDS[kind] ?? OTHER;
+}
+
+// projection ---------------------------------------------------------------------------------------------------------
+
+export interface Size {
+  width: number; // CSS px
+  height: number;
+}
+
+/** Column-major, as in three.js. */
+export type Matrix = ArrayLike<number>;
+
+/** x, y in px (y downwards) and the depth along the view in m; false when it is not in front of the camera. */
+export function toScreen(m: Matrix, x: number, y: number, z: number, size: Size, into: number[]): boolean {
+  const w = at(m, 3) * x + at(m, 7) * y + at(m, 11) * z + at(m, 15);
+  if (!(w > 1e-6)) return false; // also NaN
+  into[0] = (0.5 + (0.5 * (at(m, 0) * x + at(m, 4) * y + at(m, 8) * z + at(m, 12))) / w) * size.width;
+  into[1] = (0.5 - (0.5 * (at(m, 1) * x + at(m, 5) * y + at(m, 9) * z + at(m, 13))) / w) * size.height;
+  into[2] = w;
+  return true;
+}
+
+/** Where the ray from the eye through a point of the far side meets the plane z = height; null when it never does. */
+export function onPlane(
+  eye: readonly number[],
+  beyond: readonly number[],
+  height: number,
+): [number, number, number] | null {
+  const [ex = 0, ey = 0, ez = 0] = eye;
+  const [bx = 0, by = 0, bz = 0] = beyond;
+  const along = (height - ez) / (bz - ez);
+  if (!(along > 0) || !Number.isFinite(along)) return null;
+  return [ex + along * (bx - ex), ey + along * (by - ey), height];
+}
+
+function at(m: Matrix, k: number): number {
+  return m[k] as number;
+}
+
+// view ---------------------------------------------------------------------------------------------------------------
+
+export interface ViewState {
+  camera: PerspectiveCamera;
+  matrix: Matrix; // view-projection
+  eye: [number, number, number];
+  focal: number; // CSS px that one metre at one metre's distance takes
+  ratio: number; // canvas px per CSS px
+  size: Size;
+  unit: number; // CSS px that 1 px of a small screen is: lines and dots grow with the page's letters
+  skin: Skin;
+  now: number; // performance.now()
+}
+
+// picking ------------------------------------------------------------------------------------------------------------
+
+export const REACH = 14; // px around a vehicle that still count as hitting it
+
+/** Positions of many vehicles: x, y, z of each; NaN: nowhere. */
+export interface Places {
+  positions: Float32Array;
+  count: number;
+  /** px that one metre at one metre's distance takes. */
+  focal: number;
+  /** m: half of the vehicle's length. */
+  radiusOf(row: number): number;
+}
+
+/** The row at a place, or -1. Nearer to the camera wins unless the pointer is clearly closer to another. */
+export function rowAt(places: Places, m: Matrix, size: Size, x: number, y: number): number {
+  const screen = [0, 0, 0];
+  let best = -1;
+  let least = Number.POSITIVE_INFINITY;
+  for (let row = 0; row < places.count; row++) {
+    const p = 3 * row;
+    if (!toScreen(m, val(places, p), val(places, p + 1), val(places, p + 2), size, screen)) continue;
+    const [sx = 0, sy = 0, depth = 0] = screen;
+    const away = Math.hypot(sx - x, sy - y);
+    if (away > 400) continue;
+    const reach = Math.max(REACH, 0.8 * places.radiusOf(row) * (places.focal / depth));
+    if (away > reach) continue;
+    const score = depth * (1 + away / reach);
+    if (score < least) [least, best] = [score, row];
+  }
+  return best;
+}
+
+/** All rows whose middle is in a box of the screen. */
+export function rowsIn(
+  places: Places,
+  m: Matrix,
+  size: Size,
+  a: readonly [number, number],
+  b: readonly [number, number],
+): number[] {
+  const [left, right] = [Math.min(a[0], b[0]), Math.max(a[0], b[0])];
+  const [top, bottom] = [Math.min(a[1], b[1]), Math.max(a[1], b[1])];
+  const screen = [0, 0, 0];
+  const rows: number[] = [];
+  for (let row = 0; row < places.count; row++) {
+    const p = 3 * row;
+    if (!toScreen(m, val(places, p), val(places, p + 1), val(places, p + 2), size, screen)) continue;
+    const [sx = 0, sy = 0] = screen;
+    if (sx >= left && sx <= right && sy >= top && sy <= bottom) rows.push(row);
+  }
+  return rows;
+}
+
+function val(places: Places, k: number): number {
+  return places.positions[k] as number;
+}

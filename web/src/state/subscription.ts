@@ -1,0 +1,257 @@
+// The subscription to frames: columns, and a rate that adapts to what the page can draw.
+import { effect } from "@preact/signals";
+import { type Connection, connection } from "../net/connection";
+import { RpcError, reasonOf, UNKNOWN_METHOD } from "../net/rpc";
+import type { Frame } from "../wire/frame";
+import type { Kind } from "../wire/schema";
+import { listWishes, onWishes } from "./columns";
+import { enterRoster, pictures, serverAnswers } from "./run";
+import { clock, metadata, type Pulse, pulse, source, tell } from "./store";
+
+export const RATES: readonly number[] = [60, 30, 15, 8, 4];
+
+/** What was seen over about one second. */
+export interface Seen {
+  now: number; // ms
+  granted: number; // groups per s
+  drawn: number; // pictures per s
+  arriving: number; // groups per s that have reached the Worker
+  skipped: number; // of those, groups per s that were never drawn
+  late: number; // s that groups are older than the freshest was; they wait somewhere on their way
+  ticks: number; // per s of wall time that the world makes; 0 when it stands still
+}
+
+const TOO_LATE = 0.5; // s
+const SLOW_FOR = 2000; // ms
+const EASY_FOR = 10_000; // ms
+const LONGEST_EASE = 160_000; // ms
+const RELAPSE = 8000; // ms: slow again so soon after a raise means that the raise was wrong
+
+export class RateGovernor {
+  private slowSince: number | null = null;
+  private easySince: number | null = null;
+  private raisedAt = Number.NEGATIVE_INFINITY;
+  private patience = EASY_FOR;
+  private top: number;
+  private wanted: number;
+
+  constructor(vehicles: number) {
+    this.top = vehicles < 1000 ? 60 : 30;
+    this.wanted = this.top;
+  }
+
+  get rate(): number {
+    return this.wanted;
+  }
+
+  get slowed(): boolean {
+    return this.wanted < this.top;
+  }
+
+  /** Another world: begin anew where that is sensible. */
+  restart(vehicles: number): void {
+    Object.assign(this, new RateGovernor(vehicles));
+  }
+
+  /** Whether the wanted rate is another one now. */
+  see(seen: Seen): boolean {
+    const slow = isSlow(seen);
+    const easy = !slow && this.slowed && seen.drawn > 1.3 * seen.granted;
+    this.slowSince = slow ? (this.slowSince ?? seen.now) : null;
+    this.easySince = easy ? (this.easySince ?? seen.now) : null;
+    if (this.slowSince !== null && seen.now - this.slowSince >= SLOW_FOR) return this.lower(seen.now);
+    if (this.easySince !== null && seen.now - this.easySince >= this.patience) return this.raise(seen.now);
+    return false;
+  }
+
+  private lower(now: number): boolean {
+    this.slowSince = null;
+    if (now - this.raisedAt < RELAPSE) this.patience = Math.min(2 * this.patience, LONGEST_EASE);
+    return this.move(RATES.find((rate) => rate < this.wanted));
+  }
+
+  private raise(now: number): boolean {
+    this.easySince = null;
+    this.raisedAt = now;
+    return this.move(RATES.findLast((rate) => rate > this.wanted && rate <= this.top));
+  }
+
+  private move(rate: number | undefined): boolean {
+    if (rate === undefined) return false;
+    this.wanted = rate;
+    return true;
+  }
+}
+
+/** Drawing too slowly shows as skipped groups; a slow way shows as fewer groups than the world would give. */
+function isSlow({ granted, arriving, skipped, drawn, late, ticks }: Seen): boolean {
+  const drawing = skipped > 0.2 * arriving && drawn < 0.9 * arriving;
+  // a group is every n-th tick, so that the rate is not exceeded
+  const expected = ticks > 0 && granted > 0 ? ticks / Math.ceil(ticks / granted) : 0;
+  return drawing || late > TOO_LATE || arriving < 0.6 * expected;
+}
+
+// pacing -------------------------------------------------------------------------------------------------------------
+
+interface Counts {
+  now: number; // ms
+  pictures: number;
+  arrived: number;
+  skipped: number;
+}
+
+export class Pacing {
+  private readonly governor = new RateGovernor(0);
+  private fixed: number | null = null;
+  private arrived = 0;
+  private skipped = 0;
+  private age = 0; // s
+  private freshest = Number.POSITIVE_INFINITY; // s: also how much the two clocks differ
+  private before: Counts | null = null;
+  private told = false;
+
+  /** `change` asks the server for another rate. */
+  constructor(private readonly change: (rate: number) => void) {}
+
+  /** Groups per s to ask for. */
+  get rate(): number {
+    return this.fixed ?? this.governor.rate;
+  }
+
+  opened(vehicles: number): void {
+    this.governor.restart(vehicles);
+    this.arrived = 0;
+    this.skipped = 0;
+    this.before = null;
+    this.freshest = Number.POSITIVE_INFINITY;
+    this.tellPulse({ skipped: 0, slowed: false });
+  }
+
+  granted(rate: number): void {
+    this.before = null; // what was counted belongs to the old rate
+    this.tellPulse({ granted: rate });
+  }
+
+  setRate(rate: number | null): void {
+    this.fixed = rate;
+    this.tellPulse({ slowed: rate === null && this.governor.slowed });
+    this.change(this.rate);
+  }
+
+  frame(arrived: number, skipped: number, age: number): void {
+    this.arrived = arrived;
+    this.skipped = skipped;
+    this.age = age;
+    this.freshest = Math.min(this.freshest, age);
+  }
+
+  /** About once a second. */
+  look(now: number, hidden: boolean): void {
+    const counts = { now, pictures: pictures(), arrived: this.arrived, skipped: this.skipped };
+    const before = this.before;
+    this.before = counts;
+    if (before === null || now <= before.now) return;
+    const perSecond = (of: keyof Counts) => ((counts[of] - before[of]) * 1000) / (now - before.now);
+    const arriving = perSecond("arrived");
+    const drawn = perSecond("pictures");
+    this.tellPulse({ frames: drawn, arriving, age: this.age, skipped: this.skipped });
+    // a tab that nobody sees, or one that shows a file, draws no live frames
+    if (hidden || this.fixed !== null || source.peek()?.kind === "buffer" || drawn === 0) return;
+    const late = arriving > 0 ? this.age - this.freshest : 0;
+    this.govern({ now, drawn, arriving, late, skipped: perSecond("skipped") });
+  }
+
+  private govern(seen: Omit<Seen, "granted" | "ticks">): void {
+    const { rate, factor, paused } = clock.peek();
+    const steady = !paused && metadata.peek()?.recording == null; // a recording may hold fewer frames than ticks
+    const granted = pulse.peek().granted;
+    const old = this.governor.rate;
+    if (!this.governor.see({ ...seen, granted, ticks: steady ? rate * factor : 0 })) return;
+    const now = this.governor.rate;
+    if (now < old && !this.told) tell("warning", `the page cannot keep up: ${now} updates a second instead of ${old}`);
+    this.told ||= now < old; // once is enough: from then on the top bar says it
+    this.tellPulse({ slowed: this.governor.slowed });
+    this.change(now);
+  }
+
+  private tellPulse(part: Partial<Pulse>): void {
+    pulse.value = { ...pulse.peek(), ...part };
+  }
+}
+
+// subscription -------------------------------------------------------------------------------------------------------
+
+const KINDS: readonly Kind[] = ["poses", "markers", "events", "figures", "mission"];
+const SETTLE = 30; // ms: panels open and close several wishes at once
+const RETURN = 300; // ms: back from a recording, panels first take back what they wished of it
+
+export class Subscription {
+  readonly pacing = new Pacing((rate) => void this.requestRate(rate));
+  private readonly lists = new Map<number, number>(); // the server's number of a list of wishes -> the page's
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly server: Connection) {}
+
+  /** Follow the wishes for columns from now on. */
+  watch(): () => void {
+    const soon = (after = SETTLE) => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => void this.requestColumns(), after);
+    };
+    let answered = true;
+    const back = effect(() => {
+      const answers = serverAnswers();
+      if (answers && !answered) soon(RETURN); // what was wished meanwhile
+      answered = answers;
+    });
+    const stops = [onWishes(() => soon()), back];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  /** A new connection counts its lists anew. */
+  reset(): void {
+    this.lists.clear();
+  }
+
+  async subscribe(): Promise<void> {
+    const list = listWishes();
+    const told = await this.server.request("subscribe", {
+      rate: this.pacing.rate,
+      kinds: KINDS,
+      columns: list.columns,
+    });
+    enterRoster(told);
+    this.lists.set(told.wanted, list.number);
+    this.pacing.granted(told.rate);
+  }
+
+  /** Number a frame's columns as the page does; those that answer an unknown list are dropped. */
+  renumber(frame: Frame): void {
+    const list = this.lists.get(frame.wanted);
+    frame.wanted = list ?? 0;
+    if (list === undefined) frame.columns = [];
+  }
+
+  async requestRate(rate: number): Promise<void> {
+    if (connection.peek().state !== "open") return;
+    try {
+      this.pacing.granted((await this.server.request("set_rate", { rate })).rate);
+    } catch (error) {
+      if (error instanceof RpcError && error.code === UNKNOWN_METHOD) await this.subscribe().catch(() => {});
+    }
+  }
+
+  private async requestColumns(): Promise<void> {
+    if (connection.peek().state !== "open") return; // they come along with the subscription
+    if (!serverAnswers()) return; // it may not know these vehicles
+    const list = listWishes();
+    try {
+      const { wanted } = await this.server.request("set_columns", { columns: list.columns });
+      this.lists.set(wanted, list.number);
+    } catch (error) {
+      if (error instanceof RpcError) tell("warning", reasonOf(error));
+    }
+  }
+}

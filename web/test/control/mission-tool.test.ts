@@ -1,0 +1,78 @@
+// Dragging a task and adding one: what the server is asked, and what is taken back.
+import { signal } from "@preact/signals";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { cancelDragged, setDragged } from "../../src/control/pointer";
+import { addTaskAt, TaskDrag } from "../../src/control/tools/mission";
+import { server } from "../../src/net/connection";
+import type { Stage } from "../../src/scene/stage";
+import { MarkerBoard } from "../../src/state/markers";
+import { awaited, forgetAwaited } from "../../src/state/mission";
+import { Roster } from "../../src/state/roster";
+import { notices, source } from "../../src/state/store";
+
+const asked = vi.spyOn(server, "call");
+
+/** A map of 2 m to the px, with north up. */
+const stage = {
+  canvas: document.createElement("canvas"),
+  groundPoint: (x: number, y: number) => (y < 0 ? null : [2 * x, -2 * y, 0]),
+  projectPoint: () => null,
+  onDrawn: () => () => undefined,
+} as unknown as Stage;
+
+beforeEach(() => {
+  asked.mockReset().mockResolvedValue({ tick: 1, time: 1 } as never);
+  notices.value = [];
+  source.value = {
+    label: "",
+    kind: "live",
+    roster: signal(Roster.empty),
+    markers: new MarkerBoard(),
+    events: signal([]),
+    timeline: null,
+    sample: () => null,
+    close: () => undefined,
+  };
+});
+
+afterEach(() => {
+  forgetAwaited();
+  source.value = null;
+});
+
+it("moves a task to where it is dropped, to the millimetre", async () => {
+  const drag = new TaskDrag(stage, "mast");
+  drag.move(10, 20);
+  expect(awaited.value.get("mast")).toEqual({ x: 20, y: -40, kind: "dragged" });
+  drag.move(10.00012, 30);
+  drag.move(10, -5); // beyond the horizon
+  await drag.drop();
+  expect(asked.mock.calls).toEqual([["move_task", { name: "mast", x: 20, y: -60 }]]);
+  expect(awaited.value.get("mast")).toEqual({ x: 20, y: -60, kind: "asked" });
+});
+
+it("forgets a drag that is cancelled, and asks nothing", () => {
+  const drag = new TaskDrag(stage, "mast");
+  drag.move(10, 20);
+  setDragged(() => drag.cancel());
+  expect(cancelDragged()).toBe(true);
+  expect(cancelDragged()).toBe(false);
+  expect([awaited.value.size, asked.mock.calls.length]).toEqual([0, 0]);
+});
+
+it("says why a task stays where it is", async () => {
+  asked.mockRejectedValue(new Error("task 'mast' is completed already"));
+  const drag = new TaskDrag(stage, "mast");
+  drag.move(10, 20);
+  await drag.drop();
+  expect(notices.value.map(({ text }) => text)).toEqual(["mast stays where it is: task 'mast' is completed already"]);
+  expect(awaited.value.size).toBe(0);
+});
+
+it("adds tasks where the ground is clicked, each with a name of its own", async () => {
+  await Promise.all([addTaskAt(stage, 1, 2), addTaskAt(stage, 3, 4)]);
+  expect(asked.mock.calls).toEqual([
+    ["add_task", { task: { name: "point_1", point: { at: [2, -4] } } }],
+    ["add_task", { task: { name: "point_2", point: { at: [6, -8] } } }],
+  ]);
+});

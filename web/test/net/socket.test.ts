@@ -1,0 +1,125 @@
+// The Worker's side with a socket that is none: tries again, hands over only what is asked for, survives garbage.
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { type FromWorker, type Socket, SocketPump } from "../../src/net/socket";
+import { bytes, event, frame, poses, tick, u32 } from "../wire/pack";
+
+class FakeSocket implements Socket {
+  binaryType = "";
+  onopen: Socket["onopen"] = null;
+  onclose: Socket["onclose"] = null;
+  onmessage: Socket["onmessage"] = null;
+  sent: unknown[] = [];
+  send(data: string | ArrayBuffer): void {
+    this.sent.push(data);
+  }
+  close(): void {
+    this.onclose?.({ code: 1000, reason: "" });
+  }
+}
+
+let sockets: FakeSocket[] = [];
+let told: FromWorker[] = [];
+let pump: SocketPump;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  sockets = [];
+  told = [];
+  const open = () => {
+    sockets.push(new FakeSocket());
+    return sockets.at(-1) as FakeSocket;
+  };
+  pump = new SocketPump("ws://here/ws", open, (message) => told.push(message));
+  pump.connect();
+});
+
+afterEach(() => vi.useRealTimers());
+
+const newest = (): FakeSocket => sockets.at(-1) as FakeSocket;
+const die = (): void => newest().onclose?.({ code: 1006, reason: "" });
+const group = (count: bigint): void => {
+  newest().onmessage?.({ data: bytes(tick({ tick: count, time: Number(count) }), poses([1, 2, 3, 4])) });
+};
+const ticks = (): number[] => told.flatMap((one) => (one.kind === "frame" ? [one.frame.tick] : []));
+
+it("tries again after 0.5, 1, 2, 5 and again 5 s", () => {
+  for (const wait of [500, 1000, 2000, 5000, 5000]) {
+    const before = sockets.length;
+    die();
+    expect(told.at(-1)).toMatchObject({ kind: "lost", wait });
+    vi.advanceTimersByTime(wait - 1);
+    expect(sockets.length).toBe(before);
+    vi.advanceTimersByTime(1);
+    expect(sockets.length).toBe(before + 1);
+  }
+});
+
+it("begins with the shortest wait after it was open, and says what happened", () => {
+  die();
+  expect(told.at(-1)).toEqual({ kind: "lost", reason: "no server answers", wait: 500 });
+  vi.advanceTimersByTime(500);
+  newest().onopen?.(undefined as never);
+  die();
+  expect(told.at(-1)).toEqual({ kind: "lost", reason: "the server is gone", wait: 500 });
+});
+
+it("tries at once when asked, but never twice at a time", () => {
+  pump.again();
+  expect(sockets.length).toBe(1);
+  die();
+  pump.again();
+  expect(sockets.length).toBe(2);
+  vi.advanceTimersByTime(60_000);
+  expect(sockets.length).toBe(2);
+});
+
+it("holds when told to", () => {
+  newest().onopen?.(undefined as never);
+  pump.hold();
+  vi.advanceTimersByTime(60_000);
+  expect(sockets.length).toBe(1);
+  pump.again();
+  expect(sockets.length).toBe(2);
+});
+
+it("hands over the newest frame only, when it was asked for, and counts the others", () => {
+  newest().onopen?.(undefined as never);
+  group(1n);
+  for (const count of [2n, 3n, 4n]) group(count);
+  expect(ticks()).toEqual([1]);
+  pump.next();
+  expect(ticks()).toEqual([1, 4]);
+  expect(told.at(-1)).toMatchObject({ arrived: 4, skipped: 2 });
+  pump.next();
+  expect(ticks()).toEqual([1, 4]);
+  group(5n);
+  expect(ticks()).toEqual([1, 4, 5]);
+});
+
+it("passes on events and answers at once and in order, even when frames wait", () => {
+  newest().onopen?.(undefined as never);
+  group(1n);
+  group(2n);
+  told = [];
+  newest().onmessage?.({ data: '{"jsonrpc":"2.0","id":1,"result":{}}' });
+  newest().onmessage?.({ data: bytes(frame(0x13, [...u32(1), ...event(1n, 2n, "a", "b", "c")])) });
+  newest().onmessage?.({ data: '{"jsonrpc":"2.0","method":"roster","params":{}}' });
+  expect(told.map(({ kind }) => kind)).toEqual(["json", "events", "json"]);
+});
+
+it("counts garbage and goes on", () => {
+  newest().onopen?.(undefined as never);
+  newest().onmessage?.({ data: "{not json" });
+  newest().onmessage?.({ data: bytes([0x99, 1, 2]) });
+  expect(told.at(-1)).toMatchObject({ kind: "invalid", count: 2 });
+  group(1n);
+  expect(ticks()).toEqual([1]);
+  expect(sockets.length).toBe(1);
+});
+
+it("sends nothing before it is open", () => {
+  pump.send("early");
+  newest().onopen?.(undefined as never);
+  pump.send("now");
+  expect(newest().sent).toEqual(["now"]);
+});

@@ -1,0 +1,70 @@
+// Asking for less when the page cannot keep up, and for more again when it can.
+import { expect, it } from "vitest";
+import { RateGovernor, type Seen } from "../../src/state/subscription";
+
+/** Seconds of the same, one look a second; the rates wanted after each. */
+function run(governor: RateGovernor, from: number, seconds: number, seen: (rate: number) => Partial<Seen>): number[] {
+  return Array.from({ length: seconds }, (_, k) => {
+    const rate = governor.rate;
+    const usual = { granted: rate, drawn: 60, arriving: rate, skipped: 0, late: 0, ticks: 120 };
+    governor.see({ now: 1000 * (from + k), ...usual, ...seen(rate) });
+    return governor.rate;
+  });
+}
+
+/** A page that draws 10 pictures a second. */
+const slow = (rate: number) => ({ drawn: 10, skipped: Math.max(rate - 10, 0) });
+
+it("begins at 60 for few vehicles and at 30 for many", () => {
+  expect([new RateGovernor(999).rate, new RateGovernor(1000).rate]).toEqual([60, 30]);
+});
+
+it("halves after 2 s, step by step, until the page keeps up", () => {
+  expect(run(new RateGovernor(10), 0, 9, slow)).toEqual([60, 60, 30, 30, 30, 15, 15, 15, 8]);
+});
+
+it("goes no lower than 4", () => {
+  const governor = new RateGovernor(10);
+  run(governor, 0, 40, () => ({ drawn: 1, skipped: 3, arriving: 4 }));
+  expect(governor.rate).toBe(4);
+});
+
+it("raises after 10 s of ease, up to where it began", () => {
+  const governor = new RateGovernor(5000);
+  run(governor, 0, 3, slow);
+  expect(governor.rate).toBe(15);
+  const after = run(governor, 3, 12, () => ({}));
+  expect(after.slice(9)).toEqual([15, 30, 30]);
+  run(governor, 15, 60, () => ({}));
+  expect(governor.rate).toBe(30);
+  expect(governor.slowed).toBe(false);
+});
+
+it("waits longer when a raise was wrong", () => {
+  const governor = new RateGovernor(5000);
+  const limited = (rate: number) => ({ drawn: 20, arriving: rate, skipped: Math.max(rate - 20, 0) });
+  const rates = run(governor, 0, 40, limited);
+  const raises = rates.flatMap((rate, k) => (k > 0 && rate > (rates[k - 1] as number) ? [k] : []));
+  expect(raises[0]).toBe(13); // lowered at 2, easy from 3 on
+  expect((raises[1] as number) - (raises[0] as number)).toBeGreaterThan(20);
+});
+
+it("does not mind a world that is slow or stands still", () => {
+  const governor = new RateGovernor(10);
+  run(governor, 0, 20, () => ({ arriving: 0, ticks: 0 }));
+  run(governor, 20, 20, () => ({ arriving: 6, ticks: 6 }));
+  run(governor, 40, 20, () => ({ arriving: 50, ticks: 100 })); // every second tick of 100
+  expect(governor.rate).toBe(60);
+});
+
+it("minds groups that get old on their way", () => {
+  const governor = new RateGovernor(5000);
+  run(governor, 0, 3, () => ({ late: 0.8 }));
+  expect(governor.rate).toBe(15);
+});
+
+it("minds a slow way", () => {
+  const governor = new RateGovernor(5000);
+  run(governor, 0, 3, () => ({ arriving: 12, ticks: 60 }));
+  expect(governor.rate).toBe(15);
+});

@@ -1,0 +1,207 @@
+// A whole session with a Worker that is none: opening, columns, notifications, losing the server.
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { connection, type Port, server } from "../../src/net/connection";
+import type { FromWorker, ToWorker } from "../../src/net/socket";
+import { onColumns, want } from "../../src/state/columns";
+import { events } from "../../src/state/events";
+import { drew } from "../../src/state/run";
+import { Session } from "../../src/state/session";
+import { metadata, notices, roster, routes, source } from "../../src/state/store";
+import { made } from "./made";
+
+type Asked = { id?: number; method: string; params: Record<string, unknown> };
+
+const fleet = { name: "red", kind: "car", model: "m", single: true, ids: [[7, 1]], members: [[0, 1]], columns: ["x"] };
+const told = { name: "test", seed: 1, rate: 100, pace: 1, paused: false, run: 0, owner: null, recording: null };
+let answers: Record<string, unknown>;
+let sent: ToWorker[];
+let port: Port;
+let session: Session;
+
+const asked = (): Asked[] =>
+  sent.flatMap((one) => (one.kind === "send" ? [JSON.parse(one.data as string) as Asked] : []));
+const say = (message: FromWorker): void => port.onmessage?.({ data: message } as MessageEvent);
+const settle = (): Promise<unknown> => vi.advanceTimersByTimeAsync(1);
+
+function answer(text: string): void {
+  const { id, method } = JSON.parse(text) as Asked;
+  if (id === undefined || !(method in answers)) return;
+  const reply = answers[method];
+  const body = reply instanceof Error ? { error: { code: reply.cause, message: reply.message } } : { result: reply };
+  queueMicrotask(() => say({ kind: "json", message: { jsonrpc: "2.0", id, ...body } }));
+}
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  sessionStorage.clear();
+  notices.value = [];
+  sent = [];
+  answers = {
+    authenticate: {},
+    get_metadata: { ...told, fleets: [{ name: "red", count: 1 }] },
+    get_events: { events: [] },
+    subscribe: { roster: 1, fleets: [fleet], rate: 60, wanted: 5 },
+    set_columns: { wanted: 6 },
+    set_rate: { rate: 30 },
+    get_routes: { routes: [{ fleet: "red" }] },
+    get_orders: new Error("no such method", { cause: -32601 }),
+    get_frames: { frames: [] },
+  };
+  port = {
+    onmessage: null,
+    postMessage: (message) => {
+      sent.push(message);
+      if (message.kind === "send" && typeof message.data === "string") answer(message.data);
+    },
+  };
+  session = new Session(server);
+  session.begin(port, "ws://here/ws");
+});
+
+afterEach(() => {
+  session.close();
+  vi.useRealTimers();
+});
+
+async function open(): Promise<void> {
+  say({ kind: "connecting" });
+  say({ kind: "open" });
+  await settle();
+}
+
+it("opens: metadata, subscription, and then the rest; a method that is not there is no error", async () => {
+  await open();
+  expect(asked().map(({ method }) => method)).toEqual([
+    "get_metadata",
+    "subscribe",
+    "get_events",
+    "get_mission",
+    "get_routes",
+    "get_frames",
+    "get_orders",
+  ]);
+  expect(asked()[1]?.params).toMatchObject({ rate: 60, kinds: ["poses", "markers", "events", "figures", "mission"] });
+  expect(connection.value).toEqual({ state: "open" });
+  expect(metadata.value?.name).toBe("test");
+  expect(routes.value.length).toBe(1);
+  expect(notices.value).toEqual([]);
+});
+
+it("says what the server prepares, and waits for it as long as it takes", async () => {
+  const { get_metadata, ...others } = answers;
+  answers = others;
+  await open();
+  expect(connection.value).toEqual({ state: "connecting" });
+  say({ kind: "json", message: { jsonrpc: "2.0", method: "preparing", params: { text: "kernels are compiled" } } });
+  expect(connection.value).toEqual({ state: "connecting", note: "kernels are compiled" });
+  const early = server.call("pause", {});
+  answers["pause"] = {};
+  await vi.advanceTimersByTimeAsync(95_000);
+  expect(sent.filter(({ kind }) => kind === "drop")).toEqual([]);
+  say({ kind: "json", message: { jsonrpc: "2.0", method: "preparing", params: { text: "" } } });
+  expect(connection.value).toEqual({ state: "connecting" });
+  say({ kind: "json", message: { jsonrpc: "2.0", id: asked()[0]?.id, result: get_metadata } });
+  await settle();
+  expect(connection.value).toEqual({ state: "open" });
+  expect(await early).toEqual({});
+});
+
+it("shows frames and asks for the next one after drawing", async () => {
+  await open();
+  say({ kind: "frame", frame: made(1, 3), arrived: 1, skipped: 0 });
+  expect(source.value?.sample(performance.now())?.to.time).toBe(1);
+  expect(sent.filter(({ kind }) => kind === "next").length).toBe(1);
+  drew();
+  expect(sent.filter(({ kind }) => kind === "next").length).toBe(1);
+  expect(roster.value.nameAt(0)).toBe("red");
+});
+
+it("asks for columns and hands them to who wanted them, whatever stands before", async () => {
+  await open();
+  const [first, second] = [want("one", [{ of: null, columns: ["speed"] }]), want("two", [{ of: 7, columns: ["x"] }])];
+  const got: number[] = [];
+  onColumns(second, (_, blocks) => got.push(blocks[0]?.request ?? -1, blocks[0]?.values[0] ?? -1));
+  await vi.advanceTimersByTimeAsync(50);
+  expect(asked().filter(({ method }) => method === "set_columns").length).toBe(1);
+  const list = asked().at(-1)?.params["columns"] as { of: unknown }[];
+  const at = list.findIndex(({ of }) => of === 7);
+  const columns = [{ request: at, vehicles: 1, columns: 1, values: Float64Array.of(42) }];
+  say({ kind: "frame", frame: made(2, 0, { columns, wanted: 6 }), arrived: 1, skipped: 0 });
+  say({ kind: "frame", frame: made(3, 0, { columns, wanted: 99 }), arrived: 2, skipped: 0 });
+  expect(got).toEqual([0, 42]);
+  first.release();
+  second.release();
+});
+
+it("says that the server is gone, rejects calls, and opens again", async () => {
+  await open();
+  const call = server.call("inspect", { vehicle: "red" }).catch((error: Error) => error.message);
+  await settle();
+  say({ kind: "lost", reason: "the server is gone", wait: 2000 });
+  expect(await call).toBe("inspect: the server is gone");
+  expect(connection.value).toMatchObject({ state: "lost", reason: "the server is gone; retrying in 2 s" });
+  await expect(server.call("pause", {})).rejects.toThrow("not connected");
+  await open();
+  expect(connection.value.state).toBe("open");
+});
+
+it("tries again when the server opens but does not answer", async () => {
+  delete answers["get_metadata"];
+  await open();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(sent.at(-1)?.kind).toBe("drop");
+  say({ kind: "lost", reason: "the server is gone", wait: 500 });
+  expect(connection.value).toMatchObject({
+    state: "lost",
+    reason: "get_metadata: no response from the server within 10 s; retrying in 0.5 s",
+  });
+});
+
+it("lets calls wait while it connects", async () => {
+  answers["ping"] = { tick: 1, time: 0 };
+  say({ kind: "connecting" });
+  const call = server.call("ping", {});
+  await open();
+  expect(await call).toEqual({ tick: 1, time: 0 });
+});
+
+it("stops when a token is needed, and goes on with one", async () => {
+  answers["get_metadata"] = new Error("a token is needed", { cause: -32001 });
+  await open();
+  expect(connection.value).toEqual({ state: "refused", reason: "this server requires a token" });
+  expect(sent.some(({ kind }) => kind === "hold")).toBe(true);
+  answers["get_metadata"] = { ...told, fleets: [] };
+  server.useToken("secret");
+  expect(sent.at(-1)?.kind).toBe("again");
+  await open();
+  expect(asked().find(({ method }) => method === "authenticate")?.params).toEqual({ token: "secret" });
+  expect(connection.value.state).toBe("open");
+});
+
+it("asks for metadata again when unknown fleets come, and for routes after orders", async () => {
+  await open();
+  sent = [];
+  const tree = { roster: 2, fleets: [fleet, { ...fleet, name: "blue", ids: [[8, 1]] }] };
+  say({ kind: "json", message: { jsonrpc: "2.0", method: "roster", params: tree } });
+  say({
+    kind: "events",
+    events: [1, 2, 3].map((number) => ({ number, tick: 50, kind: "ordered", subject: "red", detail: "" })),
+  });
+  await vi.advanceTimersByTimeAsync(300);
+  expect(asked().map(({ method }) => method)).toEqual(["get_metadata", "get_routes", "get_orders"]);
+  expect(events.value.map(({ time }) => time)).toEqual([0.5, 0.5, 0.5]);
+});
+
+it("tells garbage once and goes on", async () => {
+  await open();
+  for (const count of [1, 2, 3]) say({ kind: "invalid", reason: "a frame of unknown type 119", count });
+  say({ kind: "json", message: 17 });
+  const wrong = [
+    ["frames", { frames: 7 }],
+    ["figures", null],
+    ["roster", { fleets: 5 }],
+  ];
+  for (const [method, params] of wrong) say({ kind: "json", message: { jsonrpc: "2.0", method, params } });
+  expect(notices.value.filter(({ text }) => text.includes("Invalid message")).length).toBe(1);
+  expect(connection.value.state).toBe("open");
+});
