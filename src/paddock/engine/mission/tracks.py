@@ -1,4 +1,4 @@
-"""What the members of a fleet follow: one table of segments, and in each vehicle's memory which rows are its own."""
+"""What the vehicles of a fleet follow: one table of segments, and in each vehicle's memory which rows are its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paddock.engine.mission.following import COLUMNS, FAR, RULE, Memory, Options
 from paddock.engine.plan import Plan
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
-from paddock.planning.from_scenario import members_of
+from paddock.planning.from_scenario import participants
 from paddock.planning.paths.path import FIELDS, Path, Pose, Segment, ends_at, flown_of
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.world.columns import Floats, column_index
@@ -135,11 +135,11 @@ Place = Callable[..., str]
 
 
 class Crew(NamedTuple):
-    """The members of one fleet."""
+    """The vehicles of one fleet."""
 
     program: FleetProgram
     rows: Ints  # of the fleet
-    agents: Ints  # of the mission, in the same order
+    indices: Ints  # of the mission, in the same order
 
 
 class Cast:
@@ -150,13 +150,13 @@ class Cast:
         self.programs = programs
         mission = scenario.mission
         assert mission is not None
-        self.fleets = {scenario.vehicles[k].name for k in members_of(scenario, mission)}
+        self.fleets = {scenario.vehicles[k].name for k in participants(scenario, mission)}
         self._known: tuple[object, ...] = ()
         self._crews: list[Crew] = []
         self._missing: Ints = np.empty(0, np.int64)
 
     def crews(self, names: list[str]) -> tuple[list[Crew], Ints]:
-        """The agents of these names, fleet by fleet, and the places of those whose vehicles have gone."""
+        """The vehicles of these names, fleet by fleet, and the places of those whose vehicles have gone."""
         now = (self.world.run, self.world.roster, len(names), *map(id, self.programs.values()))
         if now != self._known:
             self._known = now
@@ -168,12 +168,12 @@ class Cast:
         self._known = ()
 
     def _found(self, names: list[str]) -> tuple[list[Crew], Ints]:
-        agents = {name: k for k, name in enumerate(names)}
+        indices = {name: k for k, name in enumerate(names)}
         crews, seen = [], np.zeros(len(names), bool)
         for name, program in self.programs.items():
             if name in self.fleets:
                 fleet = program.fleet
-                called = [agents.get(fleet.vehicle_name(row), -1) for row in range(fleet.n)]
+                called = [indices.get(fleet.vehicle_name(row), -1) for row in range(fleet.n)]
                 places = np.array(called, np.int64)
                 rows = np.flatnonzero(places >= 0)
                 crews.append(Crew(program, rows, places[rows]))
@@ -182,10 +182,10 @@ class Cast:
 
 
 def check_members(scenario: Scenario, world: World) -> None:
-    """Refuse members that something else would drive, and joining ones that could not be built at their time."""
+    """Refuse vehicles that something else would drive, and joining ones that could not be built at their time."""
     mission = scenario.mission
     assert mission is not None
-    for k in members_of(scenario, mission):
+    for k in participants(scenario, mission):
         refuse_driven(scenario.vehicles[k], partial(scenario.at, "vehicles", k))
     for k, event in enumerate(mission.events):
         if event.vehicle is not None:
@@ -205,7 +205,7 @@ def refuse_driven(entry: VehicleEntry, place: Place) -> None:
 
 
 class VehicleTrack(NamedTuple):
-    """What one member is to follow."""
+    """What one vehicle is to follow."""
 
     path: Path
     loop: Path  # repeated at the end; empty: it stops there
@@ -223,7 +223,7 @@ class FollowingConduct(Conduct):
 
 
 class FleetTracks:
-    """Of one fleet of members."""
+    """Of one fleet of vehicles."""
 
     def __init__(self, program: FleetProgram, environment: Floats) -> None:
         """The fleet follows routes from now on."""
@@ -232,7 +232,7 @@ class FleetTracks:
         drawn_up = Plan(RULE, None, self.style.values, EMPTY)
         self.conduct = FollowingConduct(drawn_up, program.model, program.fleet, program.varying)
         program.conduct = self.conduct
-        self.parts: dict[int, Floats] = {}  # agent -> its rows of the table
+        self.parts: dict[int, Floats] = {}  # vehicle -> its rows of the table
 
     @property
     def memory(self) -> Floats:
@@ -250,10 +250,10 @@ class FleetTracks:
         """Set a column of some vehicles."""
         self.memory[COLUMN[name], rows] = values
 
-    def follow(self, agent: int, row: int, track: VehicleTrack) -> None:
+    def follow(self, index: int, row: int, track: VehicleTrack) -> None:
         """A vehicle begins a new track; `assemble` afterwards."""
         rows = rows_of(track.path, track.loop, self.style)
-        self.parts[agent] = rows
+        self.parts[index] = rows
         told = {
             "first": 0.0,
             "last": float(len(rows)),
@@ -265,9 +265,9 @@ class FleetTracks:
         for name, value in told.items():
             self.memory[COLUMN[name], row] = value
 
-    def assemble(self, rows: Ints, agents: Ints) -> None:
+    def assemble(self, rows: Ints, indices: Ints) -> None:
         """One table of all that these vehicles follow; what they remember of rows moves along."""
-        self.parts = {agent: self.parts.get(agent, NOTHING) for agent in agents.tolist()}
+        self.parts = {index: self.parts.get(index, NOTHING) for index in indices.tolist()}
         counts = np.array([len(part) for part in self.parts.values()], np.float64)
         first = np.cumsum(counts) - counts
         shift = first - self.column("first", rows)
@@ -290,8 +290,8 @@ class FleetTracks:
         """The table; whose its rows are stands in the memory."""
         return self.conduct.path
 
-    def restore(self, table: Floats, rows: Ints, agents: Ints) -> None:
+    def restore(self, table: Floats, rows: Ints, indices: Ints) -> None:
         """Exactly what was saved; the memory is back already."""
         self.conduct.path = np.ascontiguousarray(table)
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
-        self.parts = {agent: table[a:b] for agent, a, b in zip(agents.tolist(), first, last, strict=True)}
+        self.parts = {index: table[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}
