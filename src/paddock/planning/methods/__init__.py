@@ -45,8 +45,8 @@ class Method:
     solve: Callable[[Costs, Any, Tell], MethodResult]
     options: type = NoOptions  # a named tuple with Column annotations
     revise: Callable[[Costs, Any, list[list[int]]], MethodResult] | None = None
-    """(costs, options, present orders) -> MethodResult, after an event: some tasks are in no order, or a vehicle has none
-    yet. None: `solve` again."""
+    """(costs, options, present orders) -> MethodResult, after an event: tasks without an order, or a vehicle without
+    tasks. None: `solve` again."""
     name: str = ""
 
     def read(self, given: Mapping[str, Any], where: str = "") -> Any:
