@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from paddock.bench.fleets import bare_fleet
-from paddock.bench.result import Result, best_times, measured, meets
-from paddock.bench.runner import benchmark_names, find_bench, run_benchmarks
+from paddock.bench.result import Result, benchmark_names, best_times, find_bench, measured, meets, run_benchmarks
 from paddock.bench.suites import swarm
 from paddock.bench.suites.kernels import ARITHMETIC, SCALAR
 from paddock.compute.kernel import kernel

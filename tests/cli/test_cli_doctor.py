@@ -6,9 +6,9 @@ from importlib import metadata
 
 import pytest
 
-from paddock.bench import runner
+from paddock.bench import result as runner
 from paddock.bench.result import Result
-from paddock.cli import checks
+from paddock.cli import doctor as checks
 from paddock.cli.main import exit_code
 
 

@@ -68,7 +68,7 @@ def with_mission(scenario: dict[str, Any], **fields: Any) -> dict[str, Any]:
 def finished(sim: Simulation, longest: float = 2000.0) -> Simulation:
     """Run until everybody has come to rest."""
     while not _view(sim).finished and sim.time < longest:
-        sim.step(round(2.0 * sim.world.clock.rate))
+        sim.step(round(2.0 * sim.engine.world.clock.rate))
     assert _view(sim).finished
     return sim
 
@@ -111,7 +111,7 @@ def test_exact_flight_is_on_its_path() -> None:
     sim.step(400)
     for vehicle in _view(sim).vehicles:
         assert vehicle.progress == pytest.approx(350.0, abs=1e-9)
-    run = sim.stage.mission
+    run = sim.engine.mission
     assert run is not None
     for k, vehicle in enumerate(run.mission.vehicles):
         here = vehicle.route.path.at(350.0)[0]
@@ -172,9 +172,9 @@ def test_what_fails_comes_to_rest() -> None:
     """A damaged quad lands where it is, a damaged rover stops."""
     quads, rovers = paddock.load(QUADS), paddock.load(ROVERS)
     for sim, name in ((quads, "q[0]"), (rovers, "r[0]")):
-        sim.step(round(8 * sim.world.clock.rate))
-        sim.damage(name)
-        sim.step(round(45 * sim.world.clock.rate))
+        sim.step(round(8 * sim.engine.world.clock.rate))
+        sim.mission.damage(name)
+        sim.step(round(45 * sim.engine.world.clock.rate))
         assert np.abs(sim.snapshot()[name].velocity).max() < 0.1
     assert quads.snapshot()["q[0]"].position[2] < 0.2
 
@@ -205,13 +205,13 @@ def test_an_order_suspends_the_mission_of_a_vehicle() -> None:
     """It does what it is told, keeps its place on its route, and goes on when it is given back."""
     sim = paddock.load(ROVERS)
     sim.step(50 * 10)
-    sim.order("r[0]", {"goto": {"x": 0.0, "y": -5.0, "z": 0.0, "speed": 1.0}})
+    sim.override("r[0]", {"goto": {"x": 0.0, "y": -5.0, "z": 0.0, "speed": 1.0}})
     sim.step(50 * 60)
     held = _view(sim).vehicles[0].progress
     assert np.hypot(*(sim.snapshot()["r[0]"].position[:2] - [0.0, -5.0])) < 1.5
     sim.step(50 * 5)
     assert _view(sim).vehicles[0].progress == held
-    sim.order("r[0]", None)
+    sim.override("r[0]", None)
     finished(sim)
     assert {task.state for task in _view(sim).tasks} == {"completed"}
 

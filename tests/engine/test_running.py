@@ -12,6 +12,7 @@ import pytest
 
 import paddock
 from paddock.engine import pacing
+from paddock.engine.clock_thread import ClockThread
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import load_scenario
@@ -32,7 +33,11 @@ def eventually(condition: Callable[[], bool]) -> None:
 def test_lag_is_what_is_due_beyond_the_next_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, now = Clock(100.0), [0.115]
     monkeypatch.setattr(pacing, "monotonic", lambda: now[0])
-    pacer = pacing.Pacer(clock, lambda ticks: setattr(clock, "tick", clock.tick + ticks), 1.0)
+
+    def advance(ticks: int) -> None:
+        clock.tick += ticks
+
+    pacer = pacing.Pacer(clock, advance, 1.0, ClockThread(lambda: None), lambda tick: 1 << 20, lambda: None)
     pacer._keep_pace((0.0, 0, 1.0), 1000)
     assert pacer.behind == pytest.approx(0.1)  # tick 11 is due, none was made: ten more than the next
     clock.tick, now[0] = 20, 0.2155
@@ -242,7 +247,7 @@ def test_watching_takes_a_period(load: Load, every: Any) -> None:
 
 
 def test_watching_without_a_period_needs_the_scenarios(load: Load) -> None:
-    with pytest.raises(PaddockError, match="say how often to watch"):
+    with pytest.raises(PaddockError, match="needs a period"):
         load(POINT).watch(print)
     sim = load(POINT, every={"snapshot": 4})
     ticks: list[int] = []

@@ -31,9 +31,9 @@ from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, 
 from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.routes import Plan
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
-from paddock.scenario.mission import Mission as MissionSection
+from paddock.scenario.mission import MissionSection as MissionSection
 from paddock.scenario.tasks import NoFlyZone, PolygonTask
-from paddock.scenario.tasks import Task as TaskSection
+from paddock.scenario.tasks import TaskEntry as TaskSection
 from paddock.vehicles.model import find_model
 from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids

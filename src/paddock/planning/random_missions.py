@@ -13,8 +13,8 @@ from scipy.spatial import cKDTree
 
 from paddock.errors import InvalidValueError
 from paddock.scenario import Scenario, load_scenario
-from paddock.scenario.mission import Generate, Mission, Mix, fleet_entry
-from paddock.scenario.tasks import Task, numbered
+from paddock.scenario.mission import Generate, MissionSection, TaskMix, fleet_entry
+from paddock.scenario.tasks import TaskEntry, numbered
 from paddock.world.columns import Floats
 from paddock.world.fleet import draw_uniforms, stream_ids
 
@@ -74,7 +74,7 @@ def generate(
 
 def drawn_tasks(
     seed: int, section: Generate, radius: float, names: Collection[str] = (), base: Sequence[float] = (0.0, 0.0)
-) -> tuple[Task, ...]:
+) -> tuple[TaskEntry, ...]:
     """The tasks of a `generate` section for vehicles of a turn radius (m), around a base (x, y, ...).
 
     They are called task_n, numbered on from those whose `names` are taken.
@@ -87,12 +87,12 @@ def drawn_tasks(
     kinds = _kinds(draws[:, 0], section.mix)
     rows = ({key: values[k].item() for key, values in columns.items()} for k in np.arange(section.tasks))
     return tuple(
-        Task.model_validate({"name": name(len(names) + k), **_task(kind, row)})
+        TaskEntry.model_validate({"name": name(len(names) + k), **_task(kind, row)})
         for k, (kind, row) in enumerate(zip(kinds, rows, strict=True))
     )
 
 
-def _kinds(draws: Floats, mix: Mix) -> list[str]:
+def _kinds(draws: Floats, mix: TaskMix) -> list[str]:
     ends = np.cumsum([getattr(mix, kind) for kind in KINDS])
     return [KINDS[k] for k in np.searchsorted(ends, draws * ends[-1], side="right")]
 
@@ -132,7 +132,7 @@ def _task(kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
     return {"area": {**where, **passes, "side": side}}
 
 
-def _fleet(mission: Mission, count: int) -> dict[str, Any]:
+def _fleet(mission: MissionSection, count: int) -> dict[str, Any]:
     entry = fleet_entry(mission, count)
     if count > ABREAST:
         grid = {"spacing": 60.0, "z": mission.altitude, "origin": mission.base[:2], "heading": mission.base[-1]}
@@ -144,7 +144,7 @@ def _fleet(mission: Mission, count: int) -> dict[str, Any]:
 
 
 def _zones(
-    seed: int, count: int, mission: Mission, tasks: Sequence[Task], radius: float, uavs: int
+    seed: int, count: int, mission: MissionSection, tasks: Sequence[TaskEntry], radius: float, uavs: int
 ) -> list[dict[str, Any]]:
     """Circles in the area that keep clear of the base, of the fleet around it, of all tasks and of each other."""
     assert mission.generate is not None
@@ -164,7 +164,7 @@ def _zones(
     return [{"circle": {"at": [x, y], "radius": size}} for x, y, size in found]
 
 
-def _occupied(mission: Mission, tasks: Sequence[Task], uavs: int) -> Floats:
+def _occupied(mission: MissionSection, tasks: Sequence[TaskEntry], uavs: int) -> Floats:
     """Points (n, 2) at most about 20 m apart on all that zones have to leave free."""
     x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
     span = 30.0 * (min(uavs, ABREAST) + 1)
@@ -172,7 +172,7 @@ def _occupied(mission: Mission, tasks: Sequence[Task], uavs: int) -> Floats:
     return np.concatenate([fleet, *(_footprint(task) for task in tasks)])
 
 
-def _footprint(task: Task) -> Floats:
+def _footprint(task: TaskEntry) -> Floats:
     shape: Any = task.shape
     (x, y), heading = shape.at, shape.heading or 0.0
     if task.kind == "point":

@@ -1,6 +1,6 @@
 """Markers: what a program wants to be seen in the world, such as a planned path, a goal, a label, a ghost car.
 
-sim.mark(
+sim.markers.put(
     Marker.line("plan", 1, path, color="orange", width=0.1),
     Marker.circle("goal", 1, (40.0, 0.0), radius=2.0, ttl=5.0),
     Marker.axes("frames", 1, frame="lidar"),

@@ -16,8 +16,8 @@ from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
 from paddock.sitl.autopilot.modes.plane.cruise import Cruise
 from paddock.sitl.autopilot.targets import GuidedTarget
 from paddock.sitl.autopilot.telemetry import Landed
-from paddock.sitl.hosting.host import SitlHost
-from paddock.sitl.hosting.quick import quick_scenario
+from paddock.sitl.from_scenario import quick_scenario
+from paddock.sitl.host import SitlHost
 from paddock.sitl.sensor_data import Floats
 from paddock.world.geodesy import Origin
 
@@ -35,8 +35,8 @@ class Rig:
 
     def __init__(self, sim: Any) -> None:
         self.sim = sim
-        host = next(o for c in sim.closing if isinstance(o := getattr(c, "__self__", None), SitlHost))
-        pilot = host.seats[0].pilot
+        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        pilot = host.vehicles[0].autopilot
         assert isinstance(pilot, BuiltInAutopilot)
         self.autopilot = pilot
 

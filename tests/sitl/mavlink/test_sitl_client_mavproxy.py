@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from paddock.sitl.adapters.world import WorldAdapter
-
 if importlib.util.find_spec("MAVProxy") is None:
     missing = "MAVProxy is not installed: pip install '.[dev]'"
     if os.environ.get("PADDOCK_REQUIRE_CLIENTS") == "1":
@@ -88,8 +86,10 @@ class Proxy:
                 pipe.close()
 
 
-def test_mavproxy_flies_a_mission_from_its_prompt(make_fleet: Callable[..., Any], tmp_path: Path) -> None:
-    fleet = make_fleet(1, "copter", WorldAdapter(scenario=WORLD)).settle()
+def test_mavproxy_flies_a_mission_from_its_prompt(
+    make_fleet: Callable[..., Any], tmp_path: Path, standalone_world: Any
+) -> None:
+    fleet = make_fleet(1, "copter", standalone_world(scenario=WORLD)).settle()
     copter, track = fleet.autopilots[0], []
     fleet.bridge.after_exchange.append(lambda _: track.append((copter.estimate.north, -copter.estimate.down)))
     fleet.run_aside(10.0)

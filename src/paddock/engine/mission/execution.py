@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
-from paddock.engine.conduct import PoseBlocks
 from paddock.engine.mission.following import FAR, LIFT
 from paddock.engine.mission.separation import Spacing
 from paddock.engine.mission.tracks import COLUMN, Cast, Crew, FleetTracks, VehicleTrack
-from paddock.engine.orders import OWN
+from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
@@ -288,11 +288,11 @@ class DynamicsExecution:
     def _hold(self) -> None:
         """Those with an order keep their place on their route until they are given back."""
         for crew, tracks in self._placed():
-            orders = crew.program.orders
-            if orders is None and not self.held:
+            overrides = crew.program.overrides
+            if overrides is None and not self.held:
                 continue
-            ordered = np.zeros(len(crew.rows), bool) if orders is None else orders.marks[crew.rows] != OWN
-            for row, index, away in zip(crew.rows.tolist(), crew.indices.tolist(), ordered.tolist(), strict=True):
+            overridden = np.zeros(len(crew.rows), bool) if overrides is None else overrides.marks[crew.rows] != OWN
+            for row, index, away in zip(crew.rows.tolist(), crew.indices.tolist(), overridden.tolist(), strict=True):
                 if index in self.held:
                     self.held[index][COLUMN["travelled"]] = tracks.memory[COLUMN["travelled"], row]
                     tracks.memory[:, row] = self.held[index]

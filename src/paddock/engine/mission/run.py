@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.actions import MissionOrder
-from paddock.engine.conduct import PoseBlocks
+from paddock.engine.actions import MissionAction
+from paddock.engine.behaviours import PlannedRoute, PoseBlocks
 from paddock.engine.events import EventLog
+from paddock.engine.fleets import Fleets
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
 from paddock.engine.mission.tracks import Cast, check_members
 from paddock.engine.mission.verbs import carry_out, checked
 from paddock.engine.program import FleetProgram
-from paddock.engine.roster import Roster
-from paddock.engine.routes import PlannedRoute
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
@@ -103,14 +102,14 @@ STATES = {"returning": "returning", "home": "home"}
 class MissionRun:
     """One run of the mission of a scenario."""
 
-    def __init__(self, scenario: Scenario, world: World, roster: Roster, events: EventLog, poses: PoseBlocks) -> None:
+    def __init__(self, scenario: Scenario, world: World, fleets: Fleets, events: EventLog, poses: PoseBlocks) -> None:
         check_members(scenario, world)
         self.scenario = scenario
         self.world = world
-        self.roster = roster
+        self.fleets = fleets
         self.events = events
         self.mission = Mission(setup_of(scenario))
-        self.cast = Cast(scenario, world, roster.programs)
+        self.cast = Cast(scenario, world, fleets.programs)
         self.execution: DynamicsExecution | KinematicExecution
         if self.mission.setup.execute == "kinematic":
             self.execution = KinematicExecution(self.mission, self.cast, world)
@@ -142,11 +141,11 @@ class MissionRun:
         self.execution.run(time, fresh)
         self._tell(tick)
 
-    def checked(self, order: MissionOrder) -> MissionOrder:
+    def checked(self, order: MissionAction) -> MissionAction:
         """The same order, if there is such a verb with such arguments."""
         return checked(order)
 
-    def carry_out(self, order: MissionOrder) -> None:
+    def carry_out(self, order: MissionAction) -> None:
         """Let an order take effect."""
         self.begin()
         carry_out(self, order)
@@ -165,7 +164,7 @@ class MissionRun:
         name = str(entry["name"])
         self.cast.fleets.add(name)
         try:
-            return self.roster.spawn(entry)
+            return self.fleets.spawn(entry)
         except Exception:
             self.cast.fleets.discard(name)
             raise

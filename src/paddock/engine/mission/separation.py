@@ -199,7 +199,7 @@ def _together(flying: Placed) -> Flying:
     """All fleets in one table."""
     tables, columns, begin = [NO_ROWS], [], 0
     for crew, tracks in flying:
-        path, rows = tracks.conduct.path, crew.rows
+        path, rows = tracks.behaviour.path, crew.rows
         first, last, loop, row = (
             tracks.column(name, rows).astype(np.int64) for name in ("first", "last", "loop", "row")
         )

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paddock.engine.behaviours import MEMORY, FleetBehaviour, RuleSetup
 from paddock.engine.build import build_program
-from paddock.engine.conduct import MEMORY, Conduct
 from paddock.engine.mission.following import COLUMNS, FAR, RULE, Memory, Options
-from paddock.engine.plan import Plan
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.from_scenario import participants
@@ -156,8 +155,8 @@ class Cast:
         self._missing: Ints = np.empty(0, np.int64)
 
     def crews(self, names: list[str]) -> tuple[list[Crew], Ints]:
-        """The vehicles of these names, fleet by fleet, and the places of those whose vehicles have gone."""
-        now = (self.world.run, self.world.roster, len(names), *map(id, self.programs.values()))
+        """Return the vehicles of these names, fleet by fleet, and the indices of removed ones."""
+        now = (self.world.run, self.world.roster_version, len(names), *map(id, self.programs.values()))
         if now != self._known:
             self._known = now
             self._crews, self._missing = self._found(names)
@@ -213,7 +212,7 @@ class VehicleTrack(NamedTuple):
     speed: float  # m/s
 
 
-class FollowingConduct(Conduct):
+class FollowingBehaviour(FleetBehaviour):
     """Vehicles that come back from an order go on where they left their route."""
 
     def admit(self, rows: slice | Ints) -> None:
@@ -229,10 +228,10 @@ class FleetTracks:
         """The fleet follows routes from now on."""
         self.program = program
         self.style: FollowingStyle = style_of(program, environment)
-        drawn_up = Plan(RULE, None, self.style.values, EMPTY)
-        self.conduct = FollowingConduct(drawn_up, program.model, program.fleet, program.varying)
-        program.conduct = self.conduct
-        self.parts: dict[int, Floats] = {}  # vehicle -> its rows of the table
+        setup = RuleSetup(RULE, None, self.style.values, EMPTY)
+        self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.varying)
+        program.behaviour = self.behaviour
+        self.parts: dict[int, Floats] = {}  # index -> its rows of the table
 
     @property
     def memory(self) -> Floats:
@@ -276,22 +275,22 @@ class FleetTracks:
             self.memory[COLUMN[name], rows] += shift
         self.memory[COLUMN["loop"], rows] += np.where(repeats, shift, 0.0)
         table = np.concatenate([NOTHING, *self.parts.values()])
-        self.conduct.path = np.ascontiguousarray(table) if len(table) else EMPTY
+        self.behaviour.path = np.ascontiguousarray(table) if len(table) else EMPTY
 
     def heights(self, rows: Ints, otherwise: Floats) -> Floats:
         """The heights (m) of their paths where they are; `otherwise` for those without."""
         has = self.column("last", rows) > self.column("first", rows)
         k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
-        on = self.conduct.path[k]
+        on = self.behaviour.path[k]
         along = self.column("inside", rows) * on[:, 10] / np.sqrt(1.0 + on[:, 6] ** 2)
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
 
     def save(self) -> Floats:
         """The table; whose its rows are stands in the memory."""
-        return self.conduct.path
+        return self.behaviour.path
 
     def restore(self, table: Floats, rows: Ints, indices: Ints) -> None:
         """Exactly what was saved; the memory is back already."""
-        self.conduct.path = np.ascontiguousarray(table)
+        self.behaviour.path = np.ascontiguousarray(table)
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
         self.parts = {index: table[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}

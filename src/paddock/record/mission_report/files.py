@@ -23,7 +23,7 @@ from paddock.record.mission_report.document import Outcome, comparison, document
 from paddock.record.mission_report.html import MissionReport, report_html
 from paddock.record.mission_report.map_figure import draw_routes, png, styled, svg
 from paddock.record.mission_report.text import closeness, origin_of, settings
-from paddock.scenario import Mission as MissionSection
+from paddock.scenario import MissionSection as MissionSection
 from paddock.scenario import Scenario
 from paddock.wire.json_document import document_text
 from paddock.world.columns import Floats

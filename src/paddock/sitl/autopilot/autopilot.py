@@ -39,8 +39,8 @@ from paddock.sitl.autopilot.rc import RcInput
 from paddock.sitl.autopilot.sim_switches import SimSwitches
 from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
 from paddock.sitl.autopilot.telemetry import Landed, Telemetry
-from paddock.sitl.pilot import Pilot
-from paddock.sitl.sensor_data import Columns, Floats, SensorData, empty_block
+from paddock.sitl.autopilot_contract import Autopilot
+from paddock.sitl.sensor_data import Floats, SensorColumns, SensorData, empty_block
 
 SLOW_PERIOD_US = 20_000
 LONGEST_STEP = 0.1  # s: after a gap, control goes on as if it had been this long
@@ -49,7 +49,7 @@ OUTBOX_LENGTH = 200  # notices that nobody takes are forgotten from the oldest o
 NOWHERE = Estimate(*([0.0] * ESTIMATE_WIDTH))
 
 
-class BuiltInAutopilot(Pilot):
+class BuiltInAutopilot(Autopilot):
     """One vehicle's autopilot. Used by one thread: the one that ticks."""
 
     kind = "builtin"
@@ -84,7 +84,7 @@ class BuiltInAutopilot(Pilot):
         """Everything that a reboot forgets; parameters and plans stay."""
         self.now_us = 0
         self.estimate = NOWHERE
-        self.sensors = Columns(*empty_block(1)[0].tolist())
+        self.sensors = SensorColumns(*empty_block(1)[0].tolist())
         self.armed = False
         self._standing = self.estimator.standing = False
         self.guided = GuidedTarget()
@@ -161,7 +161,7 @@ class BuiltInAutopilot(Pilot):
         dt = min((now - self._slow_us) * 1e-6, LONGEST_STEP) if self._slow_us >= 0 else SLOW_PERIOD_US * 1e-6
         self._slow_us = now
         self.estimate = Estimate(*self.estimator.row.tolist())
-        self.sensors = Columns(*row.tolist())
+        self.sensors = SensorColumns(*row.tolist())
         self.battery.update(dt)
         self.rc.update()
         self.health.update()

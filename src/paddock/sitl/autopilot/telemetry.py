@@ -7,7 +7,7 @@ from enum import IntEnum
 from math import nan
 
 from paddock.sitl.autopilot.estimate import Estimate
-from paddock.sitl.sensor_data import Columns
+from paddock.sitl.sensor_data import SensorColumns
 
 
 class Landed(IntEnum):
@@ -26,7 +26,7 @@ class Telemetry:
 
     time_us: int = 0  # simulated time since boot
     estimate: Estimate | None = None  # None before the first sensor data
-    sensors: Columns | None = None
+    sensors: SensorColumns | None = None
     latitude: float = nan  # deg, of the estimate; NaN while there is no origin
     longitude: float = nan
     altitude: float = nan  # m above sea level

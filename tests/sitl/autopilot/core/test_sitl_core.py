@@ -10,6 +10,7 @@ import pytest
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.sitl.adapter import Placed
+from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.autopilot.answer import Result
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
@@ -98,10 +99,11 @@ def test_parameters_that_cannot_be_kept_are_told_at_once(tmp_path: Path) -> None
 )
 def test_an_autopilot_made_for_another_vehicle_is_refused(placed: Placed, wrong: str) -> None:
     with Bridge() as bridge:
+        bridge.register(LightweightAdapter("sim"))
         with pytest.raises(PaddockError, match=wrong):
-            bridge.spawn(placed, BuiltInAutopilot(1, "rover"))
+            bridge.spawn(placed, BuiltInAutopilot(1, "rover"), "sim")
         assert bridge.vehicles == ()
-        bridge.spawn(Placed(1, "rex", "rover"), BuiltInAutopilot(1, "rover"))
+        bridge.spawn(Placed(1, "rex", "rover"), BuiltInAutopilot(1, "rover"), "sim")
 
 
 def test_ground_stations_may_ask_for_the_frame() -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
-from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
 from paddock.sitl.autopilot.notices import StatusText
@@ -85,8 +84,8 @@ def trip() -> Iterator[Make]:
         one.adapter.disconnect()
 
 
-def test_a_copter_that_leaves_its_fence_comes_back(trip: Make) -> None:
-    copter = trip("copter", WorldAdapter(scenario=WORLD), FENCE_ENABLE=1, FENCE_RADIUS=30, RTL_ALT=500)
+def test_a_copter_that_leaves_its_fence_comes_back(trip: Make, standalone_world: Any) -> None:
+    copter = trip("copter", standalone_world(scenario=WORLD), FENCE_ENABLE=1, FENCE_RADIUS=30, RTL_ALT=500)
     copter.take_off(5.0)
     assert copter.height == pytest.approx(5.0, abs=1.0)
     for _ in range(6):
@@ -100,8 +99,8 @@ def test_a_copter_that_leaves_its_fence_comes_back(trip: Make) -> None:
     assert "Circle fence breach cleared" in copter.lines
 
 
-def test_a_copter_that_loses_its_satellites_lands_where_it_is(trip: Make) -> None:
-    adapter = WorldAdapter(scenario=WORLD)
+def test_a_copter_that_loses_its_satellites_lands_where_it_is(trip: Make, standalone_world: Any) -> None:
+    adapter = standalone_world(scenario=WORLD)
     copter = trip("copter", adapter)
     copter.take_off(3.0)
     adapter.set_gnss(1, False)
@@ -113,8 +112,8 @@ def test_a_copter_that_loses_its_satellites_lands_where_it_is(trip: Make) -> Non
 
 
 @pytest.mark.parametrize("adapter", ["world", "lightweight"])
-def test_gnss_can_be_switched_off_in_every_simulator(trip: Make, adapter: str) -> None:
-    where = WorldAdapter(scenario=WORLD) if adapter == "world" else LightweightAdapter()
+def test_gnss_can_be_switched_off_in_every_simulator(trip: Make, adapter: str, standalone_world: Any) -> None:
+    where = standalone_world(scenario=WORLD) if adapter == "world" else LightweightAdapter()
     rover = trip("rover", where)
     rover.wait()
     rover.order(176, 1, 15)
@@ -183,9 +182,9 @@ def test_a_lost_ground_station_brings_a_rover_home(trip: Make) -> None:
 
 
 @pytest.mark.parametrize("craft", ["rover", "copter"])
-def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str) -> None:
+def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str, standalone_world: Any) -> None:
     def run() -> tuple[list[bytes], list[str]]:
-        one = trip(craft, LightweightAdapter(seed=5) if craft == "rover" else WorldAdapter(scenario=WORLD))
+        one = trip(craft, LightweightAdapter(seed=5) if craft == "rover" else standalone_world(scenario=WORLD))
         one.run(2.0)
         one.pilot.set_mode(one.pilot.mode_number("GUIDED"))
         one.pilot.arm(force=True)
@@ -201,8 +200,8 @@ def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str) -> None:
     assert np.unique(np.array([np.frombuffer(row) for row in first[0]]), axis=0).shape[0] > 10
 
 
-def test_without_a_fix_nothing_that_needs_one_arms(trip: Make) -> None:
-    adapter = WorldAdapter(scenario=WORLD)
+def test_without_a_fix_nothing_that_needs_one_arms(trip: Make, standalone_world: Any) -> None:
+    adapter = standalone_world(scenario=WORLD)
     copter = trip("copter", adapter)
     adapter.set_gnss(1, False)
     copter.run(3.0)

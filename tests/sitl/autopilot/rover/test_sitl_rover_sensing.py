@@ -10,7 +10,6 @@ import pytest
 
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
-from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.local_frame import LocalFrame
 from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
@@ -79,8 +78,8 @@ def test_the_same_seed_is_the_same_drive() -> None:
 
 
 @pytest.mark.parametrize("craft", ["rover", "rover_ackermann"])
-def test_rovers_of_the_world_keep_to_the_way(craft: str) -> None:
+def test_rovers_of_the_world_keep_to_the_way(craft: str, standalone_world: Any) -> None:
     scenario = {"seed": 4, "clock": {"rate": 50}, "world": {"origin": list(ORIGIN)}, "vehicles": []}
-    track = drive(WorldAdapter(scenario=scenario, truth=True, imu_rate=50.0), craft, 20_000, 100.0)
+    track = drive(standalone_world(scenario=scenario, truth=True, imu_rate=50.0), craft, 20_000, 100.0)
     assert crosstrack(track) < 1.2
     assert hypot(*track[-1]) < 1.0
