@@ -24,11 +24,11 @@ def control(url: str) -> None:
             sim.step(1000)
             red = sim.snapshot()["red"]
             print(f"{sim.time:4.1f} s: {red.position[1]:6.3f} m beside the axis, {red.speed:.2f} m/s")
-            sim.mark(paddock.Marker.text("speed", 1, f"{red.speed:.1f} m/s", frame="red"))
+            sim.markers.put(paddock.Marker.text("speed", 1, f"{red.speed:.1f} m/s", frame="red"))
 
 
 if len(sys.argv) > 1:
     control(sys.argv[1])
-else:  # nobody serves: serve one
+else:  # no server running: serve one here
     with paddock.load(scenario) as server, paddock.share(server, zmq={"port": 0}) as host:
         control(f"tcp://127.0.0.1:{host.addresses['zmq']['port']}")

@@ -69,7 +69,7 @@ def test_two_handlers_of_one_client(serve: Any) -> None:
         assert sim.inspect("red")["command"]["throttle"] == 0.5
         assert sim.inspect("scouts[1]")["command"]["vx"] == 2.0
         end()
-        assert list(served.sim.barrier.sources[-1].vehicles) == ["red"]
+        assert list(served.sim.engine.claims.active[-1].vehicles) == ["red"]
 
 
 @pytest.mark.parametrize("steps", [[3], [1, 1, 1]])
@@ -136,7 +136,7 @@ def test_verbs_work_within_a_handler(serve: Any) -> None:
         seen = []
 
         def handler(request: RemoteControlRequest) -> None:
-            sim.mark(paddock.Marker.text("note", 1, f"tick {request.tick}"))
+            sim.markers.put(paddock.Marker.text("note", 1, f"tick {request.tick}"))
             seen.append(sim.snapshot().tick)
 
         sim.on_control_request("red", handler=handler)

@@ -74,7 +74,7 @@ class AsyncRemoteMission(RemotePart):
 
     def __call__(self) -> Coroutine[Any, Any, MissionView | None]:
         """Old spelling of `view`."""
-        # warnings.warn("sim.mission() is deprecated: use sim.mission.view()", DeprecationWarning, stacklevel=2)
+        warnings.warn("sim.mission() is deprecated: use sim.mission.view()", DeprecationWarning, stacklevel=2)
         return self.view()
 
 

@@ -312,7 +312,7 @@ def put_markers(*markers: Marker) -> ClientRequest[None]:
 def remove_markers(namespace: str | None = None, id: int | None = None) -> ClientRequest[None]:
     """Remove a marker, a whole namespace, or all markers."""
     if namespace is None and id is not None:
-        raise InvalidValueError(f"say the namespace of marker {id!r}: unmark(namespace, {id!r})")
+        raise InvalidValueError(f"marker {id!r} needs its namespace: remove(namespace, {id!r})")
     if namespace is not None and id is not None:
         return ClientRequest(wire.DeleteMarkers(namespace, (id,)), nothing)
     return ClientRequest(wire.ClearMarkers(namespace), nothing)

@@ -53,7 +53,7 @@ def renamed(sim: Any, name: str, parts: dict[str, Any]) -> Any:
     if name not in RENAMED:
         raise AttributeError(f"{type(sim).__name__!r} object has no attribute {name!r}")
     new = RENAMED[name]
-    # warnings.warn(f"sim.{name} is deprecated: use sim.{new}", DeprecationWarning, stacklevel=3)
+    warnings.warn(f"sim.{name} is deprecated: use sim.{new}", DeprecationWarning, stacklevel=3)
     part, _, rest = new.partition(".")
     return attrgetter(rest)(parts[part]) if part in parts else attrgetter(new)(sim)
 
@@ -99,7 +99,7 @@ class RemoteEvents(RemotePart):
 
 
 class RemoteMission(RemotePart):
-    """`sim.mission`: the fields of a MissionView as they were when it was read, and verbs that change the mission."""
+    """`sim.mission`: the fields of a MissionView, each read when it is used, and verbs that change the mission."""
 
     view = verb(requests.mission_view)
     add_task = verb(requests.add_task)
@@ -109,14 +109,11 @@ class RemoteMission(RemotePart):
     move_task = verb(requests.move_task)
     remove_task = verb(requests.remove_task)
 
-    def __init__(self, ask: Callable[[ClientRequest[Any]], Any], seen: MissionView | None = None) -> None:
-        super().__init__(ask)
-        self._seen = seen
-
     def __getattr__(self, name: str) -> Any:
-        if name in MissionView._fields and self._seen is not None:
-            return getattr(self._seen, name)
-        raise AttributeError(f"a mission has no attribute {name!r}")
+        """Return a field of the view."""
+        if name not in MissionView._fields:
+            raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
+        return getattr(self.view(), name)
 
 
 class RemoteSimulation:
@@ -272,9 +269,8 @@ class RemoteSimulation:
 
     @property
     def mission(self) -> RemoteMission | None:
-        """The mission: its fields as they are now, and verbs that change it; None without one."""
-        view = self._ask(requests.mission_view())
-        return None if view is None else RemoteMission(self._ask, view)
+        """The mission: its fields, and verbs that change it; None without one."""
+        return None if self._ask(requests.mission_view()) is None else RemoteMission(self._ask)
 
     # connection ------------------------------------------------------------------------------------------------------
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from math import isfinite
-from numbers import Real
 from time import monotonic, perf_counter_ns
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -30,6 +28,7 @@ from paddock.sitl.bridge_vehicle import (
     StatusRow,
     TimeoutPolicy,
     Vehicle,
+    positive,
     problem,
 )
 
@@ -111,9 +110,8 @@ class Bridge:
         """
         if mode not in MODES:
             raise unknown_name("time mode", str(mode), MODES)
-        if not (isinstance(tick_rate, Real) and isfinite(tick_rate) and tick_rate > 0):
-            raise InvalidValueError(f"tick rate must be a positive number of Hz, not {tick_rate!r}")
-        self.mode, self.tick_rate = mode, tick_rate
+        self.mode = mode
+        self.tick_rate = positive(tick_rate, "tick rate must be a positive number of Hz")
         self.policy = TimeoutPolicy.checked(timeout, fallback)
         self.events = BridgeEvents(report)
         self.go_on = go_on
@@ -283,7 +281,7 @@ class Bridge:
         if self._simulation is None:
             empty = {"clock": {"rate": self.tick_rate, "pace": 0}, "vehicles": []}
             self._simulation = Simulation(load_scenario(empty))
-            self._simulation.barrier.join(self)
+            self._simulation.autopilots.join(self)
         self._simulation.step(round(duration * self.tick_rate))
 
     def close(self) -> None:
@@ -461,7 +459,7 @@ def _check_fit(placed: Placed, autopilot: Autopilot) -> None:
         raise PaddockError(
             f"vehicle {placed.id} {placed.name!r}: its autopilot is system {sysid}; the ids must be equal"
         )
-    part = getattr(autopilot, "craft", None) or getattr(autopilot, "frame", None)
+    part = getattr(autopilot, "vehicle", None) or getattr(autopilot, "craft", None) or getattr(autopilot, "frame", None)
     craft = part if isinstance(part, str) else getattr(part, "kind", None) or getattr(part, "craft", None)
     if isinstance(craft, str) and craft != placed.craft:
         raise PaddockError(f"vehicle {placed.id} {placed.name!r} is a {placed.craft}: its autopilot flies a {craft}")

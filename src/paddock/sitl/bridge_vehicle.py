@@ -25,6 +25,13 @@ LATENCIES = 512
 """Samples kept per vehicle."""
 
 
+def positive(value: object, rule: str) -> float:
+    """Return a finite number above 0; `rule` begins the error."""
+    if not (isinstance(value, Real) and isfinite(value) and float(value) > 0):
+        raise InvalidValueError(f"{rule}, not {value!r}")
+    return float(value)
+
+
 class BridgeStoppedError(PaddockError):
     """A simulator or autopilot did not answer and its fallback is `stop`; the message names it and what to check."""
 
@@ -47,11 +54,10 @@ class TimeoutPolicy:
     @classmethod
     def checked(cls, timeout: object, fallback: str) -> TimeoutPolicy:
         """Return the policy for what a user wrote."""
-        if not (isinstance(timeout, Real) and isfinite(timeout) and float(timeout) > 0):
-            raise InvalidValueError(f"timeout must be a positive number of seconds, not {timeout!r}")
+        seconds = positive(timeout, "timeout must be a positive number of seconds")
         if fallback not in list(Fallback):
             raise unknown_name("fallback", str(fallback), [one.value for one in Fallback])
-        return cls(float(timeout), Fallback(fallback))
+        return cls(seconds, Fallback(fallback))
 
     def other(self, timeout: float | None, fallback: str | None) -> TimeoutPolicy:
         """Return the policy with the given values replaced."""

@@ -12,12 +12,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import MissionItem
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.mission.items import MissionItem
 from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.link import Link
-from paddock.sitl.mavlink.packets import Reader, Writer
-from paddock.sitl.mavlink.peers import Address, Peers
+from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeers
+from paddock.sitl.mavlink.packets import PacketReader, PacketWriter
 from paddock.sitl.missions import item_message, mission_file, point_mission
 
 if TYPE_CHECKING:
@@ -36,11 +35,11 @@ READY = mav.MAV_SYS_STATUS_PREARM_CHECK
 ACCEPTED = (mav.MAV_RESULT_ACCEPTED, mav.MAV_RESULT_IN_PROGRESS)
 
 
-class MemoryLink(Link):
+class MemoryLink(MavlinkLink):
     """A MAVLink link between one vehicle and the ground station, without a socket."""
 
     def __init__(self) -> None:
-        super().__init__(socket=None, peers=Peers(STATION))  # type: ignore[arg-type]
+        super().__init__(socket=None, peers=MavlinkPeers(STATION))  # type: ignore[arg-type]
         self.to_station: deque[bytes] = deque(maxlen=1000)
         self._to_vehicle: deque[bytes] = deque()
 
@@ -52,19 +51,19 @@ class MemoryLink(Link):
         """Queue a packet of the ground station."""
         self._to_vehicle.append(packet)
 
-    def receive(self, reader: Reader, wall: float) -> None:
+    def receive(self, reader: PacketReader, wall: float) -> None:
         """Deliver the packets of the ground station to the vehicle."""
         while self._to_vehicle:
             self._take(reader.messages(self._to_vehicle.popleft(), self.counters), STATION, wall)
 
-    def messages(self, reader: Reader) -> list[Any]:
+    def messages(self, reader: PacketReader) -> list[Any]:
         """Return the messages that have reached the ground station."""
         messages = [m for packet in self.to_station for m in reader.messages(packet, self.counters)]
         self.to_station.clear()
         return messages
 
 
-class MissionStage(Enum):
+class StartStage(Enum):
     """Steps from boot to a running mission."""
 
     WAITING = "waiting for pre-arm checks"
@@ -77,9 +76,9 @@ class MissionStage(Enum):
 
 
 NEXT = {
-    MissionStage.MODE: (mav.MAV_CMD_DO_SET_MODE, MissionStage.ARMING),
-    MissionStage.ARMING: (mav.MAV_CMD_COMPONENT_ARM_DISARM, MissionStage.STARTING),
-    MissionStage.STARTING: (mav.MAV_CMD_MISSION_START, MissionStage.UNDER_WAY),
+    StartStage.MODE: (mav.MAV_CMD_DO_SET_MODE, StartStage.ARMING),
+    StartStage.ARMING: (mav.MAV_CMD_COMPONENT_ARM_DISARM, StartStage.STARTING),
+    StartStage.STARTING: (mav.MAV_CMD_MISSION_START, StartStage.UNDER_WAY),
 }
 """Stage -> its command, and the stage after the command is accepted."""
 
@@ -90,7 +89,7 @@ class MissionStarter:
     def __init__(self, vehicle: FlownVehicle, link: MemoryLink) -> None:
         assert isinstance(vehicle.autopilot, BuiltInAutopilot)
         self.sysid, self.link = vehicle.placed.id, link
-        self.stage = MissionStage.WAITING
+        self.stage = StartStage.WAITING
         self.note = ""
         self._auto_mode = vehicle.autopilot.mode_number("AUTO") or 0
         self._start_us = round(vehicle.entry.start * 1e6)
@@ -98,7 +97,7 @@ class MissionStarter:
         self._items: Sequence[MissionItem] = ()
         self._ready = False
         self._asked_us = self._heartbeat_us = -REPEAT_US
-        self._reader, self._writer = Reader(), Writer(SYSTEM, COMPONENT)
+        self._reader, self._writer = PacketReader(), PacketWriter(SYSTEM, COMPONENT)
 
     def update(self, now_us: int) -> None:
         """Process received messages, and send the messages due at this simulated time."""
@@ -114,13 +113,13 @@ class MissionStarter:
         match message.get_type():
             case "SYS_STATUS":
                 self._ready = bool(message.onboard_control_sensors_health & READY)
-            case "MISSION_REQUEST_INT" | "MISSION_REQUEST" if self.stage is MissionStage.UPLOADING:
+            case "MISSION_REQUEST_INT" | "MISSION_REQUEST" if self.stage is StartStage.UPLOADING:
                 self._asked_us = now_us
                 if 0 <= message.seq < len(self._items):
                     self._send(item_message(self._items[message.seq], self.sysid, message.seq))
-            case "MISSION_ACK" if self.stage is MissionStage.UPLOADING:
+            case "MISSION_ACK" if self.stage is StartStage.UPLOADING:
                 accepted = message.type == 0
-                self._enter(MissionStage.MODE if accepted else MissionStage.REFUSED)
+                self._enter(StartStage.MODE if accepted else StartStage.REFUSED)
                 self.note = "" if accepted else f"mission refused with result {message.type}"
             case "COMMAND_ACK" if self.stage in NEXT and message.command == NEXT[self.stage][0]:
                 if message.result in ACCEPTED:
@@ -128,25 +127,25 @@ class MissionStarter:
                 else:  # asked again in a second
                     self.note = f"command {message.command} answered with result {message.result}"
 
-    def _enter(self, stage: MissionStage) -> None:
+    def _enter(self, stage: StartStage) -> None:
         self.stage, self.note = stage, ""
         self._asked_us = -REPEAT_US
 
     def _ask(self, now_us: int) -> None:
         self._asked_us = now_us
         match self.stage:
-            case MissionStage.WAITING:
+            case StartStage.WAITING:
                 items = self._mission() if self._ready else None
                 if items is not None:
                     self._items = items
-                    self._enter(MissionStage.UPLOADING)
-            case MissionStage.UPLOADING:
+                    self._enter(StartStage.UPLOADING)
+            case StartStage.UPLOADING:
                 self._send(mav.MAVLink_mission_count_message(self.sysid, 1, len(self._items), 0))
-            case MissionStage.MODE:
+            case StartStage.MODE:
                 self._command(1.0, float(self._auto_mode))
-            case MissionStage.ARMING:
+            case StartStage.ARMING:
                 self._command(1.0)
-            case MissionStage.STARTING:
+            case StartStage.STARTING:
                 self._command()
 
     def _command(self, *given: float) -> None:
@@ -174,7 +173,7 @@ class GroundStation:
     """Starts the missions of several vehicles; serviced by the ticking thread, on simulated time."""
 
     def __init__(self, hub: MavlinkHub, vehicles: Sequence[FlownVehicle]) -> None:
-        self._vehicles, self._reader = list(vehicles), Reader()
+        self._vehicles, self._reader = list(vehicles), PacketReader()
         self._links: dict[int, MemoryLink] = {}
         for vehicle in self._vehicles:
             sysid = vehicle.placed.id
@@ -200,5 +199,5 @@ class GroundStation:
 
     def notes(self) -> dict[int, str]:
         """Return the stage of each vehicle whose mission is not under way, by system id."""
-        busy = [starter for starter in self.starters if starter.stage is not MissionStage.UNDER_WAY]
+        busy = [starter for starter in self.starters if starter.stage is not StartStage.UNDER_WAY]
         return {starter.sysid: starter.note or starter.stage.value for starter in busy}

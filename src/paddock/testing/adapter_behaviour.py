@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.sensor_data import COLUMN, TRUTH, Columns, Floats
+from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats, SensorColumns
 
 if TYPE_CHECKING:
     from paddock.testing.adapters import AdapterRig
@@ -37,7 +37,7 @@ BELONGING = {
     "rangefinder": ("range_time_us", ("range_1",)),
     "airspeed": ("", ("airspeed",)),
     "battery": ("", ("battery_voltage",)),
-    "truth": ("", tuple(Columns._fields[TRUTH])),
+    "truth": ("", tuple(SensorColumns._fields[TRUTH])),
 }
 """Sensor -> the column with its sample time, and the columns that it fills."""
 
@@ -52,7 +52,9 @@ def check_sensors(rig: AdapterRig) -> str:
         if bad.size:
             rig.fail(f"{name} is {bad[0]:g}, outside {low:g} to {high:g}")
     if np.isinf(rows).any():
-        rig.fail(f"{Columns._fields[int(np.argwhere(np.isinf(rows))[0, 1])]} is infinite: use NaN for no measurement")
+        rig.fail(
+            f"{SensorColumns._fields[int(np.argwhere(np.isinf(rows))[0, 1])]} is infinite: use NaN for no measurement"
+        )
     _check_times(rig, rows, adapter.sim_time_us)
     field = np.linalg.norm(rows[:, COLUMN["mag_x"] : COLUMN["mag_z"] + 1], axis=1)
     if np.nanmax(field, initial=FIELD[0]) > FIELD[1] or np.nanmin(field, initial=FIELD[1]) < FIELD[0]:

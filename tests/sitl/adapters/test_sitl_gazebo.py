@@ -235,7 +235,7 @@ def test_what_is_refused(gazebo: Any) -> None:
         adapter.step(-1)
     adapter.disconnect()
     assert not adapter.is_connected
-    with pytest.raises(AdapterError, match=r"not connected: connect\(\) comes first"):
+    with pytest.raises(AdapterError, match=r"not connected: call connect\(\) first"):
         adapter.step(1000)
     with pytest.raises(InvalidValueError, match=r"adapter 'ardupilot_gazebo': rate must be 1 to 65535 Hz, not 0\.5"):
         ArduPilotGazeboAdapter(rate=0.5)

@@ -96,7 +96,7 @@ def test_one_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     adapter.connect()
     for number in (7, 3):
         adapter.add_vehicle(Placed(number, f"v{number}", "rover"))
-    with pytest.raises(AdapterError, match="adapter 'ardupilot_gazebo' is full: it has 2 vehicles"):
+    with pytest.raises(AdapterError, match="adapter 'ardupilot_gazebo' is full with 2 vehicles"):
         adapter.add_vehicle(Placed(1, "more", "rover"))
     assert adapter.vehicles == (3, 7)
     adapter.disconnect()

@@ -178,7 +178,7 @@ def test_mistakes_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch, capfd: p
     with pytest.raises(UnknownNameError, match="barometer"):
         JsbsimAdapter(sensors={"barometr": {}})
     monkeypatch.setitem(sys.modules, "jsbsim", None)
-    with pytest.raises(AdapterError, match=r"needs jsbsim: pip install 'paddock\[jsbsim\]'"):
+    with pytest.raises(AdapterError, match=r"needs the package jsbsim: pip install 'paddock\[jsbsim\]'"):
         JsbsimAdapter().connect()
     assert capfd.readouterr() == ("", "")
 

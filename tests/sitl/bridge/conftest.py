@@ -13,7 +13,7 @@ from paddock.sitl.adapter import AdapterError
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.sensor_data import Columns, SensorData
+from paddock.sitl.sensor_data import SensorColumns, SensorData
 
 
 class StubAutopilot(Autopilot):
@@ -28,7 +28,7 @@ class StubAutopilot(Autopilot):
         self.is_live = live
         self.silent = False
         self.silent_for = 0  # collects
-        self.offers: list[Columns] = []
+        self.offers: list[SensorColumns] = []
         self.waits: list[float] = []
         self.opened = self.closed = self.resets = 0
 

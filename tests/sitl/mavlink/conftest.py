@@ -21,7 +21,7 @@ from paddock.sitl.bridge import Bridge
 mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
 
 from paddock.sitl.mavlink.hub import MavlinkHub  # noqa: E402
-from paddock.sitl.mavlink.ports import Ports  # noqa: E402
+from paddock.sitl.mavlink.link import Ports  # noqa: E402
 
 PATIENCE = 60.0  # s of wall time that a slow machine gets before a test fails
 READY_US = 15_000_000  # simulated: the estimator has settled long before
@@ -127,7 +127,7 @@ class Fleet:
 
     def step(self) -> None:
         """The next exchange, called as the engine's barrier calls it."""
-        self.bridge.exchange(self.bridge.due(int(self.bridge.time_us * self.bridge.tick_rate / 1e6)))
+        self.bridge.exchange(self.bridge.due(round(self.bridge.time_us * self.bridge.tick_rate / 1e6)))
 
     def station(self, sysid: int = 1, **options: Any) -> Station:
         self.stations.append(Station(self.ports.own(sysid), **options))

@@ -242,7 +242,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
         self._plugins: list[PluginVehicle] = []
 
     def _enter(self, row: int, vehicle: Placed) -> None:
-        """Talk to one more plugin; where it stands is up to Gazebo's world, which is reset from Gazebo."""
+        """Connect to its plugin; its place is that of Gazebo's world, which Gazebo resets."""
         if row == len(self._plugins):
             self._plugins.append(PluginVehicle(vehicle, find_frame(FRAME_OF_CRAFT[vehicle.craft]), self._link()))
         self._plugins[row].begin(self._time_us)

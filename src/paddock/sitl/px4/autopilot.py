@@ -11,9 +11,9 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot
 from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.packets import Writer
+from paddock.sitl.mavlink.packets import PacketWriter
 from paddock.sitl.px4.hil import LOCKSTEP, HilMessages, apply_controls
-from paddock.sitl.sensor_data import Columns, SensorData
+from paddock.sitl.sensor_data import SensorColumns, SensorData
 from paddock.world.geodesy import Origin
 
 SIMULATOR_PORT = 4560
@@ -202,7 +202,7 @@ class Px4Autopilot(Autopilot):
         self._ticks = max(1, round(1.0 / (rate * dt)))
         self._server = SimulatorServer(address, simulator_port(instance) if port is None else port)
         self._messages = HilMessages(origin)
-        self._writer = Writer(SYSTEM, COMPONENT)
+        self._writer = PacketWriter(SYSTEM, COMPONENT)
         self._commands = ActuatorCommands()
         self._offset_us = FIRST_US  # PX4's clock never decreases, even when the world's does
         self._clock_us = 0
@@ -276,7 +276,7 @@ class Px4Autopilot(Autopilot):
         self._clock_us = clock_us
         self._server.send(packets)
 
-    def _due(self, values: Columns, clock_us: int) -> list[Any]:
+    def _due(self, values: SensorColumns, clock_us: int) -> list[Any]:
         """Return the messages due; the sensors come last, because they trigger PX4."""
         found: list[Any] = []
         if clock_us >= self._next_heartbeat_us:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from paddock.sensing.site import altitude_of
 from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.sensor_data import Columns, Floats
+from paddock.sitl.sensor_data import Floats, SensorColumns
 from paddock.world.geodesy import Origin
 
 Triple = tuple[float, float, float]
@@ -25,14 +25,14 @@ class TrueMotion:
     """True rates of one vehicle from consecutive truths, free of sensor noise; None until there are two."""
 
     def __init__(self) -> None:
-        self._before: Columns | None = None
+        self._before: SensorColumns | None = None
         self.turning: Turning | None = None
 
     def forget(self) -> None:
         """Forget the previous truth."""
         self._before = self.turning = None
 
-    def update(self, v: Columns) -> None:
+    def update(self, v: SensorColumns) -> None:
         """Take the truth of a row."""
         if not isfinite(v.true_qw + v.true_vn):
             self.forget()
@@ -42,7 +42,7 @@ class TrueMotion:
             self.turning = _turning(before, v, (v.time_us - before.time_us) * 1e-6)
 
 
-def _turning(before: Columns, v: Columns, seconds: float) -> Turning:
+def _turning(before: SensorColumns, v: SensorColumns, seconds: float) -> Turning:
     attitude = (v.true_qw, v.true_qx, v.true_qy, v.true_qz)
     change = _between((before.true_qw, before.true_qx, before.true_qy, before.true_qz), attitude)
     gained = (v.true_vn - before.true_vn, v.true_ve - before.true_ve, v.true_vd - before.true_vd)
@@ -112,7 +112,7 @@ class HilMessages:
         self._shown[sensor] = time_us
         return news
 
-    def sensor(self, v: Columns, clock_us: int) -> Any | None:
+    def sensor(self, v: SensorColumns, clock_us: int) -> Any | None:
         """Return HIL_SENSOR, which also sets PX4's clock; None without an IMU."""
         if not all(map(isfinite, (v.gyro_x, v.gyro_y, v.gyro_z, v.accel_x, v.accel_y, v.accel_z))):
             return None
@@ -133,7 +133,7 @@ class HilMessages:
             ACCEL | GYRO | (MAG if mag else 0) | (BARO if baro else 0) | (DIFFERENTIAL if air else 0),
         )  # fmt: skip
 
-    def gps(self, v: Columns, clock_us: int) -> Any | None:
+    def gps(self, v: SensorColumns, clock_us: int) -> Any | None:
         """Return HIL_GPS of a new fix; None without one."""
         if not self._new("gnss", v.gnss_time_us) or not isfinite(v.latitude + v.longitude + v.altitude):
             return None
@@ -149,7 +149,7 @@ class HilMessages:
             _whole(v.gnss_satellites, 7),
         )  # fmt: skip
 
-    def truth(self, v: Columns, clock_us: int) -> Any | None:
+    def truth(self, v: SensorColumns, clock_us: int) -> Any | None:
         """Return HIL_STATE_QUATERNION; None without two consecutive truths."""
         turning = self.motion.turning
         if turning is None or not isfinite(v.true_north + v.true_east + v.true_down):
