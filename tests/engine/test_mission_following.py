@@ -35,8 +35,8 @@ def followed(
     """Positions (n, 3) of a vehicle at all its decisions while it follows a path."""
     sections = {"clock": {"rate": rate}, "every": {"behaviour": every}, "world": {"wind": [*wind, 0]}}
     sim = paddock.load({**sections, "vehicles": [{"name": "one", **entry}]})
-    program = sim.roster.programs["one"]
-    tracks = FleetTracks(program, sim.world.environment)
+    program = sim.engine.programs["one"]
+    tracks = FleetTracks(program, sim.engine.world.environment)
     loop = Path((Segment(*path.end, 2 * pi * 100, 0.01),)) if tracks.style.moves == "aircraft" else Path(())
     tracks.follow(0, 0, VehicleTrack(path, loop, path.end, speed))
     tracks.assemble(np.array([0]), np.array([0]))
@@ -103,7 +103,7 @@ def test_a_vehicle_waits_where_it_is_told_to() -> None:
     """It stands at `stop_at` until that is raised."""
     path = Path([Segment(0, 0, 20, 0, 100.0)])
     sim = paddock.load({"clock": {"rate": 50}, "vehicles": [{"name": "one", "model": "point", "pose": [0, 0, 20, 0]}]})
-    tracks = FleetTracks(sim.roster.programs["one"], sim.world.environment)
+    tracks = FleetTracks(sim.engine.programs["one"], sim.engine.world.environment)
     tracks.follow(0, 0, VehicleTrack(path, Path(()), path.end, 5.0))
     tracks.assemble(np.array([0]), np.array([0]))
     row = np.array([0])

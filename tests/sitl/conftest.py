@@ -54,7 +54,7 @@ class StandaloneWorld(WorldAdapter):
 
     def add_vehicle(self, vehicle: Placed) -> None:
         with self.lock:
-            exists = self.simulation.applier.exists(vehicle.name)
+            exists = self.simulation.engine.applier.exists(vehicle.name)
             self._check_free(vehicle)
             if not exists and vehicle.craft in VEHICLES:
                 self._spawn(vehicle)
@@ -69,15 +69,17 @@ class StandaloneWorld(WorldAdapter):
                 **VEHICLES[vehicle.craft],
                 name=vehicle.name,
                 pose=[east, north, up, 0.5 * pi - vehicle.heading],
-                sensors=standard_sensors(vehicle.craft, self.imu_rate, sim.world.clock.rate),
+                sensors=standard_sensors(vehicle.craft, self.imu_rate, sim.engine.world.clock.rate),
             )
         except PaddockError as error:
             raise AdapterError(f"vehicle {vehicle.id}: {error}") from None
-        program, _ = sim.applier.found(vehicle.name)
+        program, _ = sim.engine.applier.found(vehicle.name)
         for sensor in program.sensors.values():  # measured where it stands
             if sensor.due(sim.tick) == sim.tick:
                 poses, streams = program.pose_block(sim.tick), program.fleet.tables["streams"]
-                sensor.sample(sim.tick, poses, program.fleet.n, streams, sim.world.environment, sim.world.seed)
+                sensor.sample(
+                    sim.tick, poses, program.fleet.n, streams, sim.engine.world.environment, sim.engine.world.seed
+                )
 
     def remove_vehicle(self, vehicle: int) -> None:
         with self.lock:
@@ -101,7 +103,7 @@ class StandaloneWorld(WorldAdapter):
             if dt_us < 0:
                 raise AdapterError(f"adapter {self.name!r} cannot step back by {-dt_us} us")
             self.asked_us += dt_us
-            due = (self.asked_us + 0.5) * sim.world.clock.rate / 1e6
+            due = (self.asked_us + 0.5) * sim.engine.world.clock.rate / 1e6
             sim.step(max(0, int(due + 1e-9) - sim.tick))
         return True
 

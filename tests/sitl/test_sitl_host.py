@@ -18,7 +18,7 @@ from paddock.sitl.host import SitlHost
 
 
 def host_of(sim: Any) -> SitlHost:
-    return next(o for c in sim.closing if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    return next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
 
 
 Links = Callable[[int], dict[str, Any]]
@@ -121,7 +121,7 @@ def test_runs_with_the_same_seed_are_identical_in_their_mavlink_logs(
 def test_a_recorded_run_is_replayed_without_its_autopilots(reference: Reference) -> None:
     with paddock.replayed(reference.scenario, reference.entries, TICKS) as again:
         assert again.tick == TICKS and again.state_hash() == reference.state_hash
-        assert not again.barrier.partners
+        assert not again.autopilots.partners
 
 
 def test_a_reset_repeats_the_run(own_links: Links, reference: Reference) -> None:
@@ -216,7 +216,7 @@ def test_a_vehicle_with_an_autopilot_refuses_other_commands(own_links: Links) ->
     with paddock.load(mixed(own_links(2))) as sim:
         for refused in (
             lambda: sim.command("rover", speed=1.0),
-            lambda: sim.order("copter", "hold"),
+            lambda: sim.override("copter", "hold"),
             lambda: sim.claim("rover"),
         ):
             with pytest.raises(PaddockError, match="flown by its autopilot"):

@@ -63,7 +63,7 @@ class Meter:
     def read(self) -> None:
         """Take a reading."""
         now = time.perf_counter()
-        stages = {name: (stage.calls, stage.nanoseconds) for name, stage in self.sim.pipeline.times.items()}
+        stages = {name: (stage.calls, stage.nanoseconds) for name, stage in self.sim.engine.pipeline.times.items()}
         self._readings.append(_MeterReading(now, self.sim.time, stages))
         while len(self._readings) > 2 and self._readings[1].wall < now - WINDOW:
             self._readings.popleft()
@@ -99,7 +99,7 @@ def header(sim: Simulation, width: int) -> Text:
 def status(sim: Simulation, tally: Tally, meter: Meter, width: int) -> Text:
     """Return the line of clocks."""
     pace = f"{sim.pace:g}x" if sim.pace else "max"
-    vehicles = sum(fleet.n for fleet in sim.world.fleets.values())
+    vehicles = sum(fleet.n for fleet in sim.engine.world.fleets.values())
     late = bool(sim.pace) and not sim.paused and meter.factor < 0.9 * sim.pace and tally.wall > 2.0
     pairs = (
         ("t", f"{sim.time:,.2f} s", STRONG),
@@ -183,7 +183,7 @@ def event_lines(sim: Simulation, width: int) -> list[Text]:
     """Return the latest events, newest first."""
     lines = [Text(f"events {sim.events.count:,}", style=TITLE)]
     for event in reversed(sim.events.since(sim.events.count - SHOWN_EVENTS)):
-        when = event.tick * sim.world.clock.dt
+        when = event.tick * sim.engine.world.clock.dt
         line = Text(f"{when:>8.2f} ", style=FAINT).append(f"{event.kind} ", style="#ffb03b")
         lines.append(line.append(f"{event.subject} ", style=STRONG).append(event.detail, style=FAINT))
     if len(lines) == 1:

@@ -157,7 +157,7 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
 
 def _warn(scenario: Scenario) -> None:
     """Warn if the scenario can be planned but not run."""
-    from paddock.engine.check import build_problems
+    from paddock.engine.build import build_problems
 
     if problems := build_problems(scenario):
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -219,11 +219,11 @@ def _print_tables(found: Findings, output: Output) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=WIDE)
     console.print(
-        f"[bold]{escape(found.scenario.name)}[/]: {escape(summary(found.metrics, found.plan.problem.agents))}",
+        f"[bold]{escape(found.scenario.name)}[/]: {escape(summary(found.metrics, found.plan.problem.vehicles))}",
         soft_wrap=True,
     )
     console.print()
-    if found.metrics.agents:
+    if found.metrics.vehicles:
         console.print(vehicle_table(found.metrics))
         console.print()
     if found.trials:

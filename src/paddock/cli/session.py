@@ -110,7 +110,7 @@ class Runs:
             signals(sim.stop, at_once=lambda: not going.is_set()) as caught,
         ):
             with _waiting(f"starting {scenario.name}; compiling kernels on first use ..."):
-                sim.prepare()
+                sim.engine.prepare()
                 autopilots = started(sim)
                 _warm_up(sim, tally, self.options.seconds)
                 self.served = ready()
@@ -193,7 +193,7 @@ def _built(
 def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
     """Run the first tick and on until every stage has run once."""
     # at most a tenth of a short run, so that enough is left to measure
-    end = sim.world.clock.ticks(WARM_UP if seconds is None else min(WARM_UP, 0.1 * seconds))
+    end = sim.engine.world.clock.ticks(WARM_UP if seconds is None else min(WARM_UP, 0.1 * seconds))
     if end > 0:
         sim.step(1)
         tally.first_tick()
@@ -210,7 +210,7 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorde
         return None
     from paddock.record.recorder import RATE, Recorder
 
-    sim.prepare()  # a recording starts with the state of tick 0
+    sim.engine.prepare()  # a recording starts with the state of tick 0
     rate = options.record_rate or (own.rate if own else RATE)
     return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", tell=notices.add)
 
@@ -257,7 +257,7 @@ def _run_with_lines(
     from paddock.cli.panels import print_autopilots
 
     due = [time.perf_counter()]
-    vehicles = sum(fleet.n for fleet in sim.world.fleets.values())
+    vehicles = sum(fleet.n for fleet in sim.engine.world.fleets.values())
     print(f"{sim.scenario.name}: {vehicles:,} vehicles. {sim.scenario.description}", flush=True)
 
     def beat() -> None:
@@ -265,7 +265,7 @@ def _run_with_lines(
             sim.stop()
         if time.perf_counter() >= due[0]:
             due[0] += LINE_EVERY
-            factor = (sim.tick - tally.first) * sim.world.clock.dt / max(tally.wall, 1e-9)
+            factor = (sim.tick - tally.first) * sim.engine.world.clock.dt / max(tally.wall, 1e-9)
             print(f"t {sim.time:10.3f} s  tick {sim.tick:>10,}  {factor:8.2f} x real time", flush=True)
             print_autopilots(shown.autopilots)
 

@@ -76,7 +76,7 @@ class Tally:
 
     def begin(self) -> None:
         """Measure from here on."""
-        self.sim.pipeline.reset_times()
+        self.sim.engine.pipeline.reset_times()
         self.started, self.first = time.perf_counter(), self.sim.tick
 
     @property
@@ -89,12 +89,12 @@ class Tally:
         sim, wall = self.sim, self.wall
         return {
             "scenario": sim.scenario.name,
-            "seed": sim.world.seed,
+            "seed": sim.engine.world.seed,
             "ticks": sim.tick,
             "sim_seconds": sim.time,
             "wall_seconds": round(wall, 6),
-            "real_time_factor": round((sim.tick - self.first) * sim.world.clock.dt / wall, 4),
-            "vehicles": sum(fleet.n for fleet in sim.world.fleets.values()),
+            "real_time_factor": round((sim.tick - self.first) * sim.engine.world.clock.dt / wall, 4),
+            "vehicles": sum(fleet.n for fleet in sim.engine.world.fleets.values()),
             "stages": self._stages(),
             "events": dict(sorted(self.events.items())),
             **self._mission(),
@@ -105,9 +105,10 @@ class Tally:
 
     def _mission(self) -> dict[str, Any]:
         """Return the state of the mission, if any; m and s."""
-        view = self.sim.mission
-        if view is None:
+        mission = self.sim.mission
+        if mission is None:
             return {}
+        view = mission.view()
         undone = [{"task": task.name, "reason": task.reason} for task in view.tasks if task.state == "undone"]
         kept = ("tasks", "completed", "travelled", "makespan", "replans")
         figures = {key: view.metrics[key] for key in kept}
@@ -120,7 +121,7 @@ class Tally:
                 "ms_total": round(time.nanoseconds / 1e6, 3),
                 "ms_per_call": round(time.nanoseconds / 1e6 / max(time.calls, 1), 6),
             }
-            for name, time in self.sim.pipeline.times.items()
+            for name, time in self.sim.engine.pipeline.times.items()
         }
 
 

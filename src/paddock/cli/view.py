@@ -226,5 +226,5 @@ class RunView:
 
 def guides(sim: Simulation) -> list[tuple[int, Floats]]:
     """Return the paths that fleets follow, each with the index of the fleet."""
-    conducts = [program.conduct for program in sim.roster.programs.values()]
+    conducts = [program.behaviour for program in sim.engine.programs.values()]
     return [(k, conduct.path) for k, conduct in enumerate(conducts) if conduct is not None and conduct.rule.needs_path]

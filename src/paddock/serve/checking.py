@@ -6,7 +6,7 @@ import json
 import signal
 import sys
 
-from paddock.engine.check import build_problems
+from paddock.engine.build import build_problems
 from paddock.errors import PaddockError
 from paddock.scenario import ScenarioError, ScenarioProblem, located
 from paddock.scenario.loading import TEXT_SOURCE

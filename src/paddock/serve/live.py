@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
-from paddock.engine.actions import Posted, SetFrame
-from paddock.engine.barrier import ControlSource, LateReplyError
+from paddock.engine.actions import FrameAction, Posted
+from paddock.engine.barrier import Claim, LateReplyError
 from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
 from paddock.engine.simulation import Simulation
@@ -36,7 +36,7 @@ class LiveRun:
     sim: Simulation
     owner: ClockOwner
     director: Director | None = None  # None: clients cannot load another scenario
-    claims: dict[str, ControlSource] = field(default_factory=dict)  # client -> its claim
+    claims: dict[str, Claim] = field(default_factory=dict)  # client -> its claim
     commands: int = 0  # accepted
     driving: bool = False  # whether a client's `run` drives the clock, because no thread of the program does
     states: StateEncoder = field(default_factory=StateEncoder)
@@ -46,7 +46,7 @@ class LiveRun:
     attend: Callable[[], None] = lambda: None  # wakes the thread that works while no other thread drives the simulation
     worker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "paddock-worker"))
 
-    def claim_of(self, client: str) -> ControlSource:
+    def claim_of(self, client: str) -> Claim:
         """A client's claim."""
         claim = self.claims.get(client)
         if claim is None:
@@ -55,13 +55,13 @@ class LiveRun:
 
     def read(self, work: Callable[[], Any]) -> Future[Any]:
         """Read the state between two ticks, or while the barrier waits."""
-        done = self.sim.errands.leave(work, glance=True)
+        done = self.sim.engine.thread.request(work, look=True)
         self.attend()
         return done
 
     def change(self, work: Callable[[], Any]) -> Future[Any]:
         """Change the state between two ticks."""
-        done = self.sim.errands.leave(work)
+        done = self.sim.engine.thread.request(work)
         self.attend()
         return done
 
@@ -102,7 +102,7 @@ class LiveSource:
         """
         self.sim = sim
         self.preparing = preparing
-        self.rate = sim.world.clock.rate
+        self.rate = sim.engine.world.clock.rate
         self.run = LiveRun(sim, ClockOwner(locked), director)
         self.refused = 0  # operations
         self._wake = threading.Event()
@@ -169,7 +169,7 @@ class LiveSource:
         if claim is not None:
             claim.release()
         if self.run.owner.release(client):
-            self.sim.pacer.revoke(f"{client} has left")
+            self.sim.engine.pacer.cancel_ticks(f"{client} has left")
             self.sim.resume()
 
     def prepared(self) -> None:
@@ -185,7 +185,7 @@ class LiveSource:
             *([("preparing", {"text": self.preparing})] if self.preparing else ()),
             ("markers", {"put": list(map(placed_tree, board.alive(self.sim.time, hidden=True)))}),
             ("hidden", {"namespaces": hidden}),
-            ("frames", {"tree": self.sim.world.transforms.save()}),
+            ("frames", {"tree": self.sim.engine.world.transforms.save()}),
         ]
 
     def figures(self) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class LiveSource:
         return [
             (sim.events.listeners, self._on_event),
             (sim.log.listeners, self._on_action),
-            (sim.restarted, self._on_restart),
+            (sim.engine.on_restart, self._on_restart),
             (sim.markers.listeners, self._on_markers),
         ]
 
@@ -208,21 +208,21 @@ class LiveSource:
         while not self._closing:
             self._wake.wait()
             self._wake.clear()
-            self.sim.errands.serve_idle()
+            self.sim.engine.thread.serve_idle()
 
     def _on_event(self, event: Event) -> None:
         self.run.push("event", asdict(event))
 
     def _on_action(self, posted: Posted) -> None:
         frame = posted.action
-        if isinstance(frame, SetFrame):
+        if isinstance(frame, FrameAction):
             pose = {"position": list(frame.position), "quaternion": list(frame.quaternion), "time": self.sim.time}
             self.run.push("frames", {"name": frame.name, "parent": frame.parent, "moving": frame.moving, **pose})
 
     def _on_restart(self, how: str) -> None:
-        self.run.push("restart", {"how": how, "run": self.sim.world.run, "tick": self.sim.tick})
-        self.run.push("frames", {"tree": self.sim.world.transforms.save()})
-        self.run.publish(self.sim.publisher.snapshot())
+        self.run.push("restart", {"how": how, "run": self.sim.engine.world.run, "tick": self.sim.tick})
+        self.run.push("frames", {"tree": self.sim.engine.world.transforms.save()})
+        self.run.publish(self.sim.engine.publisher.snapshot())
 
     def _on_markers(self, change: MarkerChange) -> None:
         self.run.push("markers", change_tree(change))

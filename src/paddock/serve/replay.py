@@ -12,8 +12,8 @@ from time import time
 from typing import Any
 
 from paddock import __version__
+from paddock.engine.behaviours import entry_routes
 from paddock.engine.events import Event
-from paddock.engine.routes import entry_routes
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
 from paddock.serve.describe import recorded_fleets, recorded_tree

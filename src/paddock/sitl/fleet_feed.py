@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.routine import routine
-from paddock.engine.actions import Control
+from paddock.engine.actions import CommandAction
 from paddock.engine.program import FleetProgram
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
@@ -136,14 +136,14 @@ class FleetFeed:
 
     # actuators --------------------------------------------------------------------------------------------------------
 
-    def control(self, block: Floats, rows: Ints | slice, tick: int) -> Control | None:
+    def control(self, block: Floats, rows: Ints | slice, tick: int) -> CommandAction | None:
         """Return the command for these rows (ascending); None if it is in force already and never expires."""
         inputs = self.airframe.commanded(block, rows)
         if self.posted_at != tick and self._in_force(inputs, rows):
             return None
         self.posted_at = tick
         fleet = self.program.fleet
-        return Control(fleet.name if len(block) == fleet.n else fleet.ids[rows].copy(), inputs)
+        return CommandAction(fleet.name if len(block) == fleet.n else fleet.ids[rows].copy(), inputs)
 
     def _in_force(self, inputs: Inputs, rows: Ints | slice) -> bool:
         fleet, known = self.program.fleet, column_index(self.program.model.command)
@@ -194,12 +194,12 @@ class FleetFeeds:
         self.names = names
         self.known: dict[tuple[int, ...], list[FleetPart]] = {}
         self._feeds: dict[str, FleetFeed] = {}
-        self._roster = (sim.world.run, sim.world.roster)
+        self._roster = (sim.engine.world.run, sim.engine.world.roster_version)
 
     @property
     def stale(self) -> bool:
         """Whether vehicles were added or removed since."""
-        return (self.sim.world.run, self.sim.world.roster) != self._roster
+        return (self.sim.engine.world.run, self.sim.engine.world.roster_version) != self._roster
 
     def parts(self, vehicles: tuple[int, ...]) -> list[FleetPart]:
         """Return these vehicles fleet by fleet; cached for each selection."""
@@ -209,19 +209,19 @@ class FleetFeeds:
 
     def mark(self, vehicle: int, truth: bool, jammed: bool) -> None:
         """Set whether its sensor data includes the truth and lacks GNSS; nothing for a removed vehicle."""
-        if self.sim.applier.exists(self.names[vehicle]):
+        if self.sim.engine.applier.exists(self.names[vehicle]):
             feed, row = self._find(vehicle)
             feed.set_truth(row, truth)
             feed.jam(row, jammed)
 
     def _find(self, vehicle: int) -> tuple[FleetFeed, int]:
         try:
-            fleet, rows = self.sim.world.find(self.names[vehicle])
+            fleet, rows = self.sim.engine.world.find(self.names[vehicle])
         except PaddockError as error:
             raise AdapterError(f"vehicle {vehicle} is no longer in the world: {error}") from None
         if fleet.name not in self._feeds:
-            program, origin = self.sim.roster.programs[fleet.name], Origin(*self.sim.scenario.world.origin)
-            self._feeds[fleet.name] = FleetFeed(program, origin, 1e6 / self.sim.world.clock.rate)
+            program, origin = self.sim.engine.programs[fleet.name], Origin(*self.sim.scenario.world.origin)
+            self._feeds[fleet.name] = FleetFeed(program, origin, 1e6 / self.sim.engine.world.clock.rate)
         return self._feeds[fleet.name], int(rows[0])
 
     def _parts(self, vehicles: tuple[int, ...]) -> Iterator[FleetPart]:

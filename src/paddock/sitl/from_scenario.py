@@ -119,7 +119,7 @@ def build_vehicles(sim: Simulation, sitl: Sitl) -> Iterator[FlownVehicle]:
 
 def _placed(sim: Simulation, pilots: AutopilotEntry, craft: str, sysid: int, index: int) -> Placed:
     if pilots.adapter == WORLD:
-        name = sim.world.fleets[pilots.vehicles or ""].vehicle_name(index)
+        name = sim.engine.world.fleets[pilots.vehicles or ""].vehicle_name(index)
         vehicle = sim.snapshot()[name]
         x, y, z = map(float, vehicle.position)
         heading = 0.5 * pi - vehicle.yaw
@@ -132,7 +132,7 @@ def _placed(sim: Simulation, pilots: AutopilotEntry, craft: str, sysid: int, ind
 
 
 def _autopilot(sim: Simulation, sitl: Sitl, pilots: AutopilotEntry, craft: str, sysid: int, instance: int) -> Autopilot:
-    dt, address = sim.world.clock.dt, listen_address(sitl)
+    dt, address = sim.engine.world.clock.dt, listen_address(sitl)
     if pilots.autopilot == "ardupilot":
         from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
 

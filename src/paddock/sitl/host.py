@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from paddock.engine.actions import Place
+from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario
@@ -17,8 +17,7 @@ from paddock.scenario.sitl import WORLD
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.notices import Severity
-from paddock.sitl.autopilot.telemetry import Telemetry
+from paddock.sitl.autopilot.telemetry import Severity, Telemetry
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.bridge_vehicle import StatusRow
 from paddock.sitl.from_scenario import FlownVehicle, build_adapter, build_vehicles, listen_address
@@ -72,12 +71,12 @@ class SitlHost:
         self.ground_station: GroundStation | None = None
         self.bridge = Bridge(
             self.section.time,
-            tick_rate=sim.world.clock.rate,
+            tick_rate=sim.engine.world.clock.rate,
             timeout=self.section.timeout,
             fallback=self.section.on_timeout,
-            report=sim.applier.report,
-            go_on=sim.barrier.go_on,
-            meanwhile=[sim.barrier.meanwhile],
+            report=sim.engine.applier.report,
+            go_on=lambda: not sim.engine.thread.stopping,
+            meanwhile=[sim.engine.thread.serve_looks],
         )
         self.world = WorldAdapter(WORLD, simulation=sim, truth=self.section.truth)
         self._starts: dict[str, tuple[tuple[float, float, float, float], float]] = {}  # name -> pose, speed
@@ -96,9 +95,9 @@ class SitlHost:
         for vehicle in build_vehicles(sim, self.section):
             self._add(vehicle)
         self._open_mavlink([vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"])
-        sim.barrier.join(self.bridge, frozenset(sim.snapshot()[name].id for name in self._starts))
-        sim.restarted.append(self._restarted)
-        sim.closing.append(self.close)
+        sim.autopilots.join(self.bridge, frozenset(sim.snapshot()[name].id for name in self._starts))
+        sim.engine.on_restart.append(self._restarted)
+        sim.engine.on_close.append(self.close)
 
     def _add(self, vehicle: FlownVehicle) -> None:
         self.bridge.spawn(vehicle.placed, vehicle.autopilot, vehicle.adapter)
@@ -115,7 +114,7 @@ class SitlHost:
             return
         from paddock.sitl.ground_station import GroundStation
         from paddock.sitl.mavlink.hub import MavlinkHub
-        from paddock.sitl.mavlink.ports import Ports
+        from paddock.sitl.mavlink.link import Ports
 
         links = self.section.mavlink
         ports = Ports(listen_address(self.section), links.port, links.host, links.station, links.shared)
@@ -128,25 +127,25 @@ class SitlHost:
         self.ground_station = GroundStation(self.hub, [v for v in vehicles if v.entry.mission is not None])
         self.bridge.after_exchange += [self.ground_station.service, self.hub.service]
         self.bridge.meanwhile.append(self.hub.idle)
-        self.sim.idling.append(self.hub.idle)
+        self.sim.engine.on_idle.append(self.hub.idle)
 
     def _reporter(self, name: str) -> Callable[[Severity, str], None]:
         """Return what logs an autopilot's warnings as events of the run."""
 
         def report(severity: Severity, text: str) -> None:
             if severity <= Severity.WARNING:
-                self.sim.applier.report("autopilot", name, text)
+                self.sim.engine.applier.report("autopilot", name, text)
 
         return report
 
     def close(self) -> None:
         """Leave the simulation, close sockets and autopilots; idempotent."""
-        self.sim.barrier.leave(self.bridge)
-        if self._restarted in self.sim.restarted:
-            self.sim.restarted.remove(self._restarted)
+        self.sim.autopilots.leave(self.bridge)
+        if self._restarted in self.sim.engine.on_restart:
+            self.sim.engine.on_restart.remove(self._restarted)
         hub, self.hub = self.hub, None
         if hub is not None:
-            self.sim.idling[:] = [call for call in self.sim.idling if call != hub.idle]
+            self.sim.engine.on_idle[:] = [call for call in self.sim.engine.on_idle if call != hub.idle]
             hub.close()
         self.bridge.close()
 
@@ -166,18 +165,18 @@ class SitlHost:
         """Restart the bridge with the simulation; a reset may give vehicles other starting places."""
         self.bridge.restarted(how)
         if how == "reset":
-            for name in filter(self.sim.applier.exists, self._starts):
+            for name in filter(self.sim.engine.applier.exists, self._starts):
                 self._note_start(name)
 
     def _note_start(self, name: str) -> None:
-        vehicle, (program, _) = self.sim.snapshot()[name], self.sim.applier.found(name)
+        vehicle, (program, _) = self.sim.snapshot()[name], self.sim.engine.applier.found(name)
         x, y, z = map(float, vehicle.position)
         self._starts[name] = (x, y, z, float(vehicle.yaw)), float(program.entry.get("speed", 0.0))
 
     def _put_back(self, name: str) -> None:
         """Place a vehicle whose autopilot has restarted at its start, by a logged action that a replay repeats."""
-        if self.sim.applier.exists(name):
-            self.sim.post(Place(name, *self._starts[name]), source=WORLD)
+        if self.sim.engine.applier.exists(name):
+            self.sim.engine.post(PlaceAction(name, *self._starts[name]), source=WORLD)
 
     # tables and hints -------------------------------------------------------------------------------------------------
 

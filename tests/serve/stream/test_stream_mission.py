@@ -186,7 +186,7 @@ def test_what_is_wrong_is_said(peer: Any, method: str, params: dict[str, Any], c
 
 
 def test_a_state_in_words(served: Any) -> None:
-    run = served.sim.stage.mission
+    run = served.sim.engine.mission
     job = run.mission.tasks["gate"]
     job.state, job.doing = "assigned", True
     tasks = MissionTrees().tree(run.mission, (1.0, 2.0, 0.5), lambda name: None)

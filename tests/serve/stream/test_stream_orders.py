@@ -110,14 +110,14 @@ def test_an_order_that_takes_long_to_prepare_keeps_nobody_else_waiting(
     served: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second, sim = served.connect(), served.connect(), served.sim
-    begun, compiled, prepare = Event(), Event(), sim.applier.checked_order
+    begun, compiled, prepare = Event(), Event(), sim.engine.applier.checked_override
 
     def slowly(order: Any) -> Any:
         begun.set()
         assert compiled.wait(30)
         return prepare(order)
 
-    monkeypatch.setattr(sim.applier, "checked_order", slowly)
+    monkeypatch.setattr(sim.engine.applier, "checked_order", slowly)
     with ThreadPoolExecutor(1) as pool:
         given = pool.submit(first.call, "give_order", vehicles=["crew[0]"], behaviour=GOTO)
         assert begun.wait(30)

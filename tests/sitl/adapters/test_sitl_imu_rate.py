@@ -11,7 +11,7 @@ import pytest
 import paddock
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.targets import GuidedTarget
+from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.host import SitlHost
 from paddock.sitl.sensor_data import SensorData
@@ -54,7 +54,7 @@ def test_the_autopilot_exchanges_once_per_imu_sample(craft: str, sensor: int | N
     pilot = BuiltInAutopilot(1, craft)
     pilot.sensor_period_us = sensor
     assert pilot.period_us == period
-    assert -(-pilot.craft.control_period_us // period) * period - pilot.craft.control_period_us < 10
+    assert -(-pilot.vehicle.control_period_us // period) * period - pilot.vehicle.control_period_us < 10
 
 
 @pytest.mark.soak
@@ -66,7 +66,7 @@ def test_a_rover_without_gnss_keeps_its_speed(standalone_world: Any, step: Any) 
     bridge.spawn(Placed(2, "one", "rover"), pilot, "world")
     step(bridge, 900)
     assert pilot.set_mode(GUIDED).accepted and pilot.arm().accepted
-    assert pilot.position_target(GuidedTarget(position=(100.0, 0.0, 0.0))).accepted
+    assert pilot.set_guided_target(GuidedTarget(position=(100.0, 0.0, 0.0))).accepted
     world.set_gnss(2, False)
     speeds = []
     for _ in range(8):
@@ -81,7 +81,7 @@ def test_in_a_scenario_the_autopilot_gets_every_sample(own_links: Callable[[int]
     entry = {"name": "r", "model": "rover", "preset": "skid", "sensors": ["imu", "gnss", "compass", "barometer"]}
     section = {"mavlink": own_links(1), "pilots": [{"vehicles": "r", "mission": [[0, 60, 0]]}]}
     with paddock.load({"seed": 5, "clock": {"rate": 1000}, "vehicles": [entry], "sitl": section}) as sim:
-        host = next(o for c in sim.closing if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         pilot: Any = host.vehicles[0].autopilot
         times, forces, offer = [], [], pilot.offer
 

@@ -218,7 +218,7 @@ def test_spawned_vehicles_start_at_their_place_also_after_a_reset(standalone_wor
     assert np.array_equal(traces[0], traces[1], equal_nan=True)
     assert traces[0][COLUMN["true_east"]] > 5.0 and abs(traces[0][COLUMN["true_north"]] - 3.0) < 1e-6
     adapter.remove_vehicle(7)
-    assert adapter.vehicles == (2,) and not adapter.simulation.applier.exists("rex")
+    assert adapter.vehicles == (2,) and not adapter.simulation.engine.applier.exists("rex")
     adapter.disconnect()
     assert not adapter.is_connected
 
@@ -237,7 +237,7 @@ def test_actuators_hold_their_last_value_and_disarmed_motors_stop(one: Any) -> N
 
 
 def read_motor(adapter: WorldAdapter) -> float:
-    program, _ = adapter.simulation.applier.found("bees")
+    program, _ = adapter.simulation.engine.applier.found("bees")
     return float(program.fleet.state[13, 0])
 
 

@@ -37,11 +37,17 @@ def flown(simulator: Any) -> Iterator[Callable[..., tuple[Simulation, Bridge]]]:
 
     def make(autopilot: Any, mode: str = "lockstep", **options: Any) -> tuple[Simulation, Bridge]:
         sim = paddock.load({"clock": {"rate": RATE}, "vehicles": []})
-        bridge = Bridge(mode, tick_rate=RATE, go_on=sim.barrier.go_on, meanwhile=[sim.barrier.meanwhile], **options)
+        bridge = Bridge(
+            mode,
+            tick_rate=RATE,
+            go_on=lambda: not sim.engine.thread.stopping,
+            meanwhile=[sim.engine.thread.serve_looks],
+            **options,
+        )
         made.extend((bridge, sim))
         bridge.register(simulator(rate=1000.0))
         bridge.spawn(rover(1), autopilot, "sim")
-        sim.barrier.join(bridge)
+        sim.autopilots.join(bridge)
         return sim, bridge
 
     yield make
@@ -125,7 +131,7 @@ def test_scaled_time_keeps_the_ratio_that_the_engine_reports(autopilot: Any, flo
     wall, simulated = np.array(exchanges).T
     late = wall - start - simulated / pace
     assert late.min() > -0.02  # never ahead of its pace, however busy the machine
-    assert late[:-2].max() < LATE + 0.1 or sim.pacer.slips > 0  # a run that cannot keep up reports it
+    assert late[:-2].max() < LATE + 0.1 or sim.engine.pacer.slips > 0  # a run that cannot keep up reports it
     assert bridge.events.counts.total() == 0
 
 

@@ -108,7 +108,7 @@ def _echo(port: int) -> Iterator[None]:
 
 
 def _host(sim: Any, kind: type) -> Any:
-    return next(owner for call in sim.closing if isinstance(owner := getattr(call, "__self__", None), kind))
+    return next(owner for call in sim.engine.on_close if isinstance(owner := getattr(call, "__self__", None), kind))
 
 
 BENCH = Bench("how quickly autopilots in the loop are served", run, by_default=False)

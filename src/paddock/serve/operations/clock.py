@@ -19,18 +19,17 @@ FEW_TICKS, FEW_VEHICLES = 10, 200
 def clock(run: LiveRun, client: str) -> dict[str, Any]:
     """The tick and the time come with every reply."""
     sim = run.sim
-    return {"pace": sim.pace, "paused": sim.paused, "run": sim.world.run, "owner": run.owner.client}
+    return {"pace": sim.pace, "paused": sim.paused, "run": sim.engine.world.run, "owner": run.owner.client}
 
 
 def step(run: LiveRun, client: str, ticks: int = 1) -> Future[Any]:
     """The client owns the clock from then on."""
     run.owner.take(client, "step")
-    pacer = run.sim.pacer
-    if not pacer.held:
-        pacer.set(held=True)
+    pacer = run.sim.engine.pacer
+    pacer.hold()
     if not pacer.running:
         return run.change(lambda: _step(run, ticks))
-    return _step_here(run, ticks) or pacer.grant(ticks)
+    return _step_here(run, ticks) or pacer.request_ticks(ticks)
 
 
 def _step(run: LiveRun, ticks: int) -> int:
@@ -41,9 +40,11 @@ def _step(run: LiveRun, ticks: int) -> int:
 def _step_here(run: LiveRun, ticks: int) -> Future[Any] | None:
     """Step in this thread if the ticks are few and quick: handing them over would take longer. None: not possible."""
     sim = run.sim
-    quick = ticks <= FEW_TICKS and sim.world.vehicles <= FEW_VEHICLES and sim.barrier.waits_for_nobody(sim.tick, ticks)
+    quick = (
+        ticks <= FEW_TICKS and sim.engine.world.vehicles <= FEW_VEHICLES and sim.engine.barrier.is_free(sim.tick, ticks)
+    )
     end = sim.tick + ticks
-    if not quick or not sim.pacer.step_in_place(ticks):
+    if not quick or not sim.engine.pacer.step_in_place(ticks):
         return None
     if sim.tick < end:
         raise PaddockError(f"step was stopped at tick {sim.tick}, {end - sim.tick} ticks early")
@@ -70,7 +71,7 @@ def _answer_with_state(run: LiveRun, client: str, done: Future[Any], answer: Fut
     if error is not None:
         answer.set_exception(error)
     else:
-        answer.set_result(run.states.state(client, run.sim.publisher.snapshot()))
+        answer.set_result(run.states.state(client, run.sim.engine.publisher.snapshot()))
         if client not in run.claims:  # it has left meanwhile, or never claimed anything
             run.states.forget(client)
 
@@ -86,11 +87,11 @@ def run(run: LiveRun, client: str, until: float | None = None, pace: float | Non
     if until is None:
         sim.resume()
         return sim.tick
-    if not sim.pacer.running:
-        sim.pacer.set(held=False, paused=False)
+    if not sim.engine.pacer.running:
+        sim.engine.pacer.resume()
         return run.change(lambda: _run(run, until))
-    sim.pacer.set(held=True, paused=False)
-    return sim.pacer.grant(max(0, sim.world.clock.tick_at(until) - sim.tick), paced=True)
+    sim.engine.pacer.hold(unpause=True)
+    return sim.engine.pacer.request_ticks(max(0, sim.engine.world.clock.tick_at(until) - sim.tick), paced=True)
 
 
 def _run(run: LiveRun, until: float) -> int:
@@ -108,8 +109,8 @@ def stop(run: LiveRun, client: str) -> int:
     if run.driving:
         run.sim.stop()
     elif run.owner.client is not None:
-        run.sim.pacer.set(held=True)
-        run.sim.pacer.finish()
+        run.sim.engine.pacer.hold()
+        run.sim.engine.pacer.finish_ticks()
     return run.sim.tick
 
 
@@ -135,7 +136,7 @@ def pace(run: LiveRun, client: str, pace: float) -> None:
 def hold(run: LiveRun, client: str) -> None:
     """Take the clock."""
     run.owner.take(client, "hold")
-    run.sim.pacer.set(held=True)
+    run.sim.engine.pacer.hold()
 
 
 def let_go(run: LiveRun, client: str) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from paddock.engine.barrier import ControlRequest, ControlSource
+from paddock.engine.barrier import Claim, CommandRequest
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def claim(run: LiveRun, client: str, vehicles: list[str]) -> dict[str, Any]:
     run.states.forget(client)
     claimed.on_request = lambda request: _ask(run, client, claimed, request)
     run.claims[client] = claimed
-    sync = run.sim.barrier.sync
+    sync = run.sim.engine.barrier.sync
     return {"every": sync.every, "timeout": sync.timeout, "on_timeout": sync.on_timeout}
 
 
@@ -49,7 +49,7 @@ def control_unasked(run: LiveRun, client: str, tick: int, commands: dict[str, di
         run.push("refused", {"client": client, "kind": type(error).__name__, "message": str(error)})
 
 
-def _ask(run: LiveRun, client: str, claimed: ControlSource, request: ControlRequest) -> None:
+def _ask(run: LiveRun, client: str, claimed: Claim, request: CommandRequest) -> None:
     """Send a control request. Runs in the thread that ticks; a client that cannot be reached loses its claim."""
     try:
         left = request.deadline - monotonic()

@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 def mark(run: LiveRun, client: str, markers: list[dict[str, Any]]) -> None:
     """A marker in an unknown or stale frame is refused."""
-    run.sim.mark(*map(marker_from_tree, markers), source=client)
+    run.sim.markers.put(*map(marker_from_tree, markers), source=client)
 
 
 def unmark(run: LiveRun, client: str, namespace: str | None = None, number: int | list[int] | None = None) -> None:
     """A list removes several markers of one namespace."""
     for one in number if isinstance(number, list) else [number]:
-        run.sim.unmark(namespace, one)
+        run.sim.markers.remove(namespace, one)
 
 
 def show_markers(run: LiveRun, client: str, namespace: str, visible: bool = True) -> None:
     """Applies to all clients."""
-    run.sim.show_markers(namespace, visible)
+    run.sim.markers.show(namespace, visible)
 
 
 def set_frame(
@@ -37,4 +37,4 @@ def set_frame(
     moving: bool,
 ) -> None:
     """Takes effect before the next tick."""
-    run.sim.set_frame(name, parent, position, quaternion, moving)
+    run.sim.frames.set(name, parent, position, quaternion, moving)

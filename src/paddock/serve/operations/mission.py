@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from paddock.engine.actions import MissionOrder
+from paddock.engine.actions import MissionAction
 from paddock.errors import UnknownNameError
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import Job
-from paddock.planning.mission.vehicles import Member
+from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.mission.views import tree_of
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
@@ -30,7 +30,7 @@ DECIMALS = 3
 
 def mission(run: LiveRun, client: str) -> MissionTree | None:
     """Return what the page draws."""
-    found = run.sim.stage.mission
+    found = run.sim.engine.mission
     if found is None or found.scenario.mission is None:
         return None
     return run.mission_trees.tree(found.mission, found.scenario.mission.base, lambda name: _id_of(run, name))
@@ -38,8 +38,8 @@ def mission(run: LiveRun, client: str) -> MissionTree | None:
 
 def mission_view(run: LiveRun, client: str) -> dict[str, Any] | None:
     """Return what the Python clients show."""
-    view = run.sim.mission
-    return None if view is None else tree_of(view)
+    found = run.sim.mission
+    return None if found is None else tree_of(found.view())
 
 
 def add_task(run: LiveRun, client: str, task: dict[str, Any]) -> Future[Any]:
@@ -64,9 +64,9 @@ def add_zone(run: LiveRun, client: str, zone: dict[str, Any]) -> Future[Any]:
 
 def add_vehicle(run: LiveRun, client: str, entry: dict[str, Any]) -> Future[Any]:
     """Foreign names are refused after the mission has validated the entry."""
-    order = run.sim.stage.checked(MissionOrder("add_vehicle", entry))
+    order = run.sim.engine.mission_stage.checked(MissionAction("add_vehicle", entry))
     refuse_foreign(run.sim, order.arguments, "add_vehicle")
-    return run.change(lambda: run.sim.direct(order.verb, source=client, **order.arguments))
+    return run.change(lambda: run.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
 
 
 def damage(run: LiveRun, client: str, vehicle: str | int) -> Future[Any]:
@@ -76,20 +76,20 @@ def damage(run: LiveRun, client: str, vehicle: str | int) -> Future[Any]:
 
 def _direct(run: LiveRun, client: str, verb: str, arguments: dict[str, Any]) -> Future[Any]:
     """Validate now; the mission acts on it between two ticks."""
-    order = run.sim.stage.checked(MissionOrder(verb, arguments))
-    return run.change(lambda: run.sim.direct(order.verb, source=client, **order.arguments))
+    order = run.sim.engine.mission_stage.checked(MissionAction(verb, arguments))
+    return run.change(lambda: run.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
 
 
 def _id_of(run: LiveRun, name: str) -> int | None:
     try:
-        fleet, rows = run.sim.world.find(name)
+        fleet, rows = run.sim.engine.world.find(name)
     except UnknownNameError:
         return None
     return int(fleet.ids[rows[0]])
 
 
 def _name_of(run: LiveRun, id: int) -> str:
-    program, rows = run.sim.applier.found(id)
+    program, rows = run.sim.engine.applier.found(id)
     return program.fleet.vehicle_name(int(rows[0]))
 
 
@@ -118,7 +118,7 @@ class MissionTrees:
         return {
             "tasks": [self._task(mission.task(name), job) for name, job in mission.tasks.items() if not job.removed],
             "zones": list(map(_zone, mission.zones)),
-            "members": [_member(member, id_of(member.name)) for member in mission.agents],
+            "members": [_vehicle(vehicle, id_of(vehicle.name)) for vehicle in mission.vehicles],
             "base": [base[0], base[1], height, base[-1]],
         }
 
@@ -128,7 +128,7 @@ class MissionTrees:
             drawing = _drawing(task)
             self._drawn[task.name] = task, drawing
         reason = job.reason if job.state == "undone" else ""
-        return {**drawing, "name": task.name, "state": _state(job), "vehicle": job.agent, "reason": reason}
+        return {**drawing, "name": task.name, "state": _state(job), "vehicle": job.vehicle, "reason": reason}
 
 
 def _drawing(task: Task) -> TaskDrawing:
@@ -149,15 +149,15 @@ def _zone(zone: Zone) -> ZoneTree:
     return {"name": zone.name, "outline": list(map(_place, zone.outline()))}
 
 
-def _member(member: Member, id: int | None) -> MemberTree:
-    doing = member.doing
+def _vehicle(vehicle: MissionVehicle, id: int | None) -> MemberTree:
+    doing = vehicle.doing
     return {
         "id": id,
-        "name": member.name,
-        "status": member.status,
-        "travelled": round(member.travelled, DECIMALS),
-        "range": member.agent.range if isfinite(member.agent.range) else None,
-        "tasks": [*([doing] if doing else ()), *member.ahead],
+        "name": vehicle.name,
+        "status": vehicle.status,
+        "travelled": round(vehicle.travelled, DECIMALS),
+        "range": vehicle.spec.range if isfinite(vehicle.spec.range) else None,
+        "tasks": [*([doing] if doing else ()), *vehicle.ahead],
     }
 
 

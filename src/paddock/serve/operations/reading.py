@@ -30,11 +30,11 @@ def overview(run: LiveRun, client: str) -> MetadataTree:
     return {
         "name": sim.scenario.name,
         "description": sim.scenario.description,
-        "seed": sim.world.seed,
-        "rate": sim.world.clock.rate,
+        "seed": sim.engine.world.seed,
+        "rate": sim.engine.world.clock.rate,
         "pace": sim.pace,
         "paused": sim.paused,
-        "run": sim.world.run,
+        "run": sim.engine.world.run,
         "version": __version__,
         "owner": owner.client,
         "locked": owner.locked,
@@ -47,7 +47,7 @@ def overview(run: LiveRun, client: str) -> MetadataTree:
 
 def snapshot(run: LiveRun, client: str, roster: bool = False) -> dict[str, Any]:
     """Publish the present state."""
-    found = run.sim.publisher.snapshot()
+    found = run.sim.engine.publisher.snapshot()
     run.publish(found)
     return {"tick": found.tick, "run": found.run, "roster": found.roster}
 
@@ -74,7 +74,7 @@ def parameter(run: LiveRun, client: str, target: str, name: str) -> Any:
 
 def transform(run: LiveRun, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
     """Return position and quaternion as lists."""
-    found = run.sim.transform(target, source, time)
+    found = run.sim.frames.transform(target, source, time)
     return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.engine.actions import Control, Order
+from paddock.engine.actions import CommandAction, OverrideAction
 from paddock.errors import InvalidValueError
 from paddock.serve.trust import known_names, refuse_foreign, refuse_foreign_behaviour
 
@@ -24,7 +24,7 @@ def command(
     timeout: float | None = None,
 ) -> None:
     """The engine checks the inputs against the model."""
-    run.sim.post(Control(target, inputs, timeout), at_tick, client)
+    run.sim.engine.post(CommandAction(target, inputs, timeout), at_tick, client)
     run.commands += 1
 
 
@@ -35,22 +35,22 @@ def command_many(run: LiveRun, client: str, ids: Any, inputs: dict[str, Any], ti
         if np.ndim(values) and np.shape(values) != numbers.shape:
             raise InvalidValueError(f"input {name!r} needs one value for each of {len(numbers)} vehicles")
     sim = run.sim
-    sim.mailbox.refuse_if_full()
-    with sim.applier.rebuilding:
-        parts = [part for _, _, part in sim.world.ids.split(numbers)]
-    controls = [sim.applier.checked(_control(numbers, inputs, part, timeout)) for part in parts]
+    sim.engine.mailbox.refuse_if_full()
+    with sim.engine.applier.rebuilding:
+        parts = [part for _, _, part in sim.engine.world.ids.split(numbers)]
+    controls = [sim.engine.applier.checked_command(_control(numbers, inputs, part, timeout)) for part in parts]
     for control in controls:
-        sim.mailbox.post(control, source=client)
+        sim.engine.mailbox.post(control, source=client)
     run.commands += len(numbers)
 
 
-def _control(ids: Any, inputs: dict[str, Any], part: Any, timeout: float | None) -> Control:
+def _control(ids: Any, inputs: dict[str, Any], part: Any, timeout: float | None) -> CommandAction:
     """The command of the vehicles at some positions in a list of ids."""
     values = {name: np.asarray(value)[part] if np.ndim(value) else value for name, value in inputs.items()}
     if len(part) == 1:  # plain numbers are checked and latched faster
         values = {name: float(value[0]) if np.ndim(value) else value for name, value in values.items()}
-        return Control(int(ids[part[0]]), values, timeout)
-    return Control(ids[part], values, timeout)
+        return CommandAction(int(ids[part[0]]), values, timeout)
+    return CommandAction(ids[part], values, timeout)
 
 
 def spawn(run: LiveRun, client: str, entry: dict[str, Any]) -> Future[Any]:
@@ -67,7 +67,7 @@ def spawn_all(run: LiveRun, client: str, entries: list[dict[str, Any]]) -> Futur
 
 
 def _spawn_all(run: LiveRun, entries: list[dict[str, Any]]) -> list[str]:
-    run.sim.roster.check(entries)
+    run.sim.engine.fleets.check(entries)
     return [run.sim.spawn(**entry) for entry in entries]
 
 
@@ -78,8 +78,8 @@ def remove(run: LiveRun, client: str, target: str | int) -> None:
 
 def clear(run: LiveRun, client: str) -> int:
     """Return the number of vehicles removed."""
-    count = run.sim.world.vehicles
-    for name in list(run.sim.world.fleets):
+    count = run.sim.engine.world.vehicles
+    for name in list(run.sim.engine.world.fleets):
         run.sim.remove(name)
     return count
 
@@ -90,17 +90,17 @@ def clear(run: LiveRun, client: str) -> int:
 def order(run: LiveRun, client: str, target: Any, behaviour: Any) -> Future[Any]:
     """The override is checked, and its kernel compiled, beside the thread that ticks."""
     refuse_foreign_behaviour(behaviour, known_names(run.sim))
-    return run.aside(lambda: _order(run, client, Order(target, behaviour)))
+    return run.aside(lambda: _order(run, client, OverrideAction(target, behaviour)))
 
 
-def _order(run: LiveRun, client: str, given: Order) -> Future[Any]:
-    checked = run.sim.applier.checked_order(given)
-    return run.change(lambda: run.sim.order(checked.target, checked.behaviour, source=client))
+def _order(run: LiveRun, client: str, given: OverrideAction) -> Future[Any]:
+    checked = run.sim.engine.applier.checked_override(given)
+    return run.change(lambda: run.sim.override(checked.target, checked.behaviour, source=client))
 
 
 def orders(run: LiveRun, client: str) -> list[dict[str, Any]]:
     """Return the overrides as dictionaries."""
-    return [given._asdict() for given in run.sim.orders()]
+    return [given._asdict() for given in run.sim.overrides()]
 
 
 def routes(run: LiveRun, client: str) -> list[dict[str, Any]]:

@@ -51,14 +51,14 @@ class WorldAdapter(SimulatorAdapter):
                 if self._host is None:
                     raise AdapterError(f"adapter {self.name!r} needs a simulation: WorldAdapter(simulation=sim)")
                 self._sim = self._host
-                self._sim.restarted.append(self._restarted)
+                self._sim.engine.on_restart.append(self._restarted)
 
     def disconnect(self) -> None:
         """Forget the vehicles and the simulation."""
         with self.lock:
             sim, self._sim = self._sim, None
             if sim is not None:
-                sim.restarted.remove(self._restarted)
+                sim.engine.on_restart.remove(self._restarted)
             for known in (self._placed, self._with_truth, self._without_gnss):
                 known.clear()
             self._feeds = None
@@ -100,7 +100,7 @@ class WorldAdapter(SimulatorAdapter):
     def remove_vehicle(self, vehicle: int) -> None:
         """Unbind a vehicle, at rest."""
         with self.lock:
-            if self.simulation.applier.exists(self._find(vehicle).name):
+            if self.simulation.engine.applier.exists(self._find(vehicle).name):
                 self._rest((vehicle,))
             del self._placed[vehicle]
             self._with_truth.discard(vehicle)
@@ -127,7 +127,7 @@ class WorldAdapter(SimulatorAdapter):
     def _restarted(self, how: str) -> None:
         """Forget the sensor data of a past that a reset or restore has discarded."""
         with self.lock:
-            exists = self.simulation.applier.exists
+            exists = self.simulation.engine.applier.exists
             self._feeds = None
             if how == "reset":
                 self._without_gnss.clear()
@@ -146,13 +146,13 @@ class WorldAdapter(SimulatorAdapter):
         with self.lock:
             carried = [part.feed.carried for v in self._placed for part in self._parts((v,))]
             common = frozenset.intersection(*carried) if carried else CARRIED
-            rate = self._sim.world.clock.rate if self._sim is not None else RATE
+            rate = self._sim.engine.world.clock.rate if self._sim is not None else RATE
         return Capabilities(common | {"truth"} if self.truth else common, rate, CAPACITY, terrain=False, wind=True)
 
     @property
     def sim_time_us(self) -> int:
         """The time of the tick."""
-        return 0 if self._sim is None else round(self._sim.tick * 1e6 / self._sim.world.clock.rate)
+        return 0 if self._sim is None else round(self._sim.tick * 1e6 / self._sim.engine.world.clock.rate)
 
     def step(self, dt_us: int, timeout: float = 1.0) -> bool:
         """Do nothing: the engine steps the simulation."""
@@ -170,8 +170,8 @@ class WorldAdapter(SimulatorAdapter):
     def sensor_period_us(self, vehicle: int) -> int:
         """Return the period of its IMU, in whole ticks."""
         with self.lock:
-            program, _ = self.simulation.applier.found(self._find(vehicle).name)
-            return int(program.sensors["imu"].period * 1e6 / self.simulation.world.clock.rate)
+            program, _ = self.simulation.engine.applier.found(self._find(vehicle).name)
+            return int(program.sensors["imu"].period * 1e6 / self.simulation.engine.world.clock.rate)
 
     def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
         """Write all rows, fleet by fleet."""
@@ -196,7 +196,7 @@ class WorldAdapter(SimulatorAdapter):
             for feed, rows, places in parts:
                 control = feed.control(limited[places], rows, sim.tick)
                 if control is not None:
-                    sim.barrier.post(control, sim.tick, self.name)
+                    sim.engine.mailbox.post(control, sim.tick, self.name)
 
     def _rest(self, vehicles: tuple[int, ...]) -> None:
         """Disarm, all outputs 0."""
@@ -239,7 +239,7 @@ class WorldAdapter(SimulatorAdapter):
 def _check_vehicle(sim: Simulation, vehicle: Placed) -> None:
     """Refuse anything but one vehicle with an airframe and an IMU, and without a behaviour."""
     try:
-        program, rows = sim.applier.found(vehicle.name)
+        program, rows = sim.engine.applier.found(vehicle.name)
     except PaddockError as error:
         raise AdapterError(f"vehicle {vehicle.id}: {error}") from None
     if len(rows) != 1:
