@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.errors import PaddockError
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
 from paddock.serve.replay import ReplaySource
@@ -140,7 +141,7 @@ def test_where_there_is_no_mission(serve: Any) -> None:
     with paddock.connect(served.url) as sim:
         assert sim.mission is None
         no_mission = r"^damage: there is no mission; add a section `mission`"
-        with pytest.warns(DeprecationWarning), pytest.raises(paddock.PaddockError, match=no_mission):
+        with pytest.warns(DeprecationWarning, match="mission.damage"), pytest.raises(PaddockError, match=no_mission):
             sim.damage("bus[0]")
 
 
@@ -156,7 +157,7 @@ def test_a_recording_keeps_no_mission(tmp_path: Path) -> None:
         ):
             assert remote.mission is None
             refused = "remove_task refused: this is a recording"
-            with pytest.warns(DeprecationWarning), pytest.raises(paddock.PaddockError, match=refused):
+            with pytest.warns(DeprecationWarning, match="mission.remove"), pytest.raises(PaddockError, match=refused):
                 remote.remove_task("gate")
 
 

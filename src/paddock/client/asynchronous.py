@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from inspect import isawaitable
