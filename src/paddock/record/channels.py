@@ -87,10 +87,10 @@ CHANNELS = tuple(
 def encode_layout(layout: Layout) -> bytes:
     """Encode fleets, columns and ids."""
     fleets = [
-        states.Fleet(fleet.name, fleet.kind, fleet.model, fleet.columns, fleet.ids, fleet.members, fleet.single)
+        states.FleetMessage(fleet.name, fleet.kind, fleet.model, fleet.columns, fleet.ids, fleet.members, fleet.single)
         for fleet in layout.fleets
     ]
-    return states.encode_roster(states.Roster(layout.roster, tuple(fleets)))
+    return states.encode_roster(states.RosterMessage(layout.roster, tuple(fleets)))
 
 
 def decode_layout(data: Buffer) -> Layout:
@@ -132,7 +132,9 @@ def decode_posted(data: Buffer) -> Posted:
 
 def encode_event(event: Event) -> bytes:
     """Encode an event."""
-    return recordings.encode_event(recordings.Event(event.number, event.tick, event.kind, event.subject, event.detail))
+    return recordings.encode_event(
+        recordings.EventMessage(event.number, event.tick, event.kind, event.subject, event.detail)
+    )
 
 
 def decode_event(data: Buffer) -> Event:
