@@ -28,7 +28,7 @@ describe("pedals", () => {
     const car = make();
     expect(drive(car, holding("KeyS"), 0.28, { speed: 0.1 })).toMatchObject({ gear: 1, throttle: 0, brake: 1 });
     expect(drive(car, holding("KeyS"), 0.5, { speed: 0.1 })).toMatchObject({ gear: -1, throttle: 1, brake: 0 });
-    expect(car.words).toContain("reverse");
+    expect(car.status).toContain("reverse");
     expect(drive(car, holding("KeyW"), 0.5, { speed: 3 })).toMatchObject({ gear: -1, throttle: 0, brake: 1 });
     expect(drive(car, holding("KeyW"), 0.5, { speed: 0.2 })).toMatchObject({ gear: 1, throttle: 1, brake: 0 });
   });

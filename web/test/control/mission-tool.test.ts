@@ -6,7 +6,7 @@ import { addTaskAt, TaskDrag } from "../../src/control/tools/mission";
 import { server } from "../../src/net/connection";
 import type { Stage } from "../../src/scene/stage";
 import { MarkerBoard } from "../../src/state/markers";
-import { awaited, forgetAwaited } from "../../src/state/mission";
+import { clearPendingTasks, pendingTasks } from "../../src/state/mission";
 import { Roster } from "../../src/state/roster";
 import { notices, source } from "../../src/state/store";
 
@@ -36,19 +36,19 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  forgetAwaited();
+  clearPendingTasks();
   source.value = null;
 });
 
 it("moves a task to where it is dropped, to the millimetre", async () => {
   const drag = new TaskDrag(stage, "mast");
   drag.move(10, 20);
-  expect(awaited.value.get("mast")).toEqual({ x: 20, y: -40, kind: "dragged" });
+  expect(pendingTasks.value.get("mast")).toEqual({ x: 20, y: -40, kind: "dragged" });
   drag.move(10.00012, 30);
   drag.move(10, -5); // beyond the horizon
   await drag.drop();
   expect(asked.mock.calls).toEqual([["move_task", { name: "mast", x: 20, y: -60 }]]);
-  expect(awaited.value.get("mast")).toEqual({ x: 20, y: -60, kind: "asked" });
+  expect(pendingTasks.value.get("mast")).toEqual({ x: 20, y: -60, kind: "asked" });
 });
 
 it("forgets a drag that is cancelled, and asks nothing", () => {
@@ -57,7 +57,7 @@ it("forgets a drag that is cancelled, and asks nothing", () => {
   setDragged(() => drag.cancel());
   expect(cancelDragged()).toBe(true);
   expect(cancelDragged()).toBe(false);
-  expect([awaited.value.size, asked.mock.calls.length]).toEqual([0, 0]);
+  expect([pendingTasks.value.size, asked.mock.calls.length]).toEqual([0, 0]);
 });
 
 it("says why a task stays where it is", async () => {
@@ -66,7 +66,7 @@ it("says why a task stays where it is", async () => {
   drag.move(10, 20);
   await drag.drop();
   expect(notices.value.map(({ text }) => text)).toEqual(["mast stays where it is: task 'mast' is completed already"]);
-  expect(awaited.value.size).toBe(0);
+  expect(pendingTasks.value.size).toBe(0);
 });
 
 it("adds tasks where the ground is clicked, each with a name of its own", async () => {

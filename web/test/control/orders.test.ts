@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { cameraHeading } from "../../src/control/controls";
 import { gridSpots, type Placed, spreadGoals } from "../../src/control/placement";
 import { corners } from "../../src/control/pointer";
-import { goOrders, sharing } from "../../src/control/tools/go";
-import { idsOfAlike, orderOfOne, withPoint } from "../../src/control/tools/handles";
-import { routeOrders } from "../../src/control/tools/route";
-import { robotsAt } from "../../src/control/tools/spawn";
-import { isOneByOne, orderPoints } from "../../src/state/overrides";
+import { goOverrides, sharing } from "../../src/control/tools/go";
+import { idsOfAlike, overrideOfOne, withPoint } from "../../src/control/tools/handles";
+import { routeOverrides } from "../../src/control/tools/route";
+import { spawnEntries } from "../../src/control/tools/spawn";
+import { isOneByOne, overridePoints } from "../../src/state/overrides";
 
 const rover = (id: number, x: number, y: number): Placed => ({ id, kind: "rover", at: [x, y, 0] });
 const quad = (id: number, z: number): Placed => ({ id, kind: "quad", at: [0, 0, z] });
@@ -48,11 +48,11 @@ describe("going to one place", () => {
   });
 
   it("is one order with a spot for each, and plain where they agree", () => {
-    expect(goOrders([rover(1, 5, 0), rover(2, -5, 0)], [100, 0.12345])).toEqual([
+    expect(goOverrides([rover(1, 5, 0), rover(2, -5, 0)], [100, 0.12345])).toEqual([
       [[1, 2], { goto: { x: [101, 99], y: 0.123, z: 0, speed: 2 } }],
     ]);
-    expect(goOrders([quad(7, 12)], [3, 4])).toEqual([[[7], { goto: { x: 3, y: 4, z: 12, speed: 8 } }]]);
-    const many = goOrders(
+    expect(goOverrides([quad(7, 12)], [3, 4])).toEqual([[[7], { goto: { x: 3, y: 4, z: 12, speed: 8 } }]]);
+    const many = goOverrides(
       Array.from({ length: 25_000 }, (_, k) => rover(k, k, 0)),
       [0, 0],
     );
@@ -62,7 +62,7 @@ describe("going to one place", () => {
 
 describe("routes", () => {
   it("keep flyers at their mean height and others on the ground", () => {
-    const orders = routeOrders(
+    const orders = routeOverrides(
       [quad(1, 10), quad(2, 20), rover(3, 0, 0)],
       [
         [0, 0, 0],
@@ -100,7 +100,7 @@ describe("routes", () => {
 
   it("are patrols when wanted, and a single point is a place to go", () => {
     expect(
-      routeOrders(
+      routeOverrides(
         [rover(3, 0, 0)],
         [
           [0, 0, 0],
@@ -109,7 +109,9 @@ describe("routes", () => {
         true,
       )[0]?.[1],
     ).toHaveProperty("patrol");
-    expect(routeOrders([rover(3, 0, 0)], [[7, 8, 0]], true)[0]?.[1]).toEqual({ goto: { x: 7, y: 8, z: 0, speed: 2 } });
+    expect(routeOverrides([rover(3, 0, 0)], [[7, 8, 0]], true)[0]?.[1]).toEqual({
+      goto: { x: 7, y: 8, z: 0, speed: 2 },
+    });
   });
 });
 
@@ -129,23 +131,23 @@ describe("dragging a waypoint", () => {
   const goal = { ids, behaviour: "goto", options: { x: 1, y: 2, z: 3 } };
 
   it("knows the points of an order", () => {
-    expect(orderPoints(way)).toEqual([
+    expect(overridePoints(way)).toEqual([
       [0, 0, 0],
       [5, 5, 3],
     ]);
-    expect(orderPoints(goal)).toEqual([[1, 2, 3]]);
-    expect(orderPoints({ ...way, options: { path: { oval: {} } } })).toEqual([]);
-    expect(orderPoints({ ...way, options: {} })).toEqual([]);
+    expect(overridePoints(goal)).toEqual([[1, 2, 3]]);
+    expect(overridePoints({ ...way, options: { path: { oval: {} } } })).toEqual([]);
+    expect(overridePoints({ ...way, options: {} })).toEqual([]);
   });
 
   it("knows the points of each vehicle, and what one of them was told", () => {
     const apart = { ids, behaviour: "goto", options: { x: [1, 2], y: [3, 4], z: 5 } };
-    expect(orderPoints(apart)).toEqual([
+    expect(overridePoints(apart)).toEqual([
       [1, 3, 5],
       [2, 4, 5],
     ]);
     expect([isOneByOne(apart), isOneByOne(way), isOneByOne(goal)]).toEqual([true, false, false]);
-    expect(orderOfOne(apart, 1)).toEqual({ ids: [[5, 1]], behaviour: "goto", options: { x: 2, y: 4, z: 5 } });
+    expect(overrideOfOne(apart, 1)).toEqual({ ids: [[5, 1]], behaviour: "goto", options: { x: 2, y: 4, z: 5 } });
   });
 
   it("is for all that were sent the same way", () => {
@@ -168,23 +170,23 @@ describe("dragging a waypoint", () => {
 
 it("spawns in a grid around the click", () => {
   const what = { model: "quad", preset: "micro", name: "bee", count: 2, heading: 1, height: 5 };
-  expect(robotsAt(what, [10, 20])).toEqual([
+  expect(spawnEntries(what, [10, 20])).toEqual([
     { robot_type: "quad", preset: "micro", name: "bee_1", x: 8.5, y: 20, z: 5, yaw: 1 },
     { robot_type: "quad", preset: "micro", name: "bee_2", x: 11.5, y: 20, z: 5, yaw: 1 },
   ]);
-  const one = robotsAt({ model: "quad", preset: "", name: "", count: 1, heading: 0, height: null }, [1, 2]);
+  const one = spawnEntries({ model: "quad", preset: "", name: "", count: 1, heading: 0, height: null }, [1, 2]);
   expect(one).toEqual([{ robot_type: "quad", x: 1, y: 2, yaw: 0 }]);
 });
 
 it("spawns many as one fleet without names, four of them in a square", () => {
   const what = { model: "quad", preset: "", name: "bee", count: 4, heading: 0, height: 3 };
-  expect(robotsAt(what, [10, 20]).map(({ x, y }) => [x, y])).toEqual([
+  expect(spawnEntries(what, [10, 20]).map(({ x, y }) => [x, y])).toEqual([
     [8.5, 18.5],
     [11.5, 18.5],
     [8.5, 21.5],
     [11.5, 21.5],
   ]);
-  const many = robotsAt({ ...what, count: 51 }, [0, 0]);
+  const many = spawnEntries({ ...what, count: 51 }, [0, 0]);
   expect([many.length, many[50]?.name]).toEqual([51, undefined]);
 });
 

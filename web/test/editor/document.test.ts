@@ -1,6 +1,6 @@
 // The document in the editor: nothing that is typed gets lost, and what is seen is what runs.
 import { beforeEach, expect, it, vi } from "vitest";
-import { begin, change, draft, forgetDraft, hindrance, openDemo, run, take, waiting } from "../../src/editor/document";
+import { begin, change, draft, forgetDraft, openDemo, run, runBlocker, take, waiting } from "../../src/editor/document";
 import { connection } from "../../src/net/connection";
 import { metadata, notices } from "../../src/state/store";
 import { fakeServer } from "../fake-server";
@@ -26,7 +26,7 @@ beforeEach(() => {
 
 it("is locked, and says so, until the running scenario is there", async () => {
   const began = begin();
-  expect([waiting.value, hindrance.value]).toEqual(["Loading what runs …", "Loading what runs …"]);
+  expect([waiting.value, runBlocker.value]).toEqual(["Loading what runs …", "Loading what runs …"]);
   expect(await run()).toBe(false);
   expect(started).toEqual([]);
   answer("name: race\n");

@@ -1,6 +1,6 @@
 // Completion and explanations with a small schema of the same make as the server's.
 import { describe, expect, it } from "vitest";
-import { docAt, type Knowledge, type Schema, suggest } from "../../src/editor/completion";
+import { type CompletionData, docAt, type Schema, suggest } from "../../src/editor/completion";
 
 const schema: Schema = {
   type: "object",
@@ -48,7 +48,7 @@ const schema: Schema = {
 const model = (name: string, presets: string[]) => {
   return { model: name, kind: "car", summary: `A ${name}.`, presets, inputs: [] };
 };
-const known: Knowledge = { schema, models: [model("car.bicycle", ["sports", "sedan"]), model("quad", ["micro"])] };
+const known: CompletionData = { schema, models: [model("car.bicycle", ["sports", "sedan"]), model("quad", ["micro"])] };
 
 function labels(marked: string): string[] | null {
   const offset = marked.indexOf("|");

@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { stage } from "../../src/panels/actions";
-import { filterTasks, formatWay, MissionPanel, nextTasks } from "../../src/panels/mission";
+import { filterTasks, formatDistance, MissionPanel, nextTasks } from "../../src/panels/mission";
 import type { Stage } from "../../src/scene/stage";
 import { chosenTask, mission } from "../../src/state/mission";
 import { selection, tool } from "../../src/state/store";
@@ -158,6 +158,6 @@ it("sorts what needs attention to the top, and finds by reason", () => {
 });
 
 it("writes ways and lists as people read them", () => {
-  expect([formatWay(940.4), formatWay(4149), formatWay(Number.NaN)]).toEqual(["940 m", "4.1 km", "–"]);
+  expect([formatDistance(940.4), formatDistance(4149), formatDistance(Number.NaN)]).toEqual(["940 m", "4.1 km", "–"]);
   expect(nextTasks(["a", "b", "c"])).toBe("a, b, c");
 });

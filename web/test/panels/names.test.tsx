@@ -6,7 +6,7 @@ import { EventsPanel } from "../../src/panels/events";
 import { FleetPanel } from "../../src/panels/fleets";
 import { Inspector } from "../../src/panels/inspector";
 import { LayersPanel } from "../../src/panels/layers";
-import { Banner, LogPanel, logbook, Toasts } from "../../src/panels/notices";
+import { Banner, LogPanel, logEntries, Toasts } from "../../src/panels/notices";
 import { PerformancePanel } from "../../src/panels/performance";
 import { PlotsPanel } from "../../src/panels/plots";
 import { HelpSheet } from "../../src/panels/shortcuts";
@@ -14,7 +14,7 @@ import { SpawnPanel } from "../../src/panels/spawn";
 import { ToolBar } from "../../src/panels/toolbar";
 import { TopBar } from "../../src/panels/topbar";
 import { Boundary } from "../../src/panels/widgets";
-import { focus, select, source, tell } from "../../src/state/store";
+import { focus, select, showNotice, source } from "../../src/state/store";
 import { asked, makeWorld } from "./world";
 
 let host: HTMLElement;
@@ -85,9 +85,9 @@ describe("accessible names", () => {
   it("token form and notices", async () => {
     connection.value = { state: "refused", reason: "a token is needed" };
     expect(nameless(await show(<Banner />))).toEqual([]);
-    tell("error", "no");
+    showNotice("error", "no");
     expect(nameless(await show(<Toasts />))).toEqual([]);
-    logbook.value = [{ number: 1, at: new Date(0), kind: "error", text: "no" }];
+    logEntries.value = [{ number: 1, at: new Date(0), kind: "error", text: "no" }];
     expect(nameless(await show(<LogPanel />))).toEqual([]);
   });
 });

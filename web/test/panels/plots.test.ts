@@ -1,6 +1,6 @@
 // What the plots remember, how it is grouped and written down.
 import { describe, expect, it } from "vitest";
-import { PlotMemory, wantedOf } from "../../src/panels/plot-data";
+import { PlotBuffer, wantedOf } from "../../src/panels/plot-data";
 import { groupByUnit, type Series } from "../../src/panels/plot-list";
 import { csvOf } from "../../src/panels/plots";
 
@@ -10,7 +10,7 @@ const series = (id: number, column: string, unit: string): Series => {
 
 describe("plot memory", () => {
   it("keeps moments in order, with gaps where nothing was known", () => {
-    const memory = new PlotMemory(8);
+    const memory = new PlotBuffer(8);
     memory.keep(["a"]);
     memory.add(1, 0.5, () => 10);
     memory.keep(["a", "b"]);
@@ -23,7 +23,7 @@ describe("plot memory", () => {
   });
 
   it("forgets the oldest half when full, and everything when time goes back or a run begins", () => {
-    const memory = new PlotMemory(4);
+    const memory = new PlotBuffer(4);
     memory.keep(["a"]);
     for (const time of [1, 2, 3, 4, 5]) memory.add(1, time, () => time);
     expect(memory.between(0, 9, ["a"])).toEqual([
@@ -37,7 +37,7 @@ describe("plot memory", () => {
   });
 
   it("replaces a moment that comes again, and gives one before the window", () => {
-    const memory = new PlotMemory(16);
+    const memory = new PlotBuffer(16);
     memory.keep(["a"]);
     for (const time of [1, 2, 3, 3]) memory.add(1, time, () => 10 * time);
     expect(memory.size).toBe(3);
@@ -50,7 +50,7 @@ describe("plot memory", () => {
 
 describe("plots of a recording", () => {
   it("are filled at once, and nothing of them is left when the run is back", () => {
-    const memory = new PlotMemory(2);
+    const memory = new PlotBuffer(2);
     memory.fill(Float64Array.of(0, 1, 2, 3), new Map([["a", Float64Array.of(5, Number.NaN, 7, 8)]]));
     expect(memory.between(0, 9, ["a", "b"])).toEqual([
       [0, 1, 2, 3],

@@ -5,7 +5,7 @@ import { connection } from "../../src/net/connection";
 import { bottomTab, fold, folded, rightTab, sizes } from "../../src/panels/layout";
 import { Shell } from "../../src/panels/shell";
 import { clockLost } from "../../src/state/clock";
-import { clock, figures, pulse } from "../../src/state/store";
+import { clock, figures, pageRates } from "../../src/state/store";
 import { asked, makeWorld, someFigures } from "./world";
 
 let page: HTMLElement;
@@ -86,12 +86,12 @@ describe("shell", () => {
 
   it("says in the place of the connection that the page was slowed down", async () => {
     expect(find(".chip.connection .text").textContent).toBe("live");
-    pulse.value = { ...pulse.value, slowed: true, granted: 20 };
+    pageRates.value = { ...pageRates.value, slowed: true, granted: 20 };
     await settle();
     expect(find(".chip.connection .text").textContent).toBe("slowed");
     expect(find(".chip.connection").title).toContain("20 moments a second");
     expect(page.querySelectorAll(".state .chip").length).toBe(1);
-    pulse.value = { ...pulse.value, slowed: false };
+    pageRates.value = { ...pageRates.value, slowed: false };
   });
 
   it("tells who has the clock, and gives it back if that is this page", async () => {

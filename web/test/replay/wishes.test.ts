@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { Recording } from "../../src/replay/recording";
 import { RecordingSource } from "../../src/replay/source";
-import { onColumns, want, wholeColumn } from "../../src/state/columns";
+import { onColumns, requestColumns, wholeColumn } from "../../src/state/columns";
 import type { ColumnBlock, Frame } from "../../src/wire/frame";
 import { fileOf, smallBytes, smallExpected } from "./files";
 
@@ -14,8 +14,8 @@ afterEach(() => source?.close());
 describe("wishes", () => {
   it("are answered for vehicles, fleets and all, with NaN for what is not there", async () => {
     source = new RecordingSource("a", await Recording.open(fileOf(smallBytes())));
-    source.answerWishes();
-    const wish = want("test", [
+    source.answerColumnRequests();
+    const wish = requestColumns("test", [
       { of: "red", columns: ["x", "speed", "nonsense"] },
       { of: "scouts", columns: ["z"] },
       { of: null, columns: ["x"] },
@@ -42,9 +42,9 @@ describe("wishes", () => {
 
   it("that come while a recording stands still are answered too", async () => {
     source = new RecordingSource("a", await Recording.open(fileOf(smallBytes())));
-    source.answerWishes();
+    source.answerColumnRequests();
     await source.seekToSample(3);
-    const wish = want("late", [{ of: "red", columns: ["x"] }]);
+    const wish = requestColumns("late", [{ of: "red", columns: ["x"] }]);
     let x = Number.NaN;
     const end = onColumns(wish, (_, blocks) => (x = blocks[0]?.values[0] ?? Number.NaN));
     source.sample(5000);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { coherent } from "../../src/scene/poses";
 import { moved, moves } from "../../src/scene/vehicle-rows";
-import { Crowd } from "../../src/scene/vehicles";
+import { VehicleLayer } from "../../src/scene/vehicles";
 import { Roster } from "../../src/state/roster";
 import type { Frame } from "../../src/wire/frame";
 
@@ -21,7 +21,7 @@ const BEFORE = roster(1, { lead: [[0, 1]], train: [[1, 3]] });
 const AFTER = roster(2, { train: [[1, 3]] }); // lead is gone: everybody is one row higher
 
 test("after the first one goes, the others are still where they are, and it is nowhere", () => {
-  const crowd = new Crowd(false);
+  const crowd = new VehicleLayer(false);
   const one = frame(1, [10, 20, 30, 40]);
   crowd.take({ from: one, to: one, mix: 1 }, BEFORE);
   expect(crowd.place(0)).toEqual([10, 0, 0]);

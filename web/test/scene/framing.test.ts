@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { expect, test } from "vitest";
 import { CameraRig, fit } from "../../src/scene/camera-rig";
-import { Acquaintance, withRoutes } from "../../src/scene/framing";
+import { NewWorldDetector, withRoutes } from "../../src/scene/framing";
 import { toScreen } from "../../src/scene/view";
 import { MarkerBoard } from "../../src/state/markers";
 import { Roster } from "../../src/state/roster";
@@ -70,25 +70,25 @@ function at(time: number, run = 1) {
 
 test("another scenario is another world once its frames are there; a reset or a connection lost is not", () => {
   const [live, race, mixed] = [source("live"), fleets("red"), fleets("lead", "birds")];
-  const camera = new Acquaintance();
-  expect(camera.meets(live, race, at(0), "race")).toBe(true);
-  expect(camera.meets(live, race, at(5), "race")).toBe(false);
-  expect(camera.meets(live, race, at(0, 2), "race")).toBe(false); // reset
-  expect(camera.meets(live, race, at(9, 2), "race")).toBe(false); // connected again
-  expect(camera.meets(live, race, at(9, 2), "mixed")).toBe(false); // the name comes first
-  expect(camera.meets(live, mixed, at(0), "mixed")).toBe(true);
-  expect(camera.meets(live, mixed, at(1), "mixed")).toBe(false);
+  const camera = new NewWorldDetector();
+  expect(camera.isNew(live, race, at(0), "race")).toBe(true);
+  expect(camera.isNew(live, race, at(5), "race")).toBe(false);
+  expect(camera.isNew(live, race, at(0, 2), "race")).toBe(false); // reset
+  expect(camera.isNew(live, race, at(9, 2), "race")).toBe(false); // connected again
+  expect(camera.isNew(live, race, at(9, 2), "mixed")).toBe(false); // the name comes first
+  expect(camera.isNew(live, mixed, at(0), "mixed")).toBe(true);
+  expect(camera.isNew(live, mixed, at(1), "mixed")).toBe(false);
 });
 
 test("a recording of the same vehicles is looked at from where one is, one of others is not", () => {
-  const camera = new Acquaintance();
-  camera.meets(source("live"), fleets("red", "blue"), at(5), "race");
-  expect(camera.meets(source("recording"), fleets("blue"), at(0), "race")).toBe(false);
-  expect(camera.meets(source("recording"), fleets("scouts"), at(0), "race")).toBe(true);
+  const camera = new NewWorldDetector();
+  camera.isNew(source("live"), fleets("red", "blue"), at(5), "race");
+  expect(camera.isNew(source("recording"), fleets("blue"), at(0), "race")).toBe(false);
+  expect(camera.isNew(source("recording"), fleets("scouts"), at(0), "race")).toBe(true);
 });
 
 test("vehicles that replace all others in the same run do not move the camera", () => {
-  const [live, camera] = [source("live"), new Acquaintance()];
-  camera.meets(live, fleets("red"), at(5), "race");
-  expect(camera.meets(live, fleets("green"), at(6), "race")).toBe(false);
+  const [live, camera] = [source("live"), new NewWorldDetector()];
+  camera.isNew(live, fleets("red"), at(5), "race");
+  expect(camera.isNew(live, fleets("green"), at(6), "race")).toBe(false);
 });

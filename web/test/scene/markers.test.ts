@@ -69,7 +69,7 @@ test("translucent faces are kept apart; frames too; a mesh without a known name 
   );
   expect(parts?.triangles.length).toBe(0);
   expect(parts?.clear.length).toBe(36 * CORNER);
-  expect(frames.get("red")?.words[0]?.text).toBe("hi");
+  expect(frames.get("red")?.labels[0]?.text).toBe("hi");
   expect(solidOf("no such thing").length).toBe(36);
   expect(solidOf("models/Cone.glb")).toBe(solidOf("cone"));
 });

@@ -5,10 +5,10 @@ import {
   clockFromFrame,
   clockJumped,
   clockLost,
-  giveBack,
-  holding,
+  holdsClock,
   pause,
   play,
+  releaseClock,
   reset,
   setPace,
   step,
@@ -82,21 +82,21 @@ it("holds the clock after a step until it plays", async () => {
 });
 
 it("gives the clock back, and only if it has it", async () => {
-  await giveBack();
+  await releaseClock();
   expect(asked).toEqual([]);
   await step(1);
   clockFromFigures(figures(500, 30, { owner: "web 127.0.0.1:5000" }));
-  expect([holding.value, clock.value.paused]).toEqual([true, true]);
-  await giveBack();
+  expect([holdsClock.value, clock.value.paused]).toEqual([true, true]);
+  await releaseClock();
   expect(asked.map(([method]) => method)).toEqual(["simulation_step", "let_go"]);
-  expect([holding.value, clock.value.owner, clock.value.paused]).toEqual([false, "", false]);
+  expect([holdsClock.value, clock.value.owner, clock.value.paused]).toEqual([false, "", false]);
 });
 
 it("holds nothing when its step is refused", async () => {
   clockFromFigures(figures(600, 40));
   fakeServer(() => Promise.reject(new Error("step refused: the clock belongs to ros")));
   await step(1);
-  expect([holding.value, clock.value.paused]).toEqual([false, false]);
+  expect([holdsClock.value, clock.value.paused]).toEqual([false, false]);
 });
 
 it("resets with and without a seed, and sets the pace", async () => {

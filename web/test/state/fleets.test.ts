@@ -1,6 +1,6 @@
 // Fleets keep their colour while others come and go; who moves each vehicle.
 import { expect, it } from "vitest";
-import { CONDUCTS, conducts } from "../../src/state/overrides";
+import { CONTROL_MODES, controlModes } from "../../src/state/overrides";
 import { enterFleets, fleetColour, paletteColour } from "../../src/state/palette";
 import { Roster } from "../../src/state/roster";
 
@@ -50,14 +50,14 @@ it("tells who takes commands, follows an order, or is not armed", () => {
       options: {},
     },
   ];
-  const words = (values: Float32Array) => [...values].map((value) => CONDUCTS[value]);
-  expect(words(conducts(who, fleets, orders))).toEqual([
+  const words = (values: Float32Array) => [...values].map((value) => CONTROL_MODES[value]);
+  expect(words(controlModes(who, fleets, orders))).toEqual([
     "takes commands",
     "takes commands",
     "own behaviour",
     "order",
     "takes commands",
   ]);
-  expect(conducts(who, fleets, orders, [0, 1, 1, 1, Number.NaN])[0]).toBe(0);
-  expect(conducts(who, [], [])).toEqual(new Float32Array(5).fill(Number.NaN));
+  expect(controlModes(who, fleets, orders, [0, 1, 1, 1, Number.NaN])[0]).toBe(0);
+  expect(controlModes(who, [], [])).toEqual(new Float32Array(5).fill(Number.NaN));
 });

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { beforeEach, expect, it } from "vitest";
 import { canColour, columnFor, scalarsOf } from "../../src/state/colouring";
-import { listWishes, want } from "../../src/state/columns";
+import { listColumnRequests, requestColumns } from "../../src/state/columns";
 import { addEvents, clearEvents, events } from "../../src/state/events";
 import { paletteColour } from "../../src/state/palette";
 import { persisted } from "../../src/state/persist";
@@ -60,8 +60,8 @@ it("knows which column a colouring needs", () => {
 });
 
 it("takes the numbers of a frame by its own list", () => {
-  const wish = want("colouring", [{ of: null, columns: ["speed"] }]);
-  const { number } = listWishes();
+  const wish = requestColumns("colouring", [{ of: null, columns: ["speed"] }]);
+  const { number } = listColumnRequests();
   const columns = [{ request: 0, vehicles: 3, columns: 1, values: Float64Array.of(1, Number.NaN, 5) }];
   const found = scalarsOf(made(0, 0, { count: 3, columns, wanted: number }), "speed");
   expect([...(found?.values ?? [])]).toEqual([1, Number.NaN, 5]);

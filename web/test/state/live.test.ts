@@ -1,7 +1,7 @@
 // The present: smooth between frames, exact when paused, jumping when it must.
 import { beforeEach, expect, it } from "vitest";
 import { poseAt, timeOf } from "../../src/state/poses";
-import { RosterBook } from "../../src/state/roster";
+import { RosterIndex } from "../../src/state/roster";
 import { LiveFrames } from "../../src/state/run";
 import type { Frame } from "../../src/wire/frame";
 import { made } from "./made";
@@ -10,7 +10,7 @@ let live: LiveFrames;
 let paused: boolean;
 
 beforeEach(() => {
-  const book = new RosterBook();
+  const book = new RosterIndex();
   const fleet = {
     name: "a",
     kind: "car",

@@ -1,15 +1,15 @@
 // What becomes of a mission that the server tells: progress, ranges, and what was asked for and has not come yet.
 import { afterEach, describe, expect, it } from "vitest";
 import {
-  awaited,
-  awaitTask,
+  addPendingTask,
+  applyMission,
   chosenTask,
-  forgetAwaited,
+  clearPendingTasks,
   freeName,
   mission,
+  pendingTasks,
   planOf,
   progressOf,
-  takeMission,
   usedRange,
 } from "../../src/state/mission";
 import type { MissionTree, TaskTree } from "../../src/wire/schema";
@@ -36,7 +36,7 @@ const told = (tasks: readonly TaskTree[], travelled = 500): MissionTree => ({
 afterEach(() => {
   mission.value = null;
   chosenTask.value = null;
-  forgetAwaited();
+  clearPendingTasks();
 });
 
 describe("progress", () => {
@@ -64,9 +64,9 @@ describe("progress", () => {
 describe("routes are asked for again", () => {
   it("when tasks, vehicles' orders or zones change, and not when they only travel", () => {
     const first = told([task("a", "assigned", 10, 20)]);
-    expect(takeMission(first)).toBe(true);
-    expect(takeMission(told([task("a", "assigned", 10, 20)], 900))).toBe(false);
-    expect(takeMission(told([task("a", "assigned", 10, 21)], 900))).toBe(true);
+    expect(applyMission(first)).toBe(true);
+    expect(applyMission(told([task("a", "assigned", 10, 20)], 900))).toBe(false);
+    expect(applyMission(told([task("a", "assigned", 10, 21)], 900))).toBe(true);
     const zone = {
       name: "z",
       outline: [
@@ -79,44 +79,44 @@ describe("routes are asked for again", () => {
     expect(planOf({ ...first, zones: [zone] })).not.toBe(planOf(first));
     const other = { ...first, members: [{ ...uav, tasks: ["b", "a"] }] };
     expect(planOf(other)).not.toBe(planOf(first));
-    expect(takeMission(null)).toBe(true);
+    expect(applyMission(null)).toBe(true);
   });
 });
 
 describe("what was asked for", () => {
   it("is awaited until the task is there", () => {
-    takeMission(told([task("a", "assigned", 10, 20)]));
-    awaitTask("a", { x: 30, y: 40, kind: "asked" });
-    takeMission(told([task("a", "assigned", 10, 20)]));
-    expect([...awaited.value.keys()]).toEqual(["a"]);
-    takeMission(told([task("a", "assigned", 30.004, 40)]));
-    expect(awaited.value.size).toBe(0);
+    applyMission(told([task("a", "assigned", 10, 20)]));
+    addPendingTask("a", { x: 30, y: 40, kind: "asked" });
+    applyMission(told([task("a", "assigned", 10, 20)]));
+    expect([...pendingTasks.value.keys()]).toEqual(["a"]);
+    applyMission(told([task("a", "assigned", 30.004, 40)]));
+    expect(pendingTasks.value.size).toBe(0);
   });
 
   it("is awaited no more when the task is done, or the run another one", () => {
-    awaitTask("a", { x: 30, y: 40, kind: "asked" });
-    takeMission(told([task("a", "completed", 10, 20)]));
-    expect(awaited.value.size).toBe(0);
-    awaitTask("b", { x: 30, y: 40, kind: "asked" });
-    forgetAwaited();
-    expect(awaited.value.size).toBe(0);
+    addPendingTask("a", { x: 30, y: 40, kind: "asked" });
+    applyMission(told([task("a", "completed", 10, 20)]));
+    expect(pendingTasks.value.size).toBe(0);
+    addPendingTask("b", { x: 30, y: 40, kind: "asked" });
+    clearPendingTasks();
+    expect(pendingTasks.value.size).toBe(0);
   });
 
   it("stays in the hand while it is dragged", () => {
-    awaitTask("a", { x: 30, y: 40, kind: "dragged" });
-    takeMission(told([task("a", "assigned", 30, 40)]));
-    expect(awaited.value.get("a")?.x).toBe(30);
-    awaitTask("a", null);
-    expect(awaited.value.size).toBe(0);
+    addPendingTask("a", { x: 30, y: 40, kind: "dragged" });
+    applyMission(told([task("a", "assigned", 30, 40)]));
+    expect(pendingTasks.value.get("a")?.x).toBe(30);
+    addPendingTask("a", null);
+    expect(pendingTasks.value.size).toBe(0);
   });
 });
 
 it("forgets the chosen task when it is gone", () => {
-  takeMission(told([task("a", "assigned"), task("b", "assigned")]));
+  applyMission(told([task("a", "assigned"), task("b", "assigned")]));
   chosenTask.value = "b";
-  takeMission(told([task("a", "assigned"), task("b", "completed")]));
+  applyMission(told([task("a", "assigned"), task("b", "completed")]));
   expect(chosenTask.value).toBe("b");
-  takeMission(told([task("a", "assigned")]));
+  applyMission(told([task("a", "assigned")]));
   expect(chosenTask.value).toBeNull();
 });
 

@@ -1,7 +1,7 @@
 // A page that cannot keep up says so once; the rest is on the chip.
 import { beforeEach, expect, it } from "vitest";
-import { drew } from "../../src/state/run";
-import { clock, notices, pulse } from "../../src/state/store";
+import { markDrawn } from "../../src/state/run";
+import { clock, notices, pageRates } from "../../src/state/store";
 import { Pacing } from "../../src/state/subscription";
 
 const asked: number[] = [];
@@ -19,7 +19,7 @@ beforeEach(() => {
 /** Seconds in which 60 groups arrive, 50 of which are never drawn. */
 function struggle(from: number, seconds: number): void {
   for (let k = 0; k < seconds; k++) {
-    for (let picture = 0; picture < 10; picture++) drew();
+    for (let picture = 0; picture < 10; picture++) markDrawn();
     pacing.frame(60 * (from + k), 50 * (from + k), 0.01);
     pacing.look(1000 * (from + k), false);
   }
@@ -29,7 +29,7 @@ it("tells it once, however often the rate falls", () => {
   struggle(1, 12);
   expect(asked.slice(0, 3)).toEqual([30, 15, 8]);
   expect(notices.value.map(({ text }) => text)).toEqual(["the page cannot keep up: 30 updates a second instead of 60"]);
-  expect(pulse.value.slowed).toBe(true);
+  expect(pageRates.value.slowed).toBe(true);
   notices.value = [];
   pacing.opened(10); // connected anew: still the same visit
   struggle(1, 8);

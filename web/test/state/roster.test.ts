@@ -1,7 +1,7 @@
 // Rows, ids and names, with ranges and with fleets that are empty.
 import { expect, it } from "vitest";
 import { forgetRemoved } from "../../src/state/removed-vehicles";
-import { Roster, RosterBook } from "../../src/state/roster";
+import { Roster, RosterIndex } from "../../src/state/roster";
 import { focus, hovered, notices, select, selection } from "../../src/state/store";
 import type { FleetTree } from "../../src/wire/schema";
 
@@ -55,7 +55,7 @@ it("knows who is not there", () => {
 });
 
 it("notices when a number means other vehicles", () => {
-  const book = new RosterBook();
+  const book = new RosterIndex();
   const one = { roster: 1, fleets: [fleet("a", [[0, 2]], [[0, 2]])] };
   expect(book.put(one)).toBe(true);
   expect(book.put(structuredClone(one))).toBe(true);

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { jumpToEvent, modeOf, playOrPause, setShownPace, stepSample, stepShown } from "../../src/panels/timeline-model";
 import { clockFromFrame } from "../../src/state/clock";
 import { addEvents, clearEvents } from "../../src/state/events";
-import { book, showServed, takeFrame } from "../../src/state/run";
+import { rosters, showServed, takeFrame } from "../../src/state/run";
 import { clock, notices, source } from "../../src/state/store";
 import { fakeServer } from "../fake-server";
 import { made } from "./made";
@@ -20,7 +20,7 @@ beforeEach(() => {
     if (method !== "seek") return Promise.resolve({ tick: clock.peek().tick, time: clock.peek().time });
     return new Promise((resolve) => (answer = () => resolve({ position: 0 })));
   });
-  book.put({ roster: 0, fleets: [] });
+  rosters.put({ roster: 0, fleets: [] });
   showServed(null);
   showServed({ path: "runs/race.mcap", start: 2, position: 0, duration: 5 }); // simulated time 2 s to 7 s
   clock.value = { ...clock.value, rate: 100, paused: true };

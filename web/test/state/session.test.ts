@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { connection, type Port, server } from "../../src/net/connection";
 import type { FromWorker, ToWorker } from "../../src/net/socket";
-import { onColumns, want } from "../../src/state/columns";
+import { onColumns, requestColumns } from "../../src/state/columns";
 import { events } from "../../src/state/events";
-import { drew } from "../../src/state/run";
+import { markDrawn } from "../../src/state/run";
 import { Session } from "../../src/state/session";
 import { metadata, notices, roster, routes, source } from "../../src/state/store";
 import { made } from "./made";
@@ -111,14 +111,17 @@ it("shows frames and asks for the next one after drawing", async () => {
   say({ kind: "frame", frame: made(1, 3), arrived: 1, skipped: 0 });
   expect(source.value?.sample(performance.now())?.to.time).toBe(1);
   expect(sent.filter(({ kind }) => kind === "next").length).toBe(1);
-  drew();
+  markDrawn();
   expect(sent.filter(({ kind }) => kind === "next").length).toBe(1);
   expect(roster.value.nameAt(0)).toBe("red");
 });
 
 it("asks for columns and hands them to who wanted them, whatever stands before", async () => {
   await open();
-  const [first, second] = [want("one", [{ of: null, columns: ["speed"] }]), want("two", [{ of: 7, columns: ["x"] }])];
+  const [first, second] = [
+    requestColumns("one", [{ of: null, columns: ["speed"] }]),
+    requestColumns("two", [{ of: 7, columns: ["x"] }]),
+  ];
   const got: number[] = [];
   onColumns(second, (_, blocks) => got.push(blocks[0]?.request ?? -1, blocks[0]?.values[0] ?? -1));
   await vi.advanceTimersByTimeAsync(50);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { measureDecode } from "../../src/net/worker";
 import { applyMarkers, MarkerBoard } from "../../src/state/markers";
-import { decodeMessage, Garbage, splitFrames } from "../../src/wire/decode";
+import { decodeMessage, InvalidMessage, splitFrames } from "../../src/wire/decode";
 import { positionOf } from "../../src/wire/frame";
 import { bytes, event, f32, f64, frame, poses, text, tick, u8, u16, u32 } from "./pack";
 
@@ -140,7 +140,7 @@ describe("garbage", () => {
     for (let cut = 0; cut <= whole.length; cut++) {
       const message = whole.slice(0, cut).buffer;
       if (cut === 0 || ends.includes(cut)) expect(() => splitFrames(message)).not.toThrow();
-      else expect(() => splitFrames(message)).toThrow(Garbage);
+      else expect(() => splitFrames(message)).toThrow(InvalidMessage);
     }
     expect(splitFrames(whole.buffer).map(({ type }) => type)).toEqual([0x10, 0x14, 0x13]);
   });
@@ -153,7 +153,7 @@ describe("garbage", () => {
         try {
           decodeMessage(broken.buffer);
         } catch (error) {
-          expect(error).toBeInstanceOf(Garbage);
+          expect(error).toBeInstanceOf(InvalidMessage);
         }
       }
     }
@@ -174,7 +174,7 @@ describe("garbage", () => {
     ],
     ["an unknown type", bytes(frame(0x77, []))],
   ])("refuses %s", (_, message) => {
-    expect(() => decodeMessage(message)).toThrow(Garbage);
+    expect(() => decodeMessage(message)).toThrow(InvalidMessage);
   });
 });
 
