@@ -3,6 +3,7 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { startControls } from "./control/controls";
 import { watchSharedLinks } from "./editor/share";
+import { connection } from "./net/connection";
 import { reasonOf } from "./net/rpc";
 import { editorOpener, galleryOpener, recordingOpener, stage, stageFailure } from "./panels/actions";
 import { rememberLayout } from "./panels/layout";
@@ -63,7 +64,7 @@ function createWorldView(host: HTMLElement): void {
 function begin(): void {
   const app = document.getElementById("app");
   if (app === null) return;
-  expose({ store });
+  expose({ store: { ...store, connection } });
   rememberLayout();
   followTheme();
   followTitle();

@@ -263,7 +263,7 @@ function Head({ told: tree }: { told: MissionTree }) {
       <ProgressBar told={tree} />
       <p class="faint">
         {doing > 0 && `${formatCount(doing)} started · `}
-        {undone.length > 0 && <span class="bad">{formatCount(undone.length)} failed · </span>}
+        {undone.length > 0 && <span class="bad">{formatCount(undone.length)} undone · </span>}
         {formatDistance(travelled)} flown or driven
       </p>
     </div>

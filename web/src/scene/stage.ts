@@ -187,7 +187,7 @@ class WorldStage implements Stage {
       camera: () => this.view(),
       drawn: () => this.pictures,
       mission,
-      awaited: pendingTasks,
+      pendingTasks,
       chosenTask,
       stage: this,
     });

@@ -1,4 +1,4 @@
-// What the plots remember, how it is grouped and written down.
+// The plot buffer, grouping and CSV export.
 import { describe, expect, it } from "vitest";
 import { PlotBuffer, wantedOf } from "../../src/panels/plot-data";
 import { groupByUnit, type Series } from "../../src/panels/plot-list";
@@ -8,8 +8,8 @@ const series = (id: number, column: string, unit: string): Series => {
   return { id, name: `v${id}`, column, unit, colour: 0, recorded: false };
 };
 
-describe("plot memory", () => {
-  it("keeps moments in order, with gaps where nothing was known", () => {
+describe("plot buffer", () => {
+  it("keeps values in order, with gaps for unknown ones", () => {
     const memory = new PlotBuffer(8);
     memory.keep(["a"]);
     memory.add(1, 0.5, () => 10);
@@ -22,7 +22,7 @@ describe("plot memory", () => {
     ]);
   });
 
-  it("forgets the oldest half when full, and everything when time goes back or a run begins", () => {
+  it("drops the oldest half when full, and everything when time goes back or a run starts", () => {
     const memory = new PlotBuffer(4);
     memory.keep(["a"]);
     for (const time of [1, 2, 3, 4, 5]) memory.add(1, time, () => time);
@@ -36,7 +36,7 @@ describe("plot memory", () => {
     expect(memory.between(0, 9, ["a"])).toEqual([[3], [8]]);
   });
 
-  it("replaces a moment that comes again, and gives one before the window", () => {
+  it("replaces values at the same time, and includes one before the window", () => {
     const memory = new PlotBuffer(16);
     memory.keep(["a"]);
     for (const time of [1, 2, 3, 3]) memory.add(1, time, () => 10 * time);
@@ -49,7 +49,7 @@ describe("plot memory", () => {
 });
 
 describe("plots of a recording", () => {
-  it("are filled at once, and nothing of them is left when the run is back", () => {
+  it("are filled completely, and removed when the run is back", () => {
     const memory = new PlotBuffer(2);
     memory.fill(Float64Array.of(0, 1, 2, 3), new Map([["a", Float64Array.of(5, Number.NaN, 7, 8)]]));
     expect(memory.between(0, 9, ["a", "b"])).toEqual([
@@ -64,7 +64,7 @@ describe("plots of a recording", () => {
 });
 
 describe("plots", () => {
-  it("asks once per vehicle and groups by unit", () => {
+  it("requests once per vehicle and groups by unit", () => {
     const all = [series(1, "x", "m"), series(2, "speed", "m/s"), series(1, "y", "m")];
     expect(wantedOf(all)).toEqual([
       { of: 1, columns: ["x", "y"] },
@@ -76,7 +76,7 @@ describe("plots", () => {
     ]);
   });
 
-  it("writes CSV that a spreadsheet reads", () => {
+  it("writes CSV for spreadsheets", () => {
     const named = { ...series(1, "x", "m"), name: 'a,"b' };
     expect(
       csvOf(

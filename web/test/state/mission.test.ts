@@ -1,4 +1,4 @@
-// What becomes of a mission that the server tells: progress, ranges, and what was asked for and has not come yet.
+// The mission: progress, ranges, and pending changes.
 import { afterEach, describe, expect, it } from "vitest";
 import {
   addPendingTask,
@@ -40,7 +40,7 @@ afterEach(() => {
 });
 
 describe("progress", () => {
-  it("counts what is done, what is being done and what will not be", () => {
+  it("counts done, active and failed tasks", () => {
     const tasks = [
       task("a", "completed"),
       task("b", "completed"),
@@ -54,15 +54,15 @@ describe("progress", () => {
     expect(undone.map(({ name, reason }) => [name, reason])).toEqual([["d", "too far"]]);
   });
 
-  it("tells which share of its range a vehicle has used", () => {
+  it("computes the used share of a vehicle's range", () => {
     expect(usedRange({ ...uav, tasks: [] })).toBe(0.25);
     expect(usedRange({ ...uav, tasks: [], travelled: 9000 })).toBe(1);
     expect(usedRange({ ...uav, tasks: [], range: null })).toBeNull();
   });
 });
 
-describe("routes are asked for again", () => {
-  it("when tasks, vehicles' orders or zones change, and not when they only travel", () => {
+describe("routes are requested again", () => {
+  it("when tasks, assignments or zones change, but not on mere progress", () => {
     const first = told([task("a", "assigned", 10, 20)]);
     expect(applyMission(first)).toBe(true);
     expect(applyMission(told([task("a", "assigned", 10, 20)], 900))).toBe(false);
@@ -83,8 +83,8 @@ describe("routes are asked for again", () => {
   });
 });
 
-describe("what was asked for", () => {
-  it("is awaited until the task is there", () => {
+describe("pending changes", () => {
+  it("are kept until the task is there", () => {
     applyMission(told([task("a", "assigned", 10, 20)]));
     addPendingTask("a", { x: 30, y: 40, kind: "asked" });
     applyMission(told([task("a", "assigned", 10, 20)]));
@@ -93,7 +93,7 @@ describe("what was asked for", () => {
     expect(pendingTasks.value.size).toBe(0);
   });
 
-  it("is awaited no more when the task is done, or the run another one", () => {
+  it("are dropped when the task is done, or the run is another", () => {
     addPendingTask("a", { x: 30, y: 40, kind: "asked" });
     applyMission(told([task("a", "completed", 10, 20)]));
     expect(pendingTasks.value.size).toBe(0);
@@ -102,7 +102,7 @@ describe("what was asked for", () => {
     expect(pendingTasks.value.size).toBe(0);
   });
 
-  it("stays in the hand while it is dragged", () => {
+  it("are kept while dragging", () => {
     addPendingTask("a", { x: 30, y: 40, kind: "dragged" });
     applyMission(told([task("a", "assigned", 30, 40)]));
     expect(pendingTasks.value.get("a")?.x).toBe(30);
@@ -111,7 +111,7 @@ describe("what was asked for", () => {
   });
 });
 
-it("forgets the chosen task when it is gone", () => {
+it("clears the selected task when it is removed", () => {
   applyMission(told([task("a", "assigned"), task("b", "assigned")]));
   chosenTask.value = "b";
   applyMission(told([task("a", "assigned"), task("b", "completed")]));
@@ -120,7 +120,7 @@ it("forgets the chosen task when it is gone", () => {
   expect(chosenTask.value).toBeNull();
 });
 
-it("names new tasks by the first number that is free", () => {
+it("names new tasks by the first free number", () => {
   expect(freeName(null)).toBe("point_1");
   expect(freeName(told([task("point_1", "completed"), task("point_3", "undone")]))).toBe("point_2");
   expect(freeName(told([task("point_1", "completed")]), ["point_2"])).toBe("point_3");

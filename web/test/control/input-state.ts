@@ -1,4 +1,4 @@
-// Hands for tests: keys that are held and, if wanted, a pad's sticks.
+// Input states for tests: pressed keys and optional gamepad sticks.
 import type { InputState } from "../../src/control/input";
 import type { Driver, Inputs, VehicleInfo, VehicleMotion } from "../../src/control/kinds/driver";
 
@@ -18,7 +18,7 @@ export function known(parameters: Record<string, number> = {}, more: Partial<Veh
   return { ...empty, parameters: new Map(Object.entries(parameters)), ...more };
 }
 
-/** Drive for so many seconds at 50 Hz; the last inputs. */
+/** Drive for some seconds at 50 Hz; return the last commands. */
 export function drive(driver: Driver, hands: InputState, seconds: number, seen: Partial<VehicleMotion> = {}): Inputs {
   let inputs: Inputs = {};
   const steps = Math.round(50 * seconds);

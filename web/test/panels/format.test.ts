@@ -1,4 +1,4 @@
-// Numbers as people read them, and the pace slider.
+// Number formats, and the pace slider.
 import { describe, expect, it } from "vitest";
 import { formatFactor, formatSpan, formatTime, formatUnit, formatValue } from "../../src/panels/format";
 import { paceAt, parsePace, placeOf } from "../../src/panels/transport";
@@ -43,7 +43,7 @@ describe("pace", () => {
     expect(placeOf(1000)).toBe(300);
   });
 
-  it("reads what people type", () => {
+  it("parses typed paces", () => {
     expect(parsePace("2.5x")).toBe(2.5);
     expect(parsePace("1,5")).toBe(1.5);
     expect([parsePace("max"), parsePace("0")]).toEqual([0, 0]);
