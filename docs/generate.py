@@ -14,31 +14,29 @@ from pathlib import Path
 from typing import Any
 
 from paddock.behaviour.rule import Rule, find_rule, rule_names
-from paddock.planning.method import find_method, method_names
+from paddock.planning.methods import find_method, method_names
 from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
 from paddock.scenario.scenario import scenario_schema
 from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.serve.endpoints.vds1.publisher import AXLES, PLAIN, WHEELS, sources
-from paddock.serve.subscribers.methods import METHODS
-from paddock.serve.subscribers.parameters import Parameter
+from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot.frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
-from paddock.sitl.autopilot.common_parameters import COMMON
-from paddock.sitl.autopilot.crafts import CRAFTS, find_craft
-from paddock.sitl.autopilot.mission.items import KINDS, Role
-from paddock.sitl.autopilot.mode_switch import switch_parameters
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, Role
+from paddock.sitl.autopilot.parameter_tables import COMMON, switch_parameters
 from paddock.sitl.autopilot.parameters import Parameter as Setting
-from paddock.sitl.equipment.standard_vehicles import VEHICLES
-from paddock.sitl.hosting.quick import ARDUPILOT_FRAMES
+from paddock.sitl.autopilot.vehicle import VEHICLE_TYPES, find_vehicle
+from paddock.sitl.equipment import VEHICLES
+from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.messages import KNOWN
-from paddock.sitl.mavlink.rates import EVERY, GROUP_OF, UNGROUPED
-from paddock.sitl.registry import adapter_types, find_adapter
+from paddock.sitl.mavlink.streams import EVERY, GROUP_OF, UNGROUPED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record, byte_table
-from paddock.wire.params import REQUIRED
+from paddock.wire.operations import METHODS, OPERATIONS, Operation
+from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, described
 from paddock.wire.shm import CONTROL, DATA, SLOT
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
 from paddock.wire.stream.commands import COMMANDS
@@ -324,7 +322,7 @@ def mode_tables() -> str:
     parts = []
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
         rows = []
-        for key, mode in sorted(find_craft(craft).modes.items()):
+        for key, mode in sorted(find_vehicle(craft).modes.items()):
             told = (sys.modules[mode.__module__].__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
             needs = "yes" if mode.needs_position else ""
             rows.append([str(key), f"`{mode.name}`", told, needs, "yes" if mode.can_arm else ""])
@@ -338,7 +336,7 @@ def setting_tables() -> str:
     common = {setting.name for setting in COMMON}
     parts = ["**All craft**\n\n" + setting_table(COMMON)]
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
-        settings = *switch_parameters(craft), *find_craft(craft).parameters
+        settings = *switch_parameters(craft), *find_vehicle(craft).parameters
         own = [setting for setting in settings if setting.name not in common]
         parts.append(f"**{title}**\n\n" + setting_table(own))
     return "\n".join(parts)
@@ -368,7 +366,7 @@ def item_table() -> str:
     roles = {Role.NAV: "goes", Role.CONDITION: "waits", Role.DO: "does", Role.JUMP: "jumps"}
     rows = [
         [str(int(key)), f"`{command_name(key)}`", kind.name, roles.get(kind.role, "announces"), crafts_of(kind.flying)]
-        for key, kind in sorted(KINDS.items())
+        for key, kind in sorted(ITEM_KINDS.items())
     ]
     return table(["number", "item", "in status texts", "role", "craft"], rows)
 
@@ -407,7 +405,7 @@ def frame_table() -> str:
         slowest = "" if frame.longest_dt is None else f"{number(1.0 / frame.longest_dt)} Hz"
         defaults = ", ".join(f"`{file}`" for file in (*frame.defaults, frame.own_parameters) if file)
         rows.append([f"`{name}`", frame.summary, flag, vehicle if flag else "", defaults, slowest])
-    return table(["frame", "what it is", "flag", "vehicle by the flag", "parameter files", "least clock rate"], rows)
+    return table(["frame", "description", "flag", "vehicle of the flag", "parameter files", "minimum clock rate"], rows)
 
 
 def adapter_table() -> str:
@@ -418,7 +416,7 @@ def adapter_table() -> str:
         can = adapter.capabilities
         marks = ["yes" if mark else "" for mark in (adapter.supports_lockstep, can.terrain, can.wind)]
         rows.append([f"`{name}`", ", ".join(sorted(can.sensors)), number(can.max_rate), str(can.max_vehicles), *marks])
-    head = ["adapter", "sensors, unless told otherwise", "Hz", "vehicles, at most", "lockstep", "terrain", "wind"]
+    head = ["adapter", "default sensors", "Hz", "maximum vehicles", "lockstep", "terrain", "wind"]
     return table(head, rows)
 
 
@@ -426,8 +424,8 @@ def craft_table() -> str:
     """The kinds of craft, and the vehicles that `paddock sitl --type` makes."""
     rows = [
         [f"`{craft}`", f"`{VEHICLES[craft]['model']}`, preset `{VEHICLES[craft]['preset']}`",
-         f"{1e6 / find_craft(craft).control_period_us:g} Hz"]
-        for craft in CRAFTS
+         f"{1e6 / find_vehicle(craft).control_period_us:g} Hz"]
+        for craft in VEHICLE_TYPES
     ]  # fmt: skip
     return table(["type", "vehicle", "control"], rows)
 
@@ -457,20 +455,38 @@ def stream_tables() -> str:
 
 
 def stream_methods() -> str:
-    """The calls of the stream, with their parameters."""
+    """The JSON-RPC methods, with their parameters."""
     rows = [
-        [f"`{method.name}`", "<br>".join(map(parameter, method.parameters)), method.summary]
-        for method in sorted(METHODS.values(), key=lambda method: method.name)
+        [f"`{name}`", "<br>".join(map(argument, method.arguments)), method.summary]
+        for name, method in sorted(METHODS.items())
     ]
     return table(["method", "parameters", "what it does"], rows)
 
 
-def parameter(one: Parameter) -> str:
-    """One parameter of a call."""
-    names = " or ".join(f"`{name}`" for name in one.names)
-    initial = "" if one.default is REQUIRED else f", default {json.dumps(one.default)}"
-    parts = f" {{{'; '.join(map(parameter, one.parts))}}}" if one.parts else ""
-    return f"{names}: {one.meaning} ({one.kind}{initial}){parts}"
+def argument(one: Argument) -> str:
+    """One argument of an operation, as JSON-RPC spells it."""
+    if one.marked(BY_ID):
+        return "`vehicle_id`, a whole number, or `vehicle`, a name or an id: the vehicle"
+    if one.marked(MEMBERS):
+        return "any other member: an input of the vehicle (a number, a text, or a list of numbers)"
+    default = "" if one.required else f", default {json.dumps(one.default)}"
+    parts = f" {{{'; '.join(map(argument, one.members))}}}" if one.members else ""
+    meaning = f"{one.meaning} " if one.meaning else ""
+    return f"`{one.name}`: {meaning}({described(one.annotation)}{default}){parts}"
+
+
+def zmq_operations() -> str:
+    """The operations of ZeroMQ clients: those called by name, and those with a message of their own."""
+    offered = [one for one in OPERATIONS.values() if one.entry.zmq]
+    rows = [[f"`{one.name}`", one.entry.zmq, *operation_columns(one)] for one in offered]
+    return table(["operation", "message", "arguments", "handled", "what it does"], rows)
+
+
+def operation_columns(one: Operation) -> list[str]:
+    """Arguments, place and summary of an operation."""
+    places = {"hub": "in the hub", "read": "between ticks", "change": "between ticks", "post": "at once"}
+    names = ", ".join(f"`{argument.name}`" for argument in one.arguments)
+    return [names, places[one.entry.where], one.summary]
 
 
 def shm_tables() -> str:
@@ -589,6 +605,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "vds1-datagrams": vds1_tables,
     "vds1-values": vds1_sources,
     "zmq-messages": message_tables,
+    "zmq-operations": zmq_operations,
 }
 
 

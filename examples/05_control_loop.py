@@ -3,13 +3,13 @@
 from threading import Thread
 
 import paddock
-from paddock.engine.barrier import ControlSource
+from paddock.engine.barrier import Claim
 
 rover = {"name": "rover", "model": "rover", "preset": "outdoor", "pose": [0, 0, 1.0], "sensors": ["gnss", "compass"]}
 scenario = {"seed": 3, "clock": {"rate": 100, "sync": {"every": 10, "timeout": 5}}, "vehicles": [rover]}
 
 
-def controller(source: ControlSource) -> None:
+def controller(source: Claim) -> None:
     """Drive along y = 5 m by what the sensors say, until the simulation is over."""
     while request := source.wait():  # None when the source is released
         gnss, compass = request.sensors["rover"].values()

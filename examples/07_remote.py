@@ -29,6 +29,6 @@ def control(url: str) -> None:
 
 if len(sys.argv) > 1:
     control(sys.argv[1])
-else:  # nobody serves: serve one
+else:  # no server running: serve one here
     with paddock.load(scenario) as server, paddock.share(server, zmq={"port": 0}) as host:
         control(f"tcp://127.0.0.1:{host.addresses['zmq']['port']}")

@@ -1,4 +1,4 @@
-"""A simulator of rovers on an endless plane, as an adapter for autopilots: two wheels, sensors without noise."""
+"""A simulator of rovers on an infinite plane, as an adapter for autopilots: two wheels, sensors without noise."""
 
 from dataclasses import dataclass, field
 from math import cos, radians, sin
@@ -31,7 +31,7 @@ class Rover:
 
 
 def move(rover: Rover, dt: float) -> None:
-    """Drive for so many seconds."""
+    """Drive for `dt` s."""
     left, right = rover.wheels
     rover.heading += (left - right) / WHEEL_BASE * dt
     rover.north += 0.5 * (left + right) * cos(rover.heading) * dt
@@ -39,7 +39,7 @@ def move(rover: Rover, dt: float) -> None:
 
 
 def sense(rover: Rover, now_us: int) -> None:
-    """What its sensors say: forward-right-down, north-east-down, SI units, each with the time of its sample."""
+    """Update its sensors: forward-right-down, north-east-down, SI units, each with the time of its sample."""
     left, right = rover.wheels
     speed, turn = 0.5 * (left + right), (left - right) / WHEEL_BASE
     c, s = cos(rover.heading), sin(rover.heading)
@@ -65,7 +65,7 @@ class MySimulator(SimulatorAdapter):
         self._time_us = 0
 
     def connect(self) -> None:
-        """Nothing to reach: it is all here."""
+        """Create the simulation: it runs in this process."""
         with self.lock:
             self._rovers = {} if self._rovers is None else self._rovers
 
@@ -76,32 +76,32 @@ class MySimulator(SimulatorAdapter):
 
     @property
     def is_connected(self) -> bool:
-        """Between `connect` and `disconnect`."""
+        """Whether it is between `connect` and `disconnect`."""
         return self._rovers is not None
 
     def add_vehicle(self, vehicle: Placed) -> None:
-        """One more rover, at rest."""
+        """Add a rover, at rest."""
         with self.lock:
             rovers = self._all()
             if vehicle.id in rovers or len(rovers) >= self.capabilities.max_vehicles or vehicle.craft != "rover":
                 raise AdapterError(f"{self.name}: no room for {vehicle.craft} {vehicle.id}: 8 rovers at most")
-            rovers[vehicle.id] = self._begun(vehicle)
+            rovers[vehicle.id] = self._started(vehicle)
 
     def remove_vehicle(self, vehicle: int) -> None:
-        """Have it no more."""
+        """Remove a rover."""
         with self.lock:
             del self._all()[self._rover(vehicle).placed.id]
 
     @property
     def vehicles(self) -> tuple[int, ...]:
-        """Ascending."""
+        """Ids, ascending."""
         return tuple(sorted(self._rovers or ()))
 
     def reset(self) -> None:
-        """All rovers where they began, at time 0."""
+        """Return all rovers to their start, at time 0."""
         with self.lock:
             rovers, self._time_us = self._all(), 0
-            self._rovers = {number: self._begun(rover.placed) for number, rover in rovers.items()}
+            self._rovers = {number: self._started(rover.placed) for number, rover in rovers.items()}
 
     @property
     def supports_lockstep(self) -> bool:
@@ -110,7 +110,7 @@ class MySimulator(SimulatorAdapter):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What `sense` fills."""
+        """The sensors that `sense` updates."""
         return Capabilities(frozenset({"imu", "gnss", "compass", "barometer"}), max_rate=1000.0, max_vehicles=8)
 
     @property
@@ -119,7 +119,7 @@ class MySimulator(SimulatorAdapter):
         return self._time_us
 
     def step(self, dt_us: int, timeout: float = 1.0) -> bool:
-        """Everybody drives on; a simulator in another process that does not answer in time would return False."""
+        """Move all rovers; with a simulator in another process, return False if it does not answer in time."""
         with self.lock:
             rovers = self._all().values()
             self._time_us += dt_us
@@ -129,7 +129,7 @@ class MySimulator(SimulatorAdapter):
         return True
 
     def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
-        """A copy of what is newer than what was received."""
+        """Return a copy of the sensor data, if it is newer than the last one."""
         with self.lock:
             rover = self._rover(vehicle)
             if rover.sensors.time_us <= rover.received_us:
@@ -138,7 +138,7 @@ class MySimulator(SimulatorAdapter):
             return rover.sensors.copy()
 
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
-        """Motors 1 (left) and 2 (right), from -1 to 1; disarmed it stands."""
+        """Set motors 1 (left) and 2 (right), from -1 to 1; a disarmed rover stands."""
         with self.lock:
             rover = self._rover(vehicle)
             if np.isnan(commands.row).any():
@@ -146,14 +146,14 @@ class MySimulator(SimulatorAdapter):
             left, right = np.clip(commands.motors[:2], -1.0, 1.0).tolist()
             rover.wheels = (left * SPEED, right * SPEED) if commands.armed else (0.0, 0.0)
 
-    def _begun(self, vehicle: Placed) -> Rover:
+    def _started(self, vehicle: Placed) -> Rover:
         rover = Rover(vehicle, *vehicle.position[:2], vehicle.heading)
         sense(rover, self._time_us)
         return rover
 
     def _all(self) -> dict[int, Rover]:
         if self._rovers is None:
-            raise AdapterError(f"{self.name} is not connected: connect() comes first")
+            raise AdapterError(f"{self.name} is not connected: call connect() first")
         return self._rovers
 
     def _rover(self, vehicle: int) -> Rover:

@@ -1,4 +1,4 @@
-"""What tests of several rooms share."""
+"""Fixtures shared by the tests of several rooms."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from hypothesis import HealthCheck, settings
 
 from paddock.scenario import Scenario, load_scenario
 
-settings.register_profile("paddock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("paddock")  # how long an example takes depends on what else the machine does
+# The same examples in every run; `make soak` draws new ones. No deadlines: other processes may use the machine.
+COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fixed", **COMMON, derandomize=True, database=None, max_examples=40)
+settings.register_profile("soak", **COMMON, max_examples=500)
+settings.load_profile("fixed")
 
 _blocks = count()
 
@@ -29,30 +32,30 @@ def _free(port: int) -> bool:
 
 
 def _block(ports: int) -> int:
-    """The first of so many UDP ports in a row that are free, apart from those of other workers and other calls."""
+    """Return the first of `ports` consecutive free UDP ports, distinct between workers and calls."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw") or 0)
     for _ in range(60):
         base = 10_000 + 5_000 * (worker % 4) + 300 * (next(_blocks) % 15)
         if all(_free(base + k) for k in range(ports)):
             return base
-    raise AssertionError(f"there are no {ports} free UDP ports in a row")
+    raise AssertionError(f"no {ports} consecutive free UDP ports")
 
 
 @pytest.fixture
 def udp_block() -> Callable[[int], int]:
-    """`udp_block(n)`: the first of n UDP ports in a row that are free now."""
+    """`udp_block(n)`: the first of n consecutive free UDP ports."""
     return _block
 
 
 @pytest.fixture
 def own_links() -> Callable[[int], dict[str, Any]]:
-    """`own_links(n)`: the `mavlink` section of n systems whose ports nobody else uses."""
+    """`own_links(n)`: the `mavlink` section of n systems on unused ports."""
     return lambda systems: {"port": (base := _block(2 * systems)), "station": base + systems}
 
 
 @pytest.fixture
 def demo(own_links: Callable[[int], dict[str, Any]]) -> Callable[[str], Scenario]:
-    """`demo(name)`: a demo; its autopilots, if it has any, at ports of their own."""
+    """`demo(name)`: a demo scenario; its autopilots use unused ports."""
 
     def load(name: str) -> Scenario:
         tree = load_scenario(name).to_dict()

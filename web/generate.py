@@ -1,8 +1,8 @@
-"""Writes src/wire/schema.ts, the page's types, from what Python declares: `python web/generate.py [--check]`.
+"""Writes the page's types from Python's declarations: `python web/generate.py [--check]`.
 
-Frame types and record layouts come from `paddock.wire.stream`, trees from `paddock.serve.subscribers.shapes`, methods
-with their parameters and results from `paddock.serve.subscribers.methods`. With --check nothing is written, and the
-exit status is 1 if the file is not what would be written.
+Frame types and record layouts come from `paddock.wire.stream`, methods with their parameters and answers from the table
+of operations (`paddock.wire.operations`). With --check nothing is written, and the exit status is 1 if the file is out
+of date.
 """
 
 from __future__ import annotations
@@ -11,23 +11,18 @@ import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, is_typeddict
+from typing import Any, Literal, Union, get_args, get_origin, is_typeddict
 
-from paddock.serve.subscribers import shapes
-from paddock.serve.subscribers.method import Method
-from paddock.serve.subscribers.methods import METHODS
-from paddock.serve.subscribers.parameters import Parameter
-from paddock.serve.subscribers.shapes import Point, Quaternion, Range
-from paddock.serve.subscribers.subscription import KINDS
 from paddock.wire.layout import Record
-from paddock.wire.params import REQUIRED
+from paddock.wire.operations import METHODS, Operation, results
+from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, Axes, ColumnList, Kind, plain
+from paddock.wire.operations.results import Moment, Point, Quaternion, Range
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
 from paddock.wire.stream.commands import COMMANDS
 from paddock.wire.stream.drawing import MARKER, MarkerFlag, MarkerKind
 from paddock.wire.stream.events import EVENT
 from paddock.wire.stream.frames import FRAME_HEADER, TICK, FrameType
 from paddock.wire.stream.positions import POSES
-from paddock.world.frames import FRAMES
 
 TARGET = Path(__file__).parent / "src" / "wire" / "schema.ts"
 LONGEST = 120
@@ -46,10 +41,10 @@ ALIASES: dict[str, Any] = {
     "Range": Range,
     "Point": Point,
     "Quaternion": Quaternion,
-    "FrameName": Literal[tuple(FRAMES)],
-    "Kind": Literal[KINDS],
+    "FrameName": Axes,
+    "Kind": Kind,
 }
-NAMED = {**PLAIN, **{kind: name for name, kind in ALIASES.items()}}
+NAMED = {**PLAIN, **{kind: name for name, kind in ALIASES.items()}, ColumnList: "WantedColumns"}
 EMPTY = "Readonly<Record<string, never>>"
 
 
@@ -58,6 +53,7 @@ EMPTY = "Readonly<Record<string, never>>"
 
 def written(annotation: Any) -> str:
     """A Python annotation in TypeScript."""
+    annotation = plain(annotation)
     if annotation in NAMED:
         return NAMED[annotation]
     if is_typeddict(annotation):
@@ -69,7 +65,7 @@ def written(annotation: Any) -> str:
         return f"readonly [{', '.join(map(written, inner))}]"
     if origin is dict:
         return f"Readonly<Record<string, {written(inner[1])}>>"
-    if origin is types.UnionType:
+    if origin in (types.UnionType, Union):
         return " | ".join(dict.fromkeys(map(written, inner)))
     if origin is Literal:
         return " | ".join(f'"{word}"' for word in inner)
@@ -102,32 +98,38 @@ def _comment(documented: Any) -> str:
 # methods -------------------------------------------------------------------------------------------------------------
 
 
-def method(one: Method) -> str:
+def method(one: Operation) -> str:
     """What a method takes and answers."""
-    fields = [field for parameter in one.parameters for field in fields_of(parameter)]
-    if one.inputs:
-        fields.append("[input: string]: number | string | readonly number[] | null | undefined")
+    fields = [field for argument in one.arguments for field in fields_of(argument)]
+    fields.sort(key=lambda field: field.startswith("["))
     params = f"{{ {'; '.join(fields)} }}" if fields else "Nothing"
-    result = written(eval(one.answer.__annotations__["return"], vars(sys.modules[one.answer.__module__])))
-    line = f"  {one.name}: {{ params: {params}; result: {result} }};"
+    result = written(one.answer or Moment)
+    name = one.entry.rpc
+    line = f"  {name}: {{ params: {params}; result: {result} }};"
     if len(line) > LONGEST:
         if len(params) + 13 > LONGEST:
             params = "{" + "".join(f"\n      {field};" for field in fields) + "\n    }"
-        line = f"  {one.name}: {{\n    params: {params};\n    result: {result};\n  }};"
+        line = f"  {name}: {{\n    params: {params};\n    result: {result};\n  }};"
     return f"  /** {one.summary} */\n{line}"
 
 
-def fields_of(parameter: Parameter) -> Iterator[str]:
-    """`name?: type` of every name that a parameter has on the wire."""
-    optional = parameter.default is not REQUIRED or len(parameter.names) > 1
-    null = " | null" if parameter.default is None else ""
-    for name, kind in zip(parameter.names, parameter.types * len(parameter.names), strict=False):
-        taken = _objects(parameter) if parameter.parts else written(kind)
-        yield f"{name}{'?' if optional else ''}: {taken}{null}"
+def fields_of(argument: Argument) -> Iterator[str]:
+    """`name?: type` of every field that an argument has in JSON-RPC."""
+    if argument.marked(MEMBERS):
+        yield "[input: string]: number | string | readonly number[] | null | undefined"
+    elif argument.marked(BY_ID):
+        yield from ("vehicle_id?: number", "vehicle?: string | number")
+    else:
+        kind = _objects(argument) if argument.members and not _named(argument) else written(argument.annotation)
+        yield f"{argument.name}{'' if argument.required else '?'}: {kind}"
 
 
-def _objects(parameter: Parameter) -> str:
-    lines = "".join(f"\n        {field};" for part in parameter.parts for field in fields_of(part))
+def _named(argument: Argument) -> bool:
+    return plain(get_args(plain(argument.annotation))[0]) in NAMED
+
+
+def _objects(argument: Argument) -> str:
+    lines = "".join(f"\n        {field};" for member in argument.members for field in fields_of(member))
     return f"readonly {{{lines}\n      }}[]"
 
 
@@ -168,7 +170,7 @@ def enum(kind: Any) -> str:
 
 def schema() -> str:
     """The whole file."""
-    trees = [one for module in shapes.MODULES for one in vars(module).values() if _is_own(one, module)]
+    trees = [one for one in vars(results).values() if is_typeddict(one)]
     aliases = [f"export type {name} ={_aliased(kind)};" for name, kind in ALIASES.items()]
     methods = "\n".join(method(one) for _, one in sorted(METHODS.items()))
     return "\n".join(
@@ -185,10 +187,6 @@ def schema() -> str:
             "",
         ]
     )
-
-
-def _is_own(one: Any, module: types.ModuleType) -> bool:
-    return is_typeddict(one) and one.__module__ == module.__name__
 
 
 def _aliased(kind: Any) -> str:

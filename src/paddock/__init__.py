@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paddock.engine import services
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from paddock.client import connect, connect_async
-    from paddock.engine.replay import replayed
-    from paddock.engine.simulation import Simulation
+    from paddock.engine.simulation import Simulation, replayed
     from paddock.scenario import Scenario
     from paddock.serve.share import share
     from paddock.world.markers import Marker
@@ -43,9 +43,9 @@ __all__ = [
 
 
 def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: str = "cpu") -> Simulation:
-    """A simulation from a scenario: a file, YAML text, a dict, a demo's name or a Scenario.
+    """Return a simulation of a scenario: a file, YAML text, a dict, a demo's name or a Scenario.
 
-    `device="cuda"` moves the vehicles on an NVIDIA GPU. A scenario with a `sitl` section comes with its autopilots.
+    `device="cuda"` computes the dynamics on an NVIDIA GPU. A `sitl` section starts its autopilots.
     """
     from paddock.engine.simulation import Simulation
     from paddock.scenario import load_scenario
@@ -53,16 +53,25 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: 
     scenario = load_scenario(source)
     if scenario.sitl is None:
         return Simulation(scenario, device)
-    from paddock.sitl.hosting.equipping import equipped_scenario
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.from_scenario import equipped_scenario
+    from paddock.sitl.host import SitlHost
 
     sim = Simulation(equipped_scenario(scenario), device)
-    SitlHost(sim)  # it ends with the simulation
+    SitlHost(sim)  # closed with the simulation
     return sim
 
 
+def _show(sim: Simulation, height: int) -> Any:
+    from paddock.serve.notebook import show
+
+    return show(sim, height)
+
+
+services["show"] = _show
+
+
 def __getattr__(name: str) -> Any:
-    """The everyday names, imported when they are first asked for: `import paddock` stays quick."""
+    """Import public names on first use, so that `import paddock` is fast."""
     homes = {
         "Marker": "paddock.world.markers",
         "Scenario": "paddock.scenario",
@@ -70,7 +79,7 @@ def __getattr__(name: str) -> Any:
         "Snapshot": "paddock.world.snapshot",
         "connect": "paddock.client",
         "connect_async": "paddock.client",
-        "replayed": "paddock.engine.replay",
+        "replayed": "paddock.engine.simulation",
         "share": "paddock.serve.share",
     }
     if name not in homes:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.behaviour.rule import NOBODY, Urge
+from paddock.behaviour.rule import NOBODY, Urge, rule_names
 from paddock.behaviour.rules import flock
+from paddock.vehicles.model import model_names
 
 PATH = [[5, 0, 4], [40, 3, 4], [20, 30, 8], [-10, 5, 4]]
 BEHAVIOURS: dict[str, dict[str, Any]] = {
@@ -36,19 +37,35 @@ def fleet_of(model: str, rule: str) -> Any:
     return paddock.load({"seed": 11, "vehicles": [lead, it]})
 
 
-@pytest.mark.parametrize("model", ["point", "quad", "car.kinematic", "car.bicycle", "rover", "fixed_wing"])
-@pytest.mark.parametrize("rule", sorted(BEHAVIOURS))
+MODELS = ["point", "quad", "car.kinematic", "car.bicycle", "rover", "fixed_wing"]
+RULES = sorted(BEHAVIOURS)
+EVERY_PAIR = [(model, rule) for model in MODELS for rule in RULES]
+FIRST_RULES = {(MODELS[k % len(MODELS)], rule) for k, rule in enumerate(RULES)}
+FIRST_MODELS = {(model, RULES[(k + 5) % len(RULES)]) for k, model in enumerate(MODELS)}
+PAIRS = sorted(FIRST_RULES | FIRST_MODELS)
+"""Sixteen pairs with every rule and every model, each model with two rules or more; `make soak` runs all sixty."""
+
+
+def test_every_model_and_every_rule_is_among_the_pairs() -> None:
+    assert {rule for _, rule in PAIRS} == set(RULES) == set(rule_names())
+    assert {model for model, _ in PAIRS} == set(MODELS) == set(model_names())
+    assert len(PAIRS) == 16
+
+
+@pytest.mark.parametrize(
+    ("model", "rule"), [pair if pair in PAIRS else pytest.param(*pair, marks=pytest.mark.soak) for pair in EVERY_PAIR]
+)
 def test_the_kernel_decides_like_plain_python(model: str, rule: str) -> None:
     sim = fleet_of(model, rule)
     sim.step(40)
-    program = sim.roster.programs["it"]
-    fleet, conduct = program.fleet, program.conduct
+    program = sim.engine.programs["it"]
+    fleet, conduct = program.fleet, program.behaviour
     assert conduct is not None
     state, command, memory = (fleet.tables[k][:, : fleet.n].copy() for k in ("state", "command", "memory"))
-    dt = sim.world.clock.dt
-    conduct.run(sim.world, sim.publisher.poses, program.parameters, dt)
+    dt = sim.engine.world.clock.dt
+    conduct.run(sim.engine.world, sim.engine.poses, program.parameters, dt)
     act = conduct.rule.spec(program.model, program.varying).function
-    targets = sim.publisher.poses("lead" if conduct.target else "it").copy()
+    targets = sim.engine.poses("lead" if conduct.target else "it").copy()
     for i in range(fleet.n):
         parameters = sim.inspect(f"it[{i}]")["parameters"]
         new_command, new_memory = act(
@@ -69,8 +86,8 @@ def test_the_kernel_decides_like_plain_python(model: str, rule: str) -> None:
 
 def test_nobody_to_look_at_means_no_wish_to_move() -> None:
     sim = fleet_of("point", "pursue")
-    program = sim.roster.programs["it"]
-    conduct = program.conduct
+    program = sim.engine.programs["it"]
+    conduct = program.behaviour
     act = conduct.rule.spec(program.model, program.varying).function
     state = program.model.state(*program.fleet.state[:, 0].tolist())
     command, _ = act(
@@ -91,11 +108,11 @@ def test_nobody_to_look_at_means_no_wish_to_move() -> None:
 def test_the_urges_of_a_flock_are_those_of_plain_python() -> None:
     sim = fleet_of("point", "flock")
     sim.step(40)
-    program = sim.roster.programs["it"]
-    conduct, block = program.conduct, sim.publisher.poses("it")[:, :7].copy()
-    conduct.run(sim.world, sim.publisher.poses, program.parameters, 0.1)
+    program = sim.engine.programs["it"]
+    conduct, block = program.behaviour, sim.engine.poses("it")[:, :7].copy()
+    conduct.run(sim.engine.world, sim.engine.poses, program.parameters, 0.1)
     options = flock.Options(*conduct.options.tolist())
-    agents = [flock.Agent(*block[[0, 1, 2, 7, 8, 9], i].tolist()) for i in range(7)]
+    agents = [flock.Neighbour(*block[[0, 1, 2, 7, 8, 9], i].tolist()) for i in range(7)]
     for i, me in enumerate(agents):
         gathered = flock.Gathered()
         for other in agents:

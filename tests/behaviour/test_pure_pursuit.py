@@ -32,7 +32,7 @@ def test_cars_follow_an_oval_and_count_their_laps(model: str, offset: float) -> 
     for _ in range(1700):
         sim.step(50)
         way.append(sim.snapshot()["red"].position)
-        laps.append(int(sim.world.fleets["red"].tables["memory"][1, 0]))
+        laps.append(int(sim.engine.world.fleets["red"].tables["memory"][1, 0]))
     assert off_oval(np.array(way), offset).max() < 1.0
     assert set(np.diff(laps)) <= {0, 1}
     # steady: sqrt(5 * 46) = 15.2 m/s is allowed in the bends, so it drives 14 m/s all the way round
@@ -57,7 +57,7 @@ def test_it_slows_down_for_bends_as_its_profile_says() -> None:
     profile = speed_profile(oval(STRAIGHT, RADIUS, 0, 0, 0, 0, 2), True, 25, 4, 3, 4)
     gap = (2 * STRAIGHT + 2 * np.pi * RADIUS) / len(profile)
     ideal = float(np.sum(gap / profile))
-    laps = sim.world.fleets["red"].tables["memory"][1, 0]
+    laps = sim.engine.world.fleets["red"].tables["memory"][1, 0]
     assert laps >= 1
     crossings = [k for k in range(1, len(states)) if states[k - 1][0] < 0 <= states[k][0] and states[k][1] < 0]
     assert np.diff(crossings)[-1] * 0.1 == pytest.approx(ideal, rel=0.05)

@@ -92,5 +92,5 @@ def test_errors_say_where(tmp_path: Path, written: str, at: str, message: str) -
 
 def test_choices_are_written_by_name() -> None:
     scenario = {"vehicles": [{"name": "it", "model": "point", "behaviour": {"formation": {"shape": "sphere"}}}]}
-    options = paddock.load(scenario).roster.programs["it"].conduct.options
+    options = paddock.load(scenario).engine.programs["it"].behaviour.options
     assert options[0] == 4.0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from paddock.bench.web.cost import cost
-from paddock.bench.web.usage import processor_seconds
+from paddock.bench.suites.web import cost, processor_seconds
 
 
 def test_processor_time_is_that_of_the_process() -> None:

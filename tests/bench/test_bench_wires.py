@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from paddock.bench.wires.encoding import encoding, shared_memory
-from paddock.bench.wires.latency import speed, watched
-from paddock.bench.wires.server import Server
-from paddock.bench.wires.swarms import cars, swarm
+from paddock.bench.server import Server, cars, swarm
+from paddock.bench.suites.wires import encoding, shared_memory, speed, watched
 
 
 def test_the_worlds_are_as_large_and_as_fast_as_the_cases_say() -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from paddock.cli.autopilots import status_lines
-from paddock.sitl.bridge.status import StatusRow
-from paddock.sitl.hosting.doing import Doing
-from paddock.sitl.hosting.host import PortRow
+from paddock.cli.panels import status_lines
+from paddock.sitl.bridge_vehicle import StatusRow
+from paddock.sitl.host import PortRow, Progress
 
 NAN = float("nan")
 
@@ -19,7 +18,7 @@ def row(sysid: int, name: str, mode: str, armed: bool, note: str = "") -> Status
     return StatusRow(sysid, name, "rover", "world", "builtin", True, mode, armed, note, 9, NAN, NAN)
 
 
-def told(*rows: tuple[StatusRow, Doing]) -> Any:
+def told(*rows: tuple[StatusRow, Progress]) -> Any:
     ports = [PortRow(one.sysid, one.name, "builtin", "udp 1", f"udp 127.0.0.1:{14549 + one.sysid}") for one, _ in rows]
     return SimpleNamespace(progress=lambda: list(rows), ports=lambda: ports)
 
@@ -28,8 +27,8 @@ def lines(host: Any, width: int, most: int = 20) -> list[str]:
     return [line.plain.rstrip() for line in status_lines(host, width, most)]
 
 
-ROVER = (row(1, "rover[0]", "AUTO", True), Doing("3/12", "", "2.0", "98%"))
-COPTER = (row(2, "copter[0]", "STABILIZE", False), Doing("", "100.4", "12.3", "7%"))
+ROVER = (row(1, "rover[0]", "AUTO", True), Progress("3/12", "", "2.0", "98%"))
+COPTER = (row(2, "copter[0]", "STABILIZE", False), Progress("", "100.4", "12.3", "7%"))
 
 
 def test_everything_fits_the_column_of_a_wide_terminal() -> None:
@@ -57,7 +56,7 @@ def test_heights_take_no_room_where_nothing_flies() -> None:
 @pytest.mark.parametrize("width", [54, 48, 42])
 def test_a_note_stands_instead_and_is_cut_with_an_ellipsis(width: int) -> None:
     late = row(7, "a_rover_with_a_long_name", "SMART_RTL_OF_MINE", True, "adapter 'gazebo' is not connected: nobody")
-    text = lines(told((late, Doing())), width)[1]
+    text = lines(told((late, Progress())), width)[1]
     assert text.startswith("  7 a_rover_w… 14556 ● SMART_RT… adap") and text.endswith("…") and len(text) == width
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from paddock import __version__
 from paddock.cli.main import exit_code
-from paddock.cli.serving import ServeOptions
+from paddock.cli.options import ServeOptions
 
 Result = subprocess.CompletedProcess[str]
 
@@ -25,13 +25,14 @@ CASES = {
     "pace nan": (["demo", "--pace", "nan"], "--pace must be 0 (as fast as possible) or 0.05 to 100, not nan"),
     "seconds": (["demo", "--seconds", "0"], "--seconds must be a positive number, not 0"),
     "seconds nan": (["demo", "--seconds", "nan"], "--seconds must be a positive number, not nan"),
-    "seed": (["demo", "--seed", "-1"], "--seed must lie in 0..2^64-1, not -1"),
+    "seed": (["demo", "--seed", "-1"], "--seed must be in 0..2^64-1, not -1"),
     "missing file": (["run", "none.yaml"], "none.yaml: no such scenario file or demo; valid: mixed, race, sitl, "
                      "survey, swarm"),
     "nothing": (["run"], "give a scenario file or --model: e.g. paddock run race.yaml, or paddock run --model quad "
                 "--height 10"),
     "both": (["run", "a.yaml", "--model", "quad"], "give a scenario file or --model: not both"),
-    "flag of a file": (["run", "a.yaml", "--rate", "10"], "--rate goes with --model; a scenario file says it itself"),
+    "flag of a file": (["run", "a.yaml", "--rate", "10"],
+                       "--rate requires --model; set it in the scenario file instead"),
     "model": (["run", "--model", "quod"], "--model: unknown model 'quod'; did you mean 'quad'?"),
     "preset": (["run", "--model", "quad", "--preset", "micra"],
                "--preset: unknown preset of quad 'micra'; did you mean 'micro'?"),
@@ -41,18 +42,18 @@ CASES = {
     "input": (["run", "--model", "point", "--command", "v=1"],
               "--command v: unknown input of point 'v'; did you mean 'vz'?"),
     "rate": (["run", "--model", "point", "--rate", "0"], "--rate: must be >= 0.001, not 0.0"),
-    "token alone": (["demo", "--no-web", "--token", "open sesame"], "--token goes with --serve: nothing is served"),
-    "lock alone": (["demo", "--no-web", "--lock"], "--lock goes with --serve: nothing is served"),
-    "insecure alone": (["demo", "--no-web", "--insecure"], "--insecure goes with --serve: nothing is served"),
-    "bind alone": (["demo", "--no-web", "--bind", "0.0.0.0"], "--bind goes with --serve: nothing is served"),
+    "token alone": (["demo", "--no-web", "--token", "open sesame"], "--token requires --serve: nothing is served"),
+    "lock alone": (["demo", "--no-web", "--lock"], "--lock requires --serve: nothing is served"),
+    "insecure alone": (["demo", "--no-web", "--insecure"], "--insecure requires --serve: nothing is served"),
+    "bind alone": (["demo", "--no-web", "--bind", "0.0.0.0"], "--bind requires --serve: nothing is served"),
     "short token": (["demo", "--serve", "stream", "--token", "short"],
                     "--token: a token has at least 8 characters, not 5"),
-    "twice": (["demo", "--serve", "zmq", "--serve", "zmq=7"], "--serve zmq is given twice; an endpoint is served once"),
+    "twice": (["demo", "--serve", "zmq", "--serve", "zmq=7"], "--serve zmq is given twice"),
     "port": (["demo", "--serve", "stream=abc"],
-             "--serve stream: a port is a whole number from 0 to 65535, not 'abc'"),
+             "--serve stream: a port is an integer from 0 to 65535, not 'abc'"),
     "last port": (["demo", "--serve", "zmq=65535"],
-                  "--serve zmq: there is no port after 65535 for states: take a lower port, or say publish"),
-    "record": (["demo", "--record", ""], "--record takes the name of a file, not ''"),
+                  "--serve zmq: there is no port after 65535 for states: use a lower port, or set publish"),
+    "record": (["demo", "--record", ""], "--record takes a file name, not ''"),
     "benchmark": (["bench", "swrm"], "unknown benchmark 'swrm'; did you mean 'swarm'?"),
 }  # fmt: skip
 

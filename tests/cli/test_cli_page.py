@@ -18,8 +18,8 @@ from rich.text import Text
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from paddock.cli.page import free_port, page_link
 from paddock.cli.panels import with_link
+from paddock.cli.serving import free_port, page_link
 from paddock.record import open_run
 from paddock.serve.share import serve_options
 
@@ -151,9 +151,9 @@ def test_runs_without_a_page(paddock: Callable[..., Result], small: Path, flags:
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        (["--no-web", "--serve", "web"], "--serve web and --no-web contradict each other"),
-        (["--no-web", "--open"], "--open goes with --serve: nothing is served"),
-        (["--headless", "--token", "12345678"], "--token goes with --serve: nothing is served"),
+        (["--no-web", "--serve", "web"], "--serve web and --no-web are mutually exclusive"),
+        (["--no-web", "--open"], "--open requires --serve: nothing is served"),
+        (["--headless", "--token", "12345678"], "--token requires --serve: nothing is served"),
         (["--bind", "0.0.0.0"], "listening on 0.0.0.0 needs a token, or --insecure to do without"),
     ],
 )
@@ -211,7 +211,7 @@ def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -
         out, err = run.end()
     assert run.process.returncode == 130
     assert out.count("state hash") == 2 and "\nother: 2 vehicles" in out
-    assert "other was loaded without its sections serve and record" in err
+    assert "other was loaded without sections serve and record" in err
     assert "first.mcap holds the first run only" in err and err.count("serving metrics") == 1
     assert not (tmp_path / "never.mcap").exists()
     with open_run(tmp_path / "first.mcap") as recording:

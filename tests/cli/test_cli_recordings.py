@@ -99,7 +99,7 @@ def test_a_run_that_was_recorded_is_the_same_run(here: Run, small: Path) -> None
         (("replay", "small.yaml"), "small.yaml is not an MCAP file"),
         (("export", "small.yaml", "--to", "csv"), "small.yaml is not an MCAP file"),
         (("run", "small.yaml", "--record", "no/run.mcap"), "cannot record to no/run.mcap: No such file or directory"),
-        (("run", "small.yaml", "--record-rate", "5"), "--record-rate goes with --record"),
+        (("run", "small.yaml", "--record-rate", "5"), "--record-rate requires --record"),
         (("run", "small.yaml", "--record", "a", "--record-rate", "0"), "--record-rate must be a positive number of Hz"),
     ],
 )
@@ -136,11 +136,11 @@ def test_the_picture_and_its_keys(recorded: Path) -> None:
     console = Console(width=100, height=24, file=io.StringIO())
     with Player(recorded, pace=0) as player:
         view = PlaybackView(player, console, keys=True)
-        view.obey("-")
+        view.handle_keys("-")
         assert player.pace == 100.0
-        view.obey("+- -")
+        view.handle_keys("+- -")
         assert player.pace == 20.0 and player.paused
-        view.obey("\x1b[C\x1b[D")  # right: to the end of 3 s; left: to its beginning
+        view.handle_keys("\x1b[C\x1b[D")  # right: to the end of 3 s; left: to its beginning
         assert player.position == 0.0
         player.seek(1.5)
         lines = view.draw().plain.split("\n")

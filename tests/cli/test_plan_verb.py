@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from paddock.cli.main import exit_code
+from paddock.planning.from_scenario import setup_of
 from paddock.planning.planner import solve
-from paddock.planning.scenario_setup import setup_of
 from paddock.scenario import load_scenario
 
 SMALL = ("--seed", "3", "--uavs", "2", "--tasks", "5", "--method", "greedy")
@@ -142,7 +142,7 @@ def test_methods_are_compared(ask: Ask, tmp_path: Path) -> None:
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Methods compared" in page and "hungarian" in page and "compute" not in page
     _, table, err = ask(*SMALL, "--methods", "hungarian", "--no-files")
-    assert err == "paddock: greedy is compared as well: --method asks for its plan\n"
+    assert err == "paddock: greedy is added to the comparison because of --method\n"
     assert "computed in" in table and "method greedy" in table  # --method is shown
 
 
@@ -154,12 +154,12 @@ def test_a_mission_is_drawn_as_yaml(ask: Ask, tmp_path: Path) -> None:
     assert (scenario.seed, len(scenario.mission.tasks), scenario.mission.method.name) == (3, 5, "greedy")
     assert sum(entry.count for entry in scenario.vehicles) == 2
     code, out, err = ask("--generate", "drawn.yaml", *SMALL)
-    assert (code, out) == (0, "") and "plan it with: paddock plan drawn.yaml" in err
+    assert (code, out) == (0, "") and "next: paddock plan drawn.yaml" in err
     assert yaml.safe_load((tmp_path / "drawn.yaml").read_text())["seed"] == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn.yaml"]
     before = (tmp_path / "drawn.yaml").read_bytes()
     code, _, err = ask("drawn.yaml", "--generate", "--seed", "4")
-    assert code == 2 and err == "paddock: error: drawn.yaml exists already: --generate writes a new file\n"
+    assert code == 2 and err == "paddock: error: drawn.yaml already exists; --generate does not overwrite\n"
     assert (tmp_path / "drawn.yaml").read_bytes() == before
     planned = json.loads(ask("drawn.yaml", "--no-files", "--json")[1])
     both = json.loads(ask("--generate", *SMALL, "--no-files", "--json")[1])
@@ -202,7 +202,7 @@ EVENTS = """\
 
 
 def test_a_mission_with_events_is_also_flown(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.planning.report.animation.SECONDS", 0.4)
+    monkeypatch.setattr("paddock.record.mission_report.animation.SECONDS", 0.4)
     (tmp_path / "far.yaml").write_text(FAR + EVENTS)
     code, out, _ = ask("far.yaml", "--output", "out", "--json", "--animate", "film.gif")
     assert code == 0
@@ -223,7 +223,7 @@ def test_a_mission_with_events_is_also_flown(ask: Ask, tmp_path: Path, monkeypat
 
 
 def test_an_animation(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.planning.report.animation.SECONDS", 0.4)
+    monkeypatch.setattr("paddock.record.mission_report.animation.SECONDS", 0.4)
     code, out, _ = ask(*SMALL, "--no-files", "--animate", "film.gif")
     assert code == 0 and out.endswith("film.gif\n")
     assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF89a")
@@ -234,34 +234,34 @@ def test_without_matplotlib_all_but_pictures_is_there(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, _ = ask(*SMALL, "--output", "out")
-    assert code == 0 and "no pictures: pictures need matplotlib: pip install 'paddock[plan]'" in out
+    assert code == 0 and "no plots: pictures need matplotlib: pip install 'paddock[plan]'" in out
     found = contents(tmp_path / "out")
     assert {"plan.json", "metrics.csv", "report.html"} <= set(found)
     assert not any(name.endswith(".png") for name in found)
 
 
 MISTAKES: dict[str, tuple[list[str], str]] = {
-    "nothing": ([], "give a scenario file, a demo's name, or --seed, --uavs or --tasks to draw a mission: "
+    "nothing": ([], "give a scenario file, a demo name, or --seed, --uavs or --tasks to generate a mission: "
                 "e.g. paddock plan survey, or paddock plan --seed 3 --uavs 4 --tasks 20"),
     "no file": (["none.yaml"], "none.yaml: no such scenario file or demo; "),
-    "no mission": (["race"], "race: scenario 'race' has no mission: add a section `mission` with tasks"),
+    "no mission": (["race"], "race: scenario 'race' has no mission; add a `mission` section with tasks"),
     "method": (["far.yaml", "--method", "greedi"],
                "--method: unknown planning method 'greedi'; did you mean 'greedy'?"),
     "methods": (["far.yaml", "--methods", "greedy,nope"], "--methods: unknown planning method 'nope'; "),
     "no methods": (["far.yaml", "--methods", ","],
-                   "--methods takes names with commas between them, e.g. greedy,auction"),
+                   "--methods takes comma-separated names, e.g. greedy,auction"),
     "objective": (["far.yaml", "--objective", "fast"], "--objective: unknown objective 'fast'; valid: makespan, total"),
     "uavs of a file": (["far.yaml", "--uavs", "3"],
-                       "--uavs goes with a mission that is drawn; a scenario file says it itself"),
-    "uavs": (["--uavs", "-1"], "--uavs must lie in 0..10,000, not -1"),
-    "tasks": (["--tasks", "1.5"], "invalid value for --tasks: must be a whole number, not '1.5'"),
-    "seed": (["--seed", "-1"], "--seed must lie in 0..2^64-1, not -1"),
+                       "--uavs applies to generated missions only; edit the scenario file instead"),
+    "uavs": (["--uavs", "-1"], "--uavs must be in 0..10,000, not -1"),
+    "tasks": (["--tasks", "1.5"], "invalid value for --tasks: must be an integer, not '1.5'"),
+    "seed": (["--seed", "-1"], "--seed must be in 0..2^64-1, not -1"),
     "film": (["far.yaml", "--animate", "a.avi"], "an animation is a .mp4 or a .gif file, not 'a.avi'"),
-    "both": (["far.yaml", "--output", "a", "--no-files"], "--output and --no-files say the opposite: give one of them"),
-    "folder": (["far.yaml", "--output", "far.yaml"], "--output takes the name of a folder, not 'far.yaml'"),
-    "generate": (["drawn", "--generate"], "--generate writes a scenario: to a .yaml file, not 'drawn'"),
+    "both": (["far.yaml", "--output", "a", "--no-files"], "--output and --no-files are mutually exclusive"),
+    "folder": (["far.yaml", "--output", "far.yaml"], "--output takes a folder, not 'far.yaml'"),
+    "generate": (["drawn", "--generate"], "--generate writes a .yaml file, not 'drawn'"),
     "parquet": (["far.yaml", "--parquet", "--no-files"],
-                "--parquet and --no-files say the opposite: give one of them"),
+                "--parquet and --no-files are mutually exclusive"),
     "import": (["far.yaml", "--import-tasks", "none.geojson"], "none.geojson: "),
 }  # fmt: skip
 
@@ -302,7 +302,7 @@ def test_what_cannot_be_run_is_planned_with_a_warning(ask: Ask, tmp_path: Path) 
     (tmp_path / "slow.yaml").write_text(quad + mission)
     code, out, err = ask("slow.yaml", "--no-files")
     assert code == 0 and "1 drone does 1 of 1 task " in out
-    assert err.startswith("paddock: warning: `paddock run` would refuse this scenario: ") and err.count("\n") == 1
+    assert err.startswith("paddock: warning: `paddock run` would reject this scenario: ") and err.count("\n") == 1
 
 
 def test_nobody_has_no_table(ask: Ask) -> None:
@@ -312,4 +312,4 @@ def test_nobody_has_no_table(ask: Ask) -> None:
 
 def test_drawing_takes_no_scenario(ask: Ask) -> None:
     code, _, err = ask("--generate", "a.yaml", "survey")
-    assert code == 2 and err.endswith("unexpected argument 'survey': --generate takes no scenario, it draws one\n")
+    assert code == 2 and err.endswith("unexpected argument 'survey': --generate takes no scenario, it creates one\n")

@@ -115,7 +115,7 @@ def test_a_restarted_server_is_met_again(serve: Any) -> None:
             sim.step(8)
         sim.step(8)
         sim.step(8)
-        assert list(served.sim.barrier.sources[-1].vehicles) == ["red"]  # claimed again
+        assert list(served.sim.engine.claims.active[-1].vehicles) == ["red"]  # claimed again
         assert sim.inspect("red")["command"]["throttle"] == 0.5
         seen.clear()
         while not seen and monotonic() < deadline:

@@ -69,7 +69,7 @@ def test_two_handlers_of_one_client(serve: Any) -> None:
         assert sim.inspect("red")["command"]["throttle"] == 0.5
         assert sim.inspect("scouts[1]")["command"]["vx"] == 2.0
         end()
-        assert list(served.sim.barrier.sources[-1].vehicles) == ["red"]
+        assert list(served.sim.engine.claims.active[-1].vehicles) == ["red"]
 
 
 @pytest.mark.parametrize("steps", [[3], [1, 1, 1]])

@@ -55,7 +55,7 @@ def seen(view: Any) -> list[Any]:
     """A view in values that can be compared."""
     outlines = [(one.name, one.outline.shape, one.outline.tolist()) for one in (*view.tasks, *view.zones)]
     tasks = [task._replace(outline=None) for task in view.tasks]
-    return [view.time, tasks, outlines, view.members, view.finished, view.metrics, view.log]
+    return [view.time, tasks, outlines, view.vehicles, view.finished, view.metrics, view.log]
 
 
 @pytest.mark.parametrize("drive", [False, True])
@@ -187,6 +187,6 @@ def test_the_same_verbs_as_coroutines(serve: Any) -> None:
 
     view = asyncio.run(asked())
     assert [zone.name for zone in view.zones] == ["house", "pit"]
-    assert {member.name: member.status for member in view.members}["bus[1]"] == "damaged"
+    assert {member.name: member.status for member in view.vehicles}["bus[1]"] == "damaged"
     assert view.metrics["tasks"] == 4 and view.metrics["replans"] == 1
     assert {task.name: task.outline.tolist() for task in view.tasks}["gate"] == [[31.0, 2.0]]

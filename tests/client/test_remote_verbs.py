@@ -207,9 +207,9 @@ def test_a_handlers_commands_are_checked_in_the_same_words(serve: Any) -> None:
 
 def test_a_live_simulation_cannot_be_wound(serve: Any) -> None:
     with paddock.connect(serve().url) as sim:
-        with pytest.raises(UnknownNameError, match="unknown operation 'seek'"):
+        with pytest.raises(paddock.PaddockError, match="seek refused: this is a live simulation"):
             sim.seek(1.0)
-        with pytest.raises(InvalidValueError, match="seek takes a time in s, not 'x'"):
+        with pytest.raises(InvalidValueError, match="seek: 'position' must be a number, got \"x\""):
             sim.seek("x")
 
 

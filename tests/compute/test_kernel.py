@@ -1,20 +1,15 @@
-"""Kernels: all kinds of arguments against the Python oracle, and the cache between processes."""
+"""Kernels: all kinds of arguments against the Python reference, for one thread and several."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from paddock.compute import cache
-from paddock.compute.cache import source_path
-from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value, cpu_source, kernel
+from paddock.compute.kernel import Each, Kernel, KernelSpec, Rows, Shared, Value, cpu_source, kernel
 from paddock.compute.math import select, sin
-from paddock.compute.threads import available_threads, limit_threads, thread_count
+from paddock.compute.threads import SERIAL_BELOW, available_threads, limit_threads, thread_count
+from paddock.compute.twin import compiled
 from paddock.errors import InvalidValueError
 
 
@@ -64,7 +59,7 @@ SHOW = KernelSpec(
         Rows("state", Motion, "update"),
         Each("extra"),
         Value("table"),
-        Each("flag"),
+        Each("flag", "bool"),
         Value("dt"),
         Rows("seen", Seen, "write"),
     ),
@@ -167,62 +162,49 @@ def test_threads_do_not_change_a_bit() -> None:
     np.testing.assert_array_equal(*ends)
 
 
-PROGRAM = """
-import sys
-import numpy as np
-from paddock.compute.kernel import KernelSpec, Rows, kernel
-from toy import Motion, step
-built = kernel(KernelSpec("toy", step, (Rows("state", Motion, "update"),)))
-state = np.ones((2, 4))
-built(4, 1, state)
-stats = built.compiled.stats
-print(state[0, 0], sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
-"""
-TOY = """
-from typing import NamedTuple
-class Motion(NamedTuple):
+def test_small_fleets_compile_no_parallel_code() -> None:
+    fresh = Kernel(KernelSpec("test-small", move, MOVE.arguments))
+    fresh(SERIAL_BELOW - 1, 1, motion(SERIAL_BELOW), np.array([1.5, 0.2, 0.7]), 0.1)
+    assert list(fresh._variants) == [False]
+    fresh.variant(SERIAL_BELOW)
+    assert list(fresh._variants) == [False, available_threads() > 1]
+    try:
+        limit_threads(1)
+        assert fresh.variant(SERIAL_BELOW) is fresh.variant(1)
+    finally:
+        limit_threads(None)
+
+
+@pytest.mark.parametrize("spec", [MOVE, VARYING], ids=["shared", "varying"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_declared_signature_is_that_of_a_call(spec: KernelSpec, dtype: str) -> None:
+    fresh = Kernel(KernelSpec("test-signature", move, spec.arguments, dtype))
+    limits = [np.array([1.5, 0.2, 0.7], dtype)] + ([np.ones((2, 5), dtype)] if spec is VARYING else [])
+    fresh(5, 1, motion(5).astype(dtype), *limits, np.dtype(dtype).type(0.1))
+    assert fresh.variant(5).signatures == [fresh.signature()]
+
+
+class Craft(NamedTuple):
     x: float
-    v: float
-def step(s):
-    return Motion(FACTOR * s.x, s.v)
-"""
+    z: float
+    gear: float
 
 
-def run_toy(folder: Path, factor: float, cache_folder: Path) -> tuple[float, int, int]:
-    """Result, kernels loaded and kernels compiled, of a fresh process whose model multiplies by the factor."""
-    (folder / "toy.py").write_text(TOY.replace("FACTOR", str(factor)))
-    paths = os.pathsep.join([str(folder), *sys.path])
-    environment = os.environ | {"PYTHONPATH": paths, "PADDOCK_CACHE": str(cache_folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, check=True)
-    result, hits, misses = done.stdout.split()
-    return float(result), int(hits), int(misses)
+def with_literals(s: Craft, p: Limits, dt: float) -> Craft:
+    """Constants need no type: neither a zero, nor a whole number, nor a shared value."""
+    return Craft(s.x + dt * p.gain, 0.0, 1)
 
 
-def test_second_process_compiles_nothing_until_the_source_changes(tmp_path: Path) -> None:
-    kernels = tmp_path / "kernels"
-    assert run_toy(tmp_path, 2.0, kernels) == (2.0, 0, 1)
-    assert run_toy(tmp_path, 2.0, kernels) == (2.0, 1, 0)
-    assert run_toy(tmp_path, 5.0, kernels) == (5.0, 0, 1)
-    assert len(list(kernels.iterdir())) == 2
-
-
-def test_unwritable_cache_falls_back_to_a_temporary_one(tmp_path: Path) -> None:
-    blocked = tmp_path / "a_file"
-    blocked.write_text("not a folder")
-    assert run_toy(tmp_path, 2.0, blocked / "kernels") == (2.0, 0, 1)
-
-
-def test_cache_key_follows_text_identity_and_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
-    one, two = tmp_path / "one.py", tmp_path / "two.py"
-    one.write_text("a = 1")
-    two.write_text("a = 2")
-    paths = {
-        source_path("k", "text", {str(one)}),
-        source_path("k", "text", {str(two)}),
-        source_path("k", "other", {str(one)}),
-        source_path("k", "text", {str(one)}, "identity"),
-    }
-    assert len(paths) == 4
-    assert source_path("k", "text", {str(one)}) in paths
-    assert all(path.read_text() in ("text", "other") for path in paths)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_literals_take_the_number_type_of_the_kernel(dtype: str) -> None:
+    arguments = (Rows("state", Craft, "update"), Shared("limits", Limits), Value("dt"))
+    state, limits = np.full((3, 400), 0.25, dtype), np.array([0.5, 0.0, 0.0], dtype)
+    kernel(KernelSpec("test-literals", with_literals, arguments, dtype))(
+        400, 4, state, limits, np.dtype(dtype).type(1.0)
+    )
+    np.testing.assert_array_equal(state, np.repeat(np.array([[2.25], [0.0], [1.0]], dtype), 400, axis=1))
+    twin = compiled(with_literals, dtype)
+    single = [np.dtype(dtype).type(v) for v in (0.25, 0.0, 0.0)]
+    twin(Craft(*single), Limits(*single), single[0])
+    kinds = [str(kind) for kind in twin.nopython_signatures[0].return_type]
+    assert kinds == [dtype, dtype, "Literal[int](1)"] or kinds == [dtype, dtype, "int64"]

@@ -23,7 +23,7 @@ class Source(NamedTuple):
     unused: float
 
 
-class Agent(NamedTuple):
+class Seen(NamedTuple):
     x: float
     y: float
     z: float
@@ -53,15 +53,15 @@ class Options(NamedTuple):
     factor: float
 
 
-def visit(s: Sums, me: Agent, other: Agent, dx: float, dy: float, dz: float, d2: float, o: Options) -> Sums:
+def visit(s: Sums, me: Seen, other: Seen, dx: float, dy: float, dz: float, d2: float, o: Options) -> Sums:
     return Sums(s.many + 1.0, s.mass + o.factor * other.mass, s.dx + dx, s.dy + dy, s.dz + dz, s.d2 + d2)
 
 
-def finish(s: Sums, me: Agent, o: Options) -> Result:
+def finish(s: Sums, me: Seen, o: Options) -> Result:
     return Result(s.many, s.mass, s.dx, s.dy, s.dz, s.d2, me.mass)
 
 
-SPEC = NeighbourSpec("test-sums", Source, Agent, Sums, Result, Options, visit, finish)
+SPEC = NeighbourSpec("test-sums", Source, Seen, Sums, Result, Options, visit, finish)
 GRID = NeighbourGrid(SPEC)
 
 

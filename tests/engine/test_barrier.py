@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.engine.replay import replayed
-from paddock.engine.simulation import Simulation
+from paddock.engine.simulation import Simulation, replayed
 from paddock.errors import PaddockError
 
 Load = Callable[..., Simulation]

@@ -58,7 +58,7 @@ def test_a_fleet_takes_arrays_and_a_member_is_found_by_name_or_id(load: Load) ->
     sim.command(4, vy=9.0)
     sim.command("scouts[1]", vz=(2.5,))
     sim.step()
-    assert sim.world.fleets["scouts"].command[:, :4].tolist() == [[1, 2, -5, 4], [0, 1, 0, 9], [7, 2.5, 7, 7]]
+    assert sim.engine.world.fleets["scouts"].command[:, :4].tolist() == [[1, 2, -5, 4], [0, 1, 0, 9], [7, 2.5, 7, 7]]
 
 
 def test_values_beyond_the_range_saturate(load: Load) -> None:
@@ -184,7 +184,7 @@ def test_a_queued_command_that_no_longer_fits_is_refused_as_a_whole(load: Load) 
         (5, "", "input 'vx' of 'scouts' must have shape (5,), not (4,)"),
         (6, "", "unknown input of 'red' 'steer'; valid: vx, vy, vz"),
     ]
-    assert not sim.world.fleets["scouts"].command[:, :5].any()
+    assert not sim.engine.world.fleets["scouts"].command[:, :5].any()
 
 
 # timeouts -------------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_each_member_has_its_own_timeout_and_overrides_replace_the_models_failsa
     sim.step(30)
     found = [(event.tick, event.subject) for event in sim.events.since()]
     assert found == [(10, "scouts[1]"), (10, "scouts[3]"), (16, "scouts[2]"), (19, "scouts[0]")]
-    assert sim.world.fleets["scouts"].command[:, :4].tolist() == [[0.0] * 4, [0.0] * 4, [-0.5] * 4]
+    assert sim.engine.world.fleets["scouts"].command[:, :4].tolist() == [[0.0] * 4, [0.0] * 4, [-0.5] * 4]
 
 
 @pytest.mark.parametrize("groups", [[40], [1] * 40, [7, 3, 9, 20, 1]])

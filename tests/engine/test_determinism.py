@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 import paddock
 from paddock.compute.threads import available_threads
-from paddock.engine.replay import replayed
-from paddock.engine.simulation import Simulation
+from paddock.engine.simulation import Simulation, replayed
 from paddock.scenario import load_scenario
 from paddock.world.ring import RingWriter
 
@@ -271,7 +270,7 @@ def test_reset_refuses_what_is_no_seed(commanded: Make, seed: Any) -> None:
 def test_every_seed_can_be_saved_and_restored(load_mixed: Make, seed: int) -> None:
     sim, other = load_mixed(seed=seed), load_mixed()
     other.restore(sim.save())
-    assert other.world.seed == seed and other.state_hash() == sim.state_hash()
+    assert other.engine.world.seed == seed and other.state_hash() == sim.state_hash()
 
 
 def eventful(sim: Simulation) -> Simulation:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.actions import Control
+from paddock.engine.actions import CommandAction
 from paddock.errors import PaddockError
 from paddock.world.fleet import NEVER
 
@@ -20,60 +20,60 @@ CAR = {"name": "red", "model": "car.kinematic", "speed": 10.0}
 def running() -> Iterator[paddock.Simulation]:
     """A simulation that another thread drives as fast as it can, held at once."""
     sim = paddock.load({"clock": {"rate": 1000, "pace": 0}, "vehicles": [CAR]})
-    sim.pacer.set(held=True)
+    sim.engine.pacer.hold()
     with sim, sim.running():
         yield sim
 
 
 def test_a_held_clock_advances_by_exactly_what_is_granted(running: paddock.Simulation) -> None:
-    assert running.pacer.grant(7).result(10) == 7
-    assert running.pacer.grant(0).result(10) == 7
-    both = running.pacer.grant(1000), running.pacer.grant(5)
+    assert running.engine.pacer.request_ticks(7).result(10) == 7
+    assert running.engine.pacer.request_ticks(0).result(10) == 7
+    both = running.engine.pacer.request_ticks(1000), running.engine.pacer.request_ticks(5)
     assert [done.result(10) for done in both] == [1007, 1012]
     assert running.tick == 1012
 
 
 def test_a_paced_grant_waits_while_the_run_is_paused(running: paddock.Simulation) -> None:
     running.pause()
-    done = running.pacer.grant(50, paced=True)
+    done = running.engine.pacer.request_ticks(50, paced=True)
     with pytest.raises(TimeoutError):
         done.result(0.1)
     assert running.tick == 0
-    running.pacer.set(paused=False)
+    running.engine.pacer.hold(unpause=True)
     assert done.result(10) == 50
 
 
 def test_what_is_revoked_says_so(running: paddock.Simulation) -> None:
     running.pause()
-    done = running.pacer.grant(50, paced=True)
-    running.pacer.revoke("ann has left")
+    done = running.engine.pacer.request_ticks(50, paced=True)
+    running.engine.pacer.cancel_ticks("ann has left")
     with pytest.raises(PaddockError, match="ann has left at tick 0, before tick 50"):
         done.result(10)
 
 
 def test_an_errand_is_done_between_ticks_by_the_thread_that_drives(running: paddock.Simulation) -> None:
-    assert running.errands.leave(lambda: running.spawn(**{**CAR, "name": "blue"})).result(10) == "blue"
-    doer = running.errands.leave(lambda: threading.current_thread().name).result(10)
+    assert running.engine.thread.request(lambda: running.spawn(**{**CAR, "name": "blue"})).result(10) == "blue"
+    doer = running.engine.thread.request(lambda: threading.current_thread().name).result(10)
     assert doer != threading.current_thread().name
     with pytest.raises(PaddockError, match="unknown vehicle"):
-        running.errands.leave(lambda: running.remove("green")).result(10)
+        running.engine.thread.request(lambda: running.remove("green")).result(10)
 
 
 def test_while_nobody_drives_errands_wait_for_serve_idle() -> None:
     with paddock.load({"vehicles": [CAR]}) as sim:
-        done = sim.errands.leave(lambda: sim.step(3))
+        done = sim.engine.thread.request(lambda: sim.step(3))
         assert not done.done()
-        sim.errands.serve_idle()
+        sim.engine.thread.serve_idle()
         assert done.done() and sim.tick == 3
-    sim.errands.leave(lambda: None)
-    sim.errands.serve_idle()
+    sim.engine.thread.request(lambda: None)
+    sim.engine.thread.serve_idle()
     with pytest.raises(PaddockError, match="closed"):
         sim.step(1)
 
 
 def test_a_closed_simulation_answers_those_who_wait() -> None:
     sim = paddock.load({"vehicles": [CAR]})
-    done = sim.errands.leave(lambda: None)
+    done = sim.engine.thread.request(lambda: None)
     sim.close()
     with pytest.raises(PaddockError, match="closed"):
         done.result(1)
@@ -87,8 +87,8 @@ def test_a_local_verb_waits_for_an_errand_instead_of_being_refused() -> None:
             begun.set()
             go_on.wait(10)
 
-        sim.errands.leave(work)
-        helper = threading.Thread(target=sim.errands.serve_idle)
+        sim.engine.thread.request(work)
+        helper = threading.Thread(target=sim.engine.thread.serve_idle)
         helper.start()
         begun.wait(10)
         threading.Timer(0.05, go_on.set).start()
@@ -99,15 +99,15 @@ def test_a_local_verb_waits_for_an_errand_instead_of_being_refused() -> None:
 
 def test_a_command_with_a_timeout_of_its_own_ends_in_the_failsafe() -> None:
     with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR, {**CAR, "name": "blue"}]}) as sim:
-        sim.post(Control("red", {"throttle": 0.5, "steer": 0.1}, timeout=0.1))
-        sim.post(Control("blue", {"throttle": 0.5}))
+        sim.engine.post(CommandAction("red", {"throttle": 0.5, "steer": 0.1}, timeout=0.1))
+        sim.engine.post(CommandAction("blue", {"throttle": 0.5}))
         sim.step(100)
         assert sim.inspect("red")["command"]["throttle"] == 0.5
         sim.step(1)
         red = sim.inspect("red")["command"]
         assert (red["throttle"], red["brake"], red["steer"]) == (0.0, 0.3, 0.1)
         assert sim.inspect("blue")["command"]["throttle"] == 0.5  # held for ever
-        assert sim.world.fleets["blue"].tables["expires"][0] == NEVER
+        assert sim.engine.world.fleets["blue"].tables["expires"][0] == NEVER
         assert [(event.kind, event.tick) for event in sim.events.since()] == [("failsafe", 100)]
 
 
@@ -115,19 +115,19 @@ def test_a_command_for_ids_of_a_fleet_reaches_exactly_those() -> None:
     row = {"line": {"start": [0, 0, 0], "end": [40, 0, 0]}}
     cars = {"name": "cars", "count": 5, "model": "car.kinematic", "id": 10, "spawn": row}
     with paddock.load({"vehicles": [cars]}) as sim:
-        sim.post(Control(np.array([12, 10]), {"throttle": np.array([0.2, 0.7])}))
+        sim.engine.post(CommandAction(np.array([12, 10]), {"throttle": np.array([0.2, 0.7])}))
         sim.step(1)
         assert [sim.inspect(f"cars[{k}]")["command"]["throttle"] for k in range(5)] == [0.7, 0, 0.2, 0, 0]
         with pytest.raises(PaddockError, match="no vehicle has the id 99"):
-            sim.post(Control(np.array([10, 99]), {"throttle": 0.1}))
+            sim.engine.post(CommandAction(np.array([10, 99]), {"throttle": 0.1}))
         with pytest.raises(PaddockError, match="appears twice"):
-            sim.post(Control(np.array([10, 10]), {"throttle": 0.1}))
+            sim.engine.post(CommandAction(np.array([10, 10]), {"throttle": 0.1}))
 
 
 @pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_timeout_is_a_positive_time(timeout: float) -> None:
     with paddock.load({"vehicles": [CAR]}) as sim, pytest.raises(PaddockError, match="timeout"):
-        sim.post(Control("red", {"throttle": 0.5}, timeout=timeout))
+        sim.engine.post(CommandAction("red", {"throttle": 0.5}, timeout=timeout))
 
 
 def test_another_thread_may_step_while_the_running_one_sleeps(running: paddock.Simulation) -> None:
@@ -135,21 +135,21 @@ def test_another_thread_may_step_while_the_running_one_sleeps(running: paddock.S
     running.watch(lambda snapshot: drivers.append(threading.current_thread().name), every=1)
     stepped = 0
     while stepped < 20:  # now and then the running thread is just looking around
-        stepped += running.pacer.step_in_place(1)
+        stepped += running.engine.pacer.step_in_place(1)
     assert running.tick == 20
     assert set(drivers) == {threading.current_thread().name}
-    assert running.pacer.grant(5).result(10) == 25  # the running thread goes on as before
+    assert running.engine.pacer.request_ticks(5).result(10) == 25  # the running thread goes on as before
     running.resume()
-    assert not running.pacer.step_in_place(1)  # time passes by itself
+    assert not running.engine.pacer.step_in_place(1)  # time passes by itself
 
 
 def test_nobody_steps_in_place_beyond_the_end_of_a_run() -> None:
     with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR]}) as sim:
-        sim.pacer.set(held=True)
+        sim.engine.pacer.hold()
         thread = threading.Thread(target=lambda: sim.run(until=0.01))
         thread.start()
-        assert not sim.pacer.step_in_place(11)
-        while not sim.pacer.step_in_place(10):
+        assert not sim.engine.pacer.step_in_place(11)
+        while not sim.engine.pacer.step_in_place(10):
             pass
         thread.join(10)
         assert sim.tick == 10 and not thread.is_alive()
@@ -157,13 +157,13 @@ def test_nobody_steps_in_place_beyond_the_end_of_a_run() -> None:
 
 def test_the_barrier_knows_whether_it_would_wait() -> None:
     with paddock.load({"clock": {"rate": 1000, "sync": {"every": 4}}, "vehicles": [CAR]}) as sim:
-        barrier = sim.barrier
-        assert barrier.waits_for_nobody(0, 1000)
+        barrier = sim.engine.barrier
+        assert barrier.is_free(0, 1000)
         claim = sim.claim("red")
-        assert not barrier.waits_for_nobody(0, 1) and barrier.waits_for_nobody(1, 3)
-        assert not barrier.waits_for_nobody(1, 4)
+        assert not barrier.is_free(0, 1) and barrier.is_free(1, 3)
+        assert not barrier.is_free(1, 4)
         claim.prepare(0, {"red": {"steer": 0.1}})
-        assert barrier.waits_for_nobody(0, 1) and not barrier.waits_for_nobody(0, 5)
+        assert barrier.is_free(0, 1) and not barrier.is_free(0, 5)
         sim.step(1)
         assert sim.inspect("red")["command"]["steer"] == 0.1
         claim.release()

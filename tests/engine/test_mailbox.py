@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.engine import events, log
-from paddock.engine.actions import Control, Posted, Remove, Report, Spawn
+from paddock.engine import events
+from paddock.engine import mailbox as mailbox_module
+from paddock.engine.actions import CommandAction, EventAction, Posted, RemoveAction, SpawnAction
 from paddock.engine.events import EventLog
-from paddock.engine.log import ActionLog
-from paddock.engine.mailbox import Mailbox
+from paddock.engine.mailbox import ActionLog, Mailbox
 from paddock.errors import PaddockError
 from paddock.world.archive import pack, unpack
 
@@ -26,7 +26,7 @@ def test_actions_are_due_at_their_tick_in_the_order_of_posting(
     expected, delivered, number, now = [], [], 0, 0
     for pause, ticks in [*rounds, (31, [])]:
         for tick in ticks:
-            mailbox.post(Remove(number), tick)
+            mailbox.post(RemoveAction(number), tick)
             expected.append((max(tick, now), number))
             number += 1
         if saving:  # neither looking nor going on from what was saved changes anything
@@ -45,17 +45,22 @@ def test_actions_are_due_at_their_tick_in_the_order_of_posting(
 
 def test_what_was_delivered_before_does_not_show_in_what_is_saved() -> None:
     busy, fresh = Mailbox(), Mailbox()
-    busy.post(Remove("gone"), 0)
+    busy.post(RemoveAction("gone"), 0)
     assert len(list(busy.due(3))) == 1
     for mailbox in (busy, fresh):
-        mailbox.post(Remove("a"), 9)
-        mailbox.post(Remove("b"), 5)
+        mailbox.post(RemoveAction("a"), 9)
+        mailbox.post(RemoveAction("b"), 5)
     assert busy.save(4) == fresh.save(4)
 
 
 @pytest.mark.parametrize(
     "action",
-    [Control("red", {"steer": 0.5}), Spawn({"model": "quad", "pose": [0, 0, 1]}), Remove(7), Report("a", "b", "c")],
+    [
+        CommandAction("red", {"steer": 0.5}),
+        SpawnAction({"model": "quad", "pose": [0, 0, 1]}),
+        RemoveAction(7),
+        EventAction("a", "b", "c"),
+    ],
 )
 def test_actions_survive_as_plain_values(action: object) -> None:
     posted = Posted(5, 9, action, "me")
@@ -64,7 +69,7 @@ def test_actions_survive_as_plain_values(action: object) -> None:
 
 
 def test_an_unknown_kind_of_action_is_refused() -> None:
-    tree = Posted(5, 9, Remove(7)).to_tree() | {"kind": "destroy"}
+    tree = Posted(5, 9, RemoveAction(7)).to_tree() | {"kind": "destroy"}
     with pytest.raises(PaddockError) as caught:
         Posted.from_tree(tree)
     valid = "control, spawn, remove, place, frame, order, mission, report"
@@ -72,11 +77,11 @@ def test_an_unknown_kind_of_action_is_refused() -> None:
 
 
 def test_the_log_keeps_so_much_and_says_what_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "BYTES_KEPT", 1 << 20)
+    monkeypatch.setattr(mailbox_module, "BYTES_KEPT", 1 << 20)
     actions, heard = ActionLog(), []
     actions.listeners.append(heard.append)
     for k in range(5000):
-        actions.append(Posted(k, k, Remove(k)))
+        actions.append(Posted(k, k, RemoveAction(k)))
     assert len(actions.entries) == (1 << 20) // 1024 and actions.lost == 5000 - 1024 and len(heard) == 5000
     with pytest.raises(PaddockError, match="the log has lost 3976 actions beyond 1 MiB; record the run instead"):
         actions.complete()
@@ -88,7 +93,7 @@ def test_arrays_count_in_the_log() -> None:
     import numpy as np
 
     actions = ActionLog()
-    actions.append(Posted(0, 0, Control("f", {"vx": np.zeros(1000), "vy": 1.0})))
+    actions.append(Posted(0, 0, CommandAction("f", {"vx": np.zeros(1000), "vy": 1.0})))
     assert actions.kept_bytes == 1024 + 8000
 
 

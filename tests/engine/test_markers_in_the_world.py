@@ -27,7 +27,12 @@ def sim(load: Callable[..., Simulation]) -> Simulation:
 
 @pytest.fixture
 def board() -> MarkerBoard:
-    return MarkerBoard(lambda frame: None)
+    return MarkerBoard(lambda frame: None, lambda: 0.0)
+
+
+def put_at(board: MarkerBoard, time: float, *markers: Marker) -> None:
+    board.now = lambda: time
+    board.put(*markers)
 
 
 def shown(sim: Simulation) -> list[tuple[str, int]]:
@@ -39,9 +44,9 @@ def circle(namespace: str = "goal", id: int = 1, **fields: object) -> Marker:
 
 
 def test_markers_are_shown_by_namespace_and_id(sim: Simulation) -> None:
-    sim.mark(circle("b", 10), circle("b", 9), circle("a", 2))
+    sim.markers.put(circle("b", 10), circle("b", 9), circle("a", 2))
     assert shown(sim) == [("a", 2), ("b", 9), ("b", 10)]
-    sim.mark(circle("b", 9, radius=7.0))
+    sim.markers.put(circle("b", 9, radius=7.0))
     assert len(shown(sim)) == 3
     assert sim.markers.alive(0.0)[1].marker.scale[0] == 7.0
 
@@ -50,7 +55,7 @@ def test_markers_are_shown_by_namespace_and_id(sim: Simulation) -> None:
 @pytest.mark.parametrize("ttl_ticks", [1, 3, 7, 10])
 def test_a_marker_is_gone_at_exactly_its_tick(sim: Simulation, start: int, ttl_ticks: int) -> None:
     sim.step(start)
-    sim.mark(circle(ttl=ttl_ticks / 100))
+    sim.markers.put(circle(ttl=ttl_ticks / 100))
     for _ in range(ttl_ticks):
         assert shown(sim) == [("goal", 1)]
         sim.step()
@@ -58,28 +63,28 @@ def test_a_marker_is_gone_at_exactly_its_tick(sim: Simulation, start: int, ttl_t
 
 
 def test_a_marker_put_again_lives_on(sim: Simulation) -> None:
-    sim.mark(circle(ttl=0.1), circle("stays"))
+    sim.markers.put(circle(ttl=0.1), circle("stays"))
     sim.step(5)
-    sim.mark(circle(ttl=0.1))
+    sim.markers.put(circle(ttl=0.1))
     sim.step(9)
     assert shown(sim) == [("goal", 1), ("stays", 1)]
     sim.step()
     assert shown(sim) == [("stays", 1)]
-    sim.mark(circle(ttl=0.1))
-    sim.mark(circle())
+    sim.markers.put(circle(ttl=0.1))
+    sim.markers.put(circle())
     sim.step(1000)
     assert shown(sim) == [("goal", 1), ("stays", 1)]
 
 
 def test_markers_never_change_the_run(load: Callable[..., Simulation]) -> None:
     plain, marked = load(RED), load(RED)
-    marked.mark(circle(), circle("car", frame="red"))
+    marked.markers.put(circle(), circle("car", frame="red"))
     with pytest.raises(UnknownNameError):
-        marked.mark(circle(frame="nowhere"))
+        marked.markers.put(circle(frame="nowhere"))
     assert plain.state_hash() == marked.state_hash()
     plain.step(50)
     marked.step(50)
-    marked.unmark("goal")
+    marked.markers.remove("goal")
     assert plain.state_hash() == marked.state_hash()
     assert plain.save() == marked.save()
 
@@ -87,21 +92,21 @@ def test_markers_never_change_the_run(load: Callable[..., Simulation]) -> None:
 def test_reset_clears_and_restore_keeps_what_has_no_end(sim: Simulation) -> None:
     blob = sim.save()
     sim.step(100)
-    sim.mark(circle("track"), circle("spark", ttl=5.0))
+    sim.markers.put(circle("track"), circle("spark", ttl=5.0))
     sim.restore(blob)
     assert shown(sim) == [("track", 1)]
     sim.reset()
     assert shown(sim) == []
-    sim.mark(circle("track", ttl=0.1))
+    sim.markers.put(circle("track", ttl=0.1))
     assert sim.markers.alive(0.0)[0].until == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("frame", ["world", "red", "scouts[2]", "lidar", "map", "head"])
 def test_frames_that_exist(sim: Simulation, frame: str) -> None:
-    sim.set_frame("lidar", "red", [1.0, 0.0, 0.5])
-    sim.set_frame("map", "world", [5.0, 0.0, 0.0])
-    sim.set_frame("head", "lidar", moving=True)
-    sim.mark(circle(frame=frame))
+    sim.frames.set("lidar", "red", [1.0, 0.0, 0.5])
+    sim.frames.set("map", "world", [5.0, 0.0, 0.0])
+    sim.frames.set("head", "lidar", moving=True)
+    sim.markers.put(circle(frame=frame))
     assert shown(sim) == [("goal", 1)]
 
 
@@ -116,45 +121,45 @@ def test_frames_that_exist(sim: Simulation, frame: str) -> None:
 def test_a_marker_in_an_unknown_frame_is_refused_and_logged(
     sim: Simulation, frame: str, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sim.set_frame("lidar", "red")
+    sim.frames.set("lidar", "red")
     with caplog.at_level(logging.WARNING, "paddock.markers"), pytest.raises(PaddockError) as caught:
-        sim.mark(circle("fine", 1), circle(frame=frame), source="planner")
+        sim.markers.put(circle("fine", 1), circle(frame=frame), source="planner")
     assert str(caught.value) == message
     assert caplog.messages == [f"markers of planner refused: {message}"]
     assert shown(sim) == [] and sim.markers.refused == 1 and sim.markers.version == 0
 
 
 def test_a_frame_is_stale_a_tenth_of_a_second_after_its_last_pose(sim: Simulation) -> None:
-    sim.set_frame("head", "red", moving=True)
-    sim.set_frame("eye", "head", [0.1, 0.0, 0.0])
+    sim.frames.set("head", "red", moving=True)
+    sim.frames.set("eye", "head", [0.1, 0.0, 0.0])
     sim.step(10)
-    sim.mark(circle("eye", 1, frame="eye"), circle("head", 1, frame="head"))
+    sim.markers.put(circle("eye", 1, frame="eye"), circle("head", 1, frame="head"))
     sim.step()
     for frame in ("head", "eye"):
         with pytest.raises(
             StaleFrameError, match=r"marker 'goal' 1: frame 'head' at 0.110 s: its latest pose is 0.110"
         ):
-            sim.mark(circle(frame=frame))
+            sim.markers.put(circle(frame=frame))
     assert shown(sim) == [("eye", 1), ("head", 1)]
-    sim.set_frame("head", "red", moving=True)
-    sim.mark(circle(frame="eye"))
+    sim.frames.set("head", "red", moving=True)
+    sim.markers.put(circle(frame="eye"))
 
 
 def test_a_frame_is_unknown_when_its_vehicle_has_left(sim: Simulation) -> None:
-    sim.set_frame("lidar", "red")
+    sim.frames.set("lidar", "red")
     sim.remove("red")
     for frame in ("red", "lidar"):
         with pytest.raises(UnknownNameError, match="unknown frame 'red'"):
-            sim.mark(circle(frame=frame))
+            sim.markers.put(circle(frame=frame))
 
 
 def test_unmark_takes_one_a_namespace_or_all(sim: Simulation) -> None:
-    sim.mark(*(circle(name, id) for name in ("a", "b", "c") for id in (1, 2)))
-    sim.unmark("a", 1)
-    sim.unmark("b")
+    sim.markers.put(*(circle(name, id) for name in ("a", "b", "c") for id in (1, 2)))
+    sim.markers.remove("a", 1)
+    sim.markers.remove("b")
     assert shown(sim) == [("a", 2), ("c", 1), ("c", 2)]
-    sim.unmark("b")  # known, and empty
-    sim.unmark()
+    sim.markers.remove("b")  # known, and empty
+    sim.markers.remove()
     assert shown(sim) == []
 
 
@@ -163,46 +168,46 @@ def test_unmark_takes_one_a_namespace_or_all(sim: Simulation) -> None:
     [
         (("gaol",), "unknown marker namespace 'gaol'; did you mean 'goal'?"),
         (("goal", 7), "namespace 'goal' has no marker 7; the nearest is 5"),
-        (("gone", 7), "namespace 'gone' has no marker 7; it has none"),
+        (("gone", 7), "namespace 'gone' has no marker 7; it is empty"),
         (("goal", 1.5), "the id of a marker is a whole number in 0 to 2**32 - 1, not 1.5"),
-        ((None, 3), "say the namespace of marker 3: unmark(namespace, 3)"),
+        ((None, 3), "marker 3 needs its namespace: remove(namespace, 3)"),
     ],
 )
 def test_what_is_not_there_cannot_be_removed(sim: Simulation, arguments: tuple[object, ...], message: str) -> None:
-    sim.mark(circle("goal", 1), circle("goal", 5), circle("gone", 7))
-    sim.unmark("gone", 7)
+    sim.markers.put(circle("goal", 1), circle("goal", 5), circle("gone", 7))
+    sim.markers.remove("gone", 7)
     with pytest.raises(PaddockError) as caught:
-        sim.unmark(*arguments)  # type: ignore[arg-type]
+        sim.markers.remove(*arguments)  # type: ignore[arg-type]
     assert str(caught.value) == message
     assert shown(sim) == [("goal", 1), ("goal", 5)]
 
 
 def test_a_hidden_namespace_stays_hidden(sim: Simulation) -> None:
-    sim.mark(circle("a"), circle("b"))
-    sim.show_markers("a", False)
+    sim.markers.put(circle("a"), circle("b"))
+    sim.markers.show("a", False)
     assert shown(sim) == [("b", 1)]
     assert len(sim.markers.alive(sim.time, hidden=True)) == 2
-    sim.unmark()
-    sim.mark(circle("a", 2), circle("b", 2))
+    sim.markers.remove()
+    sim.markers.put(circle("a", 2), circle("b", 2))
     assert shown(sim) == [("b", 2)] and sim.markers.namespaces() == {"a": False, "b": True}
-    sim.show_markers("a")
+    sim.markers.show("a")
     assert shown(sim) == [("a", 2), ("b", 2)]
     with pytest.raises(UnknownNameError, match="unknown marker namespace 'c'"):
-        sim.show_markers("c")
+        sim.markers.show("c")
     with pytest.raises(InvalidValueError, match="visible is True or False, not 'no'"):
-        sim.show_markers("a", "no")  # type: ignore[arg-type]
+        sim.markers.show("a", "no")  # type: ignore[arg-type]
 
 
 def test_listeners_hear_of_every_change_in_order(board: MarkerBoard) -> None:
     changes: list[MarkerChange] = []
     board.listeners.append(changes.append)
-    board.put([circle("a", 1), circle("a", 2, ttl=1.0), circle("b", 1)], 3.0)
+    put_at(board, 3.0, circle("a", 1), circle("a", 2, ttl=1.0), circle("b", 1))
     board.show("a", False)
     board.show("a", False)  # it is already
     board.remove("a", 1)
     assert board.alive(4.0) and board.version == 4  # a/2 is over: not told, but counted
     board.remove("a")
-    board.put([], 4.0)
+    put_at(board, 4.0)
     board.clear()
     assert [change.kind for change in changes] == ["put", "visibility", "removed", "cleared"]
     assert [change.version for change in changes] == [1, 2, 3, 5]
@@ -217,7 +222,7 @@ def test_a_failing_listener_is_logged_and_stops_nobody(board: MarkerBoard, caplo
 
     heard: list[MarkerChange] = []
     board.listeners.extend([fail, heard.append])
-    board.put([circle()], 0.0)
+    put_at(board, 0.0, circle())
     assert len(heard) == 1 and len(board.alive(0.0)) == 1
     assert "a listener failed on markers put" in caplog.text and "disk full" in caplog.text
 
@@ -225,46 +230,46 @@ def test_a_failing_listener_is_logged_and_stops_nobody(board: MarkerBoard, caplo
 def test_there_is_a_bound_to_everything(board: MarkerBoard, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, limit in (("MAX_MARKERS", 4), ("MAX_POINTS", 10), ("MAX_NAMESPACES", 3)):
         monkeypatch.setattr(board_module, name, limit)
-    board.put([circle("a", id, ttl=1.0) for id in range(4)], 0.0)
-    board.put([circle("a", 3, ttl=2.0)], 0.0)  # replaces
-    with pytest.raises(InvalidValueError, match="there would be 5 markers, and 4 can be shown"):
-        board.put([circle("a", 3), circle("b", 1)], 0.0)
+    put_at(board, 0.0, *[circle("a", id, ttl=1.0) for id in range(4)])
+    put_at(board, 0.0, circle("a", 3, ttl=2.0))  # replaces
+    with pytest.raises(InvalidValueError, match="5 markers exceed the limit of 4"):
+        put_at(board, 0.0, circle("a", 3), circle("b", 1))
     assert board.alive(0.0)[3].until == 2.0
-    board.put([Marker.points("p", 1, np.zeros((10, 3)))], 1.0)
-    board.put([Marker.points("p", 1, np.zeros((9, 3)))], 1.0)
-    with pytest.raises(InvalidValueError, match="there would be 11 points, and 10 can be shown"):
-        board.put([Marker.points("p", 2, np.zeros((2, 3)))], 1.0)
+    put_at(board, 1.0, Marker.points("p", 1, np.zeros((10, 3))))
+    put_at(board, 1.0, Marker.points("p", 1, np.zeros((9, 3))))
+    with pytest.raises(InvalidValueError, match="11 points exceed the limit of 10"):
+        put_at(board, 1.0, Marker.points("p", 2, np.zeros((2, 3))))
     board.show("a", False)
-    board.put([circle("b", 1), circle("b", 2)], 5.0)
+    put_at(board, 5.0, circle("b", 1), circle("b", 2))
     board.remove("b")
-    board.put([circle("c", 1)], 5.0)  # b is empty and visible: forgotten
+    put_at(board, 5.0, circle("c", 1))  # b is empty and visible: forgotten
     assert board.namespaces() == {"a": False, "c": True, "p": True}
-    with pytest.raises(InvalidValueError, match="there would be 4 namespaces, and 3 can be shown"):
-        board.put([circle("d", 1)], 5.0)
+    with pytest.raises(InvalidValueError, match="4 namespaces exceed the limit of 3"):
+        put_at(board, 5.0, circle("d", 1))
 
 
 def test_what_is_no_marker_is_refused(sim: Simulation) -> None:
     with pytest.raises(InvalidValueError, match=r"a marker is made by paddock.Marker, not 'goal'"):
-        sim.mark(circle(), "goal")  # type: ignore[arg-type]
+        sim.markers.put(circle(), "goal")  # type: ignore[arg-type]
     assert shown(sim) == []
 
 
 def test_a_restart_while_markers_are_checked_refuses_them(board: MarkerBoard) -> None:
     board.check_frame = lambda frame: board.restart("reset")
     with pytest.raises(PaddockError, match="the run was restarted before the markers could be shown"):
-        board.put([circle()], 5.0)
+        put_at(board, 5.0, circle())
     assert board.alive(0.0) == []
 
 
 def test_any_thread_may_mark_while_another_ticks(sim: Simulation) -> None:
-    sim.set_frame("lidar", "red")
+    sim.frames.set("lidar", "red")
     failures: list[Exception] = []
 
     def draw(name: str) -> None:
         try:
             for id in range(200):
-                sim.mark(circle(name, id), circle(name, id + 1000, frame="lidar", ttl=1e6))
-                sim.unmark(name, id + 1000)
+                sim.markers.put(circle(name, id), circle(name, id + 1000, frame="lidar", ttl=1e6))
+                sim.markers.remove(name, id + 1000)
         except Exception as error:
             failures.append(error)
 
@@ -272,7 +277,7 @@ def test_any_thread_may_mark_while_another_ticks(sim: Simulation) -> None:
     for thread in threads:
         thread.start()
     for k in range(200):
-        sim.set_frame(f"frame{k}", "world")
+        sim.frames.set(f"frame{k}", "world")
         sim.step(5)
     for thread in threads:
         thread.join()
@@ -282,21 +287,23 @@ def test_any_thread_may_mark_while_another_ticks(sim: Simulation) -> None:
 
 def test_transforms_at_another_time(sim: Simulation) -> None:
     for x in range(3):
-        sim.set_frame("crane", "world", [float(x), 0.0, 0.0], moving=True)
-        sim.set_frame("head", "red", [0.0, float(x), 0.0], moving=True)
+        sim.frames.set("crane", "world", [float(x), 0.0, 0.0], moving=True)
+        sim.frames.set("head", "red", [0.0, float(x), 0.0], moving=True)
         sim.step(10)
     assert sim.time == 0.3
-    assert sim.transform("world", "crane", time=0.05).position == pytest.approx([0.5, 0.0, 0.0])
-    assert sim.transform("crane", "world", time=0.15).position == pytest.approx([-1.5, 0.0, 0.0])
-    assert sim.transform("red", "head", time=0.1).position == pytest.approx([0.0, 1.0, 0.0])
-    assert sim.transform("red", "red", time=0.1).position == pytest.approx([0.0, 0.0, 0.0])
-    assert sim.transform("world", "red", time=0.3) == sim.transform("world", "red")
-    with pytest.raises(PaddockError, match=r"where vehicle 'red' is, is only known now, at 0\.300 s, not at 0\.100 s"):
-        sim.transform("world", "head", time=0.1)
+    assert sim.frames.transform("world", "crane", time=0.05).position == pytest.approx([0.5, 0.0, 0.0])
+    assert sim.frames.transform("crane", "world", time=0.15).position == pytest.approx([-1.5, 0.0, 0.0])
+    assert sim.frames.transform("red", "head", time=0.1).position == pytest.approx([0.0, 1.0, 0.0])
+    assert sim.frames.transform("red", "red", time=0.1).position == pytest.approx([0.0, 0.0, 0.0])
+    assert sim.frames.transform("world", "red", time=0.3) == sim.frames.transform("world", "red")
+    with pytest.raises(
+        PaddockError, match=r"the pose of vehicle 'red' is known only now, at 0\.300 s, not at 0\.100 s"
+    ):
+        sim.frames.transform("world", "head", time=0.1)
     with pytest.raises(StaleFrameError, match="crane"):
-        sim.transform("world", "crane", time=0.31)
+        sim.frames.transform("world", "crane", time=0.31)
     with pytest.raises(UnknownNameError, match="did you mean 'crane'"):
-        sim.transform("world", "crance", time=0.1)
+        sim.frames.transform("world", "crance", time=0.1)
     for time in (np.nan, "now"):
         with pytest.raises(InvalidValueError, match=r"transform\(time=...\) takes a finite time in s"):
-            sim.transform("world", "crane", time=time)  # type: ignore[arg-type]
+            sim.frames.transform("world", "crane", time=time)  # type: ignore[arg-type]

@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.mission.curve import nearest_on, place_on, tangent
-from paddock.engine.mission.following import FAR, Options
-from paddock.engine.mission.style import Style
-from paddock.engine.mission.table import rows_of
-from paddock.engine.mission.tracks import FleetTracks, Track
+from paddock.engine.mission.following import FAR, Options, nearest_on, place_on, tangent
+from paddock.engine.mission.tracks import FleetTracks, FollowingStyle, VehicleTrack, rows_of
 from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Segment, point_along
+from paddock.planning.paths.path import Path, Segment, point_along
 from paddock.planning.paths.wind import dubins_in_wind
 from paddock.world.columns import Floats
 
@@ -39,10 +35,10 @@ def followed(
     """Positions (n, 3) of a vehicle at all its decisions while it follows a path."""
     sections = {"clock": {"rate": rate}, "every": {"behaviour": every}, "world": {"wind": [*wind, 0]}}
     sim = paddock.load({**sections, "vehicles": [{"name": "one", **entry}]})
-    program = sim.roster.programs["one"]
-    tracks = FleetTracks(program, sim.world.environment)
+    program = sim.engine.programs["one"]
+    tracks = FleetTracks(program, sim.engine.world.environment)
     loop = Path((Segment(*path.end, 2 * pi * 100, 0.01),)) if tracks.style.moves == "aircraft" else Path(())
-    tracks.follow(0, 0, Track(path, loop, path.end, speed))
+    tracks.follow(0, 0, VehicleTrack(path, loop, path.end, speed))
     tracks.assemble(np.array([0]), np.array([0]))
     places = []
     for _ in range(int(seconds * rate / every)):
@@ -107,8 +103,8 @@ def test_a_vehicle_waits_where_it_is_told_to() -> None:
     """It stands at `stop_at` until that is raised."""
     path = Path([Segment(0, 0, 20, 0, 100.0)])
     sim = paddock.load({"clock": {"rate": 50}, "vehicles": [{"name": "one", "model": "point", "pose": [0, 0, 20, 0]}]})
-    tracks = FleetTracks(sim.roster.programs["one"], sim.world.environment)
-    tracks.follow(0, 0, Track(path, Path(()), path.end, 5.0))
+    tracks = FleetTracks(sim.engine.programs["one"], sim.engine.world.environment)
+    tracks.follow(0, 0, VehicleTrack(path, Path(()), path.end, 5.0))
     tracks.assemble(np.array([0]), np.array([0]))
     row = np.array([0])
     tracks.write("stop_at", row, 40.0)
@@ -131,7 +127,7 @@ def test_a_vehicle_waits_where_it_is_told_to() -> None:
 )
 def test_places_tangents_and_nearest_points(segment: Segment) -> None:
     """The same points as the planner's, tangents as difference quotients, and a foot that is at a right angle."""
-    rows = rows_of(Path([segment]), Path(()), Style("hover", Options()))
+    rows = rows_of(Path([segment]), Path(()), FollowingStyle("hover", Options()))
     for s in (0.0, 17.0, 44.0):
         assert place_on(rows, 0, s) == pytest.approx(point_along(segment, s)[:3], abs=1e-9)
         tx, ty, bend = tangent(rows, 0, s)

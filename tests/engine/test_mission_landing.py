@@ -46,12 +46,12 @@ def places(sim: Simulation) -> list[tuple[float, float, float]]:
 def test_they_land_at_home_and_take_off_again() -> None:
     """From 30 m at most and at 1 m/s they are down half a minute after they are home; a new task is done from there."""
     sim = fly(paddock.load(QUADS), 80.0)
-    assert sim.mission is not None and [m.status for m in sim.mission.members] == ["home", "home"]
+    assert sim.mission is not None and [m.status for m in sim.mission.vehicles] == ["home", "home"]
     first, second = places(sim)
     assert first == pytest.approx((0.0, 0.0, 0.0), abs=0.3)
     assert second[2] == pytest.approx(0.0, abs=0.1)
     assert 1.0 < ((second[0] - first[0]) ** 2 + (second[1] - first[1]) ** 2) ** 0.5 < 5.0  # beside, not upon it
-    sim.add_task("again", point={"at": [0, 60]})
+    sim.mission.add_task("again", point={"at": [0, 60]})
     fly(sim, 80.0)
     assert sim.mission is not None and [t.state for t in sim.mission.tasks] == ["completed"] * 3
     assert [z for _, _, z in places(sim)] == pytest.approx([0.0, 0.0], abs=0.1)
@@ -71,7 +71,7 @@ def test_a_damaged_one_lands_where_it_is() -> None:
     sim = fly(paddock.load(QUADS), 8.0)
     x, y, z = places(sim)[0]
     assert z > 5.0
-    sim.damage("q[0]")
+    sim.mission.damage("q[0]")
     fly(sim, 40.0)
     east, north, up = places(sim)[0]
     assert up == pytest.approx(0.0, abs=0.1)

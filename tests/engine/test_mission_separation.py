@@ -11,12 +11,10 @@ import paddock
 from paddock.engine.mission import separation
 from paddock.engine.mission.following import Options
 from paddock.engine.mission.separation import Flying, closest, layers, predicted, senses
-from paddock.engine.mission.style import Style
-from paddock.engine.mission.table import rows_of
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Segment
+from paddock.engine.mission.tracks import FollowingStyle, rows_of
+from paddock.planning.paths.path import Path, Segment
 
-AIR = Style("aircraft", Options())
+AIR = FollowingStyle("aircraft", Options())
 
 
 def towards_each_other(gap: float) -> Flying:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.replay import replayed
-from paddock.engine.simulation import Simulation
+from paddock.engine.simulation import Simulation, replayed
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record import Recorder, verify
 
@@ -31,10 +30,10 @@ def scenario(**fields: Any) -> dict[str, Any]:
 
 def interfere(sim: Simulation) -> None:
     """Verbs from outside, at once and later."""
-    sim.add_task("extra", line={"at": [-200, 300], "heading": 0.3, "length": 100})
-    sim.direct("add_zone", name="shut", circle={"at": [600, 600], "radius": 50}, at_tick=100)
-    sim.direct("move_task", task="extra", x=-100.0, y=350.0, at_tick=205)
-    sim.direct("add_vehicle", name="third", model="fixed_wing", pose=[0, -200, 100, 0], at_tick=333)
+    sim.mission.add_task("extra", line={"at": [-200, 300], "heading": 0.3, "length": 100})
+    sim.mission.apply("add_zone", name="shut", circle={"at": [600, 600], "radius": 50}, at_tick=100)
+    sim.mission.apply("move_task", task="extra", x=-100.0, y=350.0, at_tick=205)
+    sim.mission.apply("add_vehicle", name="third", model="fixed_wing", pose=[0, -200, 100, 0], at_tick=333)
 
 
 @pytest.mark.parametrize("execute", ["dynamics", "kinematic"])
@@ -87,7 +86,7 @@ def test_reset_starts_the_mission_again() -> None:
     sim.step(700)
     sim.reset()
     assert sim.state_hash() == start
-    assert {member.name for member in _view(sim).members} == {"uav[0]", "uav[1]", "uav[2]"}
+    assert {vehicle.name for vehicle in _view(sim).vehicles} == {"uav[0]", "uav[1]", "uav[2]"}
 
 
 def test_a_log_replays_the_mission() -> None:
@@ -123,23 +122,23 @@ def test_verbs_are_checked() -> None:
     sim = paddock.load(scenario())
     before = sim.state_hash()
     with pytest.raises(InvalidValueError, match=r"add_task.*exactly one of"):
-        sim.add_task("wrong")
+        sim.mission.add_task("wrong")
     with pytest.raises(InvalidValueError, match="already"):
-        sim.add_task("task_0", point={"at": [0, 0]})
+        sim.mission.add_task("task_0", point={"at": [0, 0]})
     with pytest.raises(PaddockError, match="unknown vehicle"):
-        sim.damage("uaw[0]")
+        sim.mission.damage("uaw[0]")
     with pytest.raises(PaddockError, match="unknown verb"):
-        sim.direct("explode")
+        sim.mission.apply("explode")
     with pytest.raises(InvalidValueError, match="takes task, x, y"):
-        sim.direct("move_task", task="task_0")
+        sim.mission.apply("move_task", task="task_0")
     with pytest.raises(InvalidValueError, match=r"^move_task\.x: must be <= 1e\+06, not"):
-        sim.move_task("task_0", 1e7, 0.0)
+        sim.mission.move_task("task_0", 1e7, 0.0)
     with pytest.raises(InvalidValueError, match=r"^add_task\.point\.at: must be \[x, y\]"):
-        sim.direct("add_task", name="later", point={"at": 1}, at_tick=5)
+        sim.mission.apply("add_task", name="later", point={"at": 1}, at_tick=5)
     with pytest.raises(InvalidValueError, match=r"add_vehicle\.behaviour"):
-        sim.add_vehicle("more", model="fixed_wing", behaviour="hold")
+        sim.mission.add_vehicle("more", model="fixed_wing", behaviour="hold")
     with pytest.raises(PaddockError, match="no mission"):
-        paddock.load({"vehicles": []}).damage("x")
+        paddock.load({"vehicles": []}).mission.damage("x")
     assert sim.state_hash() == before
 
 
@@ -150,7 +149,7 @@ def test_a_vehicle_that_is_removed_is_lost_to_the_mission() -> None:
     sim.remove("uav[0]")
     sim.step(100)
     view = _view(sim)
-    assert view.members[0].status == "damaged"
+    assert view.vehicles[0].status == "damaged"
     assert not {task.name for task in view.tasks if task.vehicle == "uav[0]" and task.state == "assigned"}
     assert np.isfinite(sim.snapshot().fleet("uav").position).all()
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.engine.actions import Control, Order
-from paddock.engine.replay import replayed
-from paddock.engine.routes import entry_routes
-from paddock.engine.simulation import Simulation
+from paddock.engine.actions import CommandAction, OverrideAction
+from paddock.engine.behaviours import entry_routes
+from paddock.engine.simulation import Simulation, replayed
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 
 Load = Callable[..., Simulation]
@@ -37,7 +36,7 @@ def crew(model: str = "quad", **fields: Any) -> dict[str, Any]:
 
 
 def states(sim: Simulation, fleet: str = "crew") -> Any:
-    return sim.world.fleets[fleet].state[:, : sim.world.fleets[fleet].n].copy()
+    return sim.engine.world.fleets[fleet].state[:, : sim.engine.world.fleets[fleet].n].copy()
 
 
 # what they do --------------------------------------------------------------------------------------------------------
@@ -47,7 +46,7 @@ def states(sim: Simulation, fleet: str = "crew") -> Any:
 @pytest.mark.parametrize("model", ["quad", "rover"])
 def test_an_ordered_vehicle_moves_like_one_whose_entry_says_so(load: Load, model: str, told: dict[str, Any]) -> None:
     free, told_so = load(LEAD, crew(model), rate=240), load(LEAD, crew(model, behaviour=told), rate=240)
-    free.order(["crew[1]", "crew[3]"], told)
+    free.override(["crew[1]", "crew[3]"], told)
     for sim in (free, told_so):
         sim.step(600)
     assert np.array_equal(states(free)[:, [1, 3]], states(told_so)[:, [1, 3]])
@@ -60,7 +59,7 @@ def test_the_whole_flock_by_order_is_the_flock_by_entry(load: Load) -> None:
     birds = {"name": "birds", "count": 40, "model": "point", "speed": 3}
     birds["spawn"] = {"random": {"low": [-9, -9, 10], "high": [9, 9, 20]}}
     ordered, declared = load(birds), load({**birds, "behaviour": "flock"})
-    ordered.order("birds", "flock")
+    ordered.override("birds", "flock")
     for sim in (ordered, declared):
         sim.step(400)
     assert np.array_equal(states(ordered, "birds"), states(declared, "birds"))
@@ -72,7 +71,7 @@ def test_those_in_a_flock_by_order_heed_the_whole_fleet(load: Load) -> None:
     urges = []
     for poses in (near[0], far[0]):
         sim = load({**fleet, "spawn": {"poses": poses}})
-        sim.order("birds[0]", "flock")
+        sim.override("birds[0]", "flock")
         sim.step(60)
         urges.append(float(sim.snapshot()["birds[0]"].position[0]))
     assert urges[0] < urges[1]  # pushed away from the one that was told nothing
@@ -83,7 +82,7 @@ def test_one_is_driven_by_hand_and_the_others_do_not_notice(load: Load) -> None:
     undisturbed, sim = load(race), load(race)
     undisturbed.step(500)
     sim.step(100)
-    sim.order("crew[2]", "external")
+    sim.override("crew[2]", "external")
     before = sim.inspect("crew[2]")["command"]
     sim.step(7)
     assert sim.inspect("crew[2]")["command"] == before  # handed over as it was
@@ -93,7 +92,7 @@ def test_one_is_driven_by_hand_and_the_others_do_not_notice(load: Load) -> None:
     assert sim.inspect("crew[2]")["command"] == {"speed": 0.4, "turn_rate": 0.0}
     assert np.linalg.norm(sim.snapshot()["crew[2]"].velocity) == pytest.approx(0.4, abs=1e-3)
     sim.command("crew[2]", turn_rate=0.7)
-    sim.order("crew[2]", None)
+    sim.override("crew[2]", None)
     assert sim.inspect("crew[2]")["command"] == {"speed": 0.0, "turn_rate": 0.0}  # the driver's inputs are gone
     with pytest.raises(PaddockError, match=r"'crew\[2\]' is driven by its behaviour 'pure_pursuit', not by commands"):
         sim.command("crew[2]", speed=1.0)
@@ -102,11 +101,11 @@ def test_one_is_driven_by_hand_and_the_others_do_not_notice(load: Load) -> None:
 def test_given_back_its_own_rule_begins_anew(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
     sim.step(10)
-    sim.order("crew[0]", {"goto": {"x": 50, "y": 0, "z": 5, "speed": 10}})
+    sim.override("crew[0]", {"goto": {"x": 50, "y": 0, "z": 5, "speed": 10}})
     sim.step(240 * 30)
     assert sim.snapshot()["crew[0]"].position == pytest.approx([50, 0, 5], abs=0.2)
     there = sim.snapshot()["crew[0]"].position
-    sim.order("crew[0]", None)
+    sim.override("crew[0]", None)
     sim.step(480)
     assert sim.snapshot()["crew[0]"].position == pytest.approx(there, abs=0.05)  # holds where it is now
     assert sim.snapshot()["crew[1]"].position == pytest.approx([4, 1, 6], abs=1e-9)
@@ -116,19 +115,19 @@ def test_without_a_behaviour_it_goes_back_to_its_first_inputs(load: Load) -> Non
     sim = load(crew("rover", commands={"speed": 0.5}))
     sim.command("crew", turn_rate=0.3)
     sim.step()
-    sim.order("crew[1]", GOTO)
+    sim.override("crew[1]", GOTO)
     sim.step(100)
     assert sim.inspect("crew[1]")["command"]["speed"] > 0.6
-    sim.order("crew", None)
+    sim.override("crew", None)
     assert sim.inspect("crew[1]")["command"] == {"speed": 0.5, "turn_rate": 0.0}
     assert sim.inspect("crew[0]")["command"] == {"speed": 0.5, "turn_rate": 0.3}  # had no order
-    assert sim.orders() == [] and sim.roster.programs["crew"].orders is None
+    assert sim.overrides() == [] and sim.engine.programs["crew"].overrides is None
 
 
 def test_decisions_fall_on_the_period_of_behaviours(load: Load) -> None:
     sim = load(crew("point"), every={"behaviour": 8})
     sim.step(3)
-    sim.order(2, GOTO)
+    sim.override(2, GOTO)
     seen = []
     for _ in range(8):
         sim.step()
@@ -141,7 +140,7 @@ def test_a_thousand_of_ten_thousand(load: Load) -> None:
     chosen = np.arange(1, 10_001, 10)
     sim, same = load({**fleet, "behaviour": "hold"}), load({**fleet, "behaviour": GOTO})
     start = states(sim, "swarm")
-    sim.order(chosen, GOTO)
+    sim.override(chosen, GOTO)
     for one in (sim, same):
         one.step(120)
     moved = states(sim, "swarm")
@@ -155,11 +154,11 @@ def test_a_thousand_of_ten_thousand(load: Load) -> None:
 
 def test_a_command_names_the_first_vehicle_that_a_rule_drives(load: Load) -> None:
     sim = load(crew("point"))
-    sim.order(["crew[2]", "crew[3]"], GOTO)
+    sim.override(["crew[2]", "crew[3]"], GOTO)
     with pytest.raises(PaddockError) as caught:
         sim.command("crew", vx=1.0)
     assert str(caught.value) == "'crew[2]' is driven by its order 'goto', not by commands"
-    sim.post(Control(np.array([1, 2]), {"vx": 1.5}))
+    sim.engine.post(CommandAction(np.array([1, 2]), {"vx": 1.5}))
     sim.step()
     assert [sim.inspect(f"crew[{k}]")["command"]["vx"] for k in (0, 1)] == [1.5, 1.5]
 
@@ -168,12 +167,12 @@ def test_no_failsafe_while_a_rule_drives_and_one_for_a_silent_driver(load: Load)
     sim = load(crew("point", timeout=0.5))
     sim.command("crew", vx=3.0)
     sim.step(10)
-    sim.order("crew[0]", {"goto": {"x": 500, "y": 0, "z": 5, "speed": 4}})
+    sim.override("crew[0]", {"goto": {"x": 500, "y": 0, "z": 5, "speed": 4}})
     sim.step(200)
     failed = [event.subject for event in sim.events.since() if event.kind == "failsafe"]
     assert failed == ["crew[1]", "crew[2]", "crew[3]"]
     assert sim.inspect("crew[0]")["command"]["vx"] == pytest.approx(4.0, rel=1e-3)
-    sim.order("crew[0]", "external")
+    sim.override("crew[0]", "external")
     sim.step(200)  # until a first command comes nobody is late
     assert sim.inspect("crew[0]")["command"]["vx"] == pytest.approx(4.0, rel=1e-3)
     sim.command("crew[0]", vx=1.0)
@@ -184,8 +183,8 @@ def test_no_failsafe_while_a_rule_drives_and_one_for_a_silent_driver(load: Load)
 
 def test_a_command_of_limited_validity_to_a_relieved_driver(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
-    sim.order("crew[1]", "external")
-    sim.post(Control("crew[1]", {"vx": 2.0}, timeout=0.1))
+    sim.override("crew[1]", "external")
+    sim.engine.post(CommandAction("crew[1]", {"vx": 2.0}, timeout=0.1))
     sim.step(24 + 2)
     assert sim.inspect("crew[1]")["command"]["vx"] == 0.0
     assert sim.events.since()[-1].kind == "failsafe"
@@ -195,16 +194,16 @@ def test_what_is_claimed_cannot_be_given_to_a_rule(load: Load) -> None:
     sim = load(crew("point"), {**crew("point", behaviour="hold"), "name": "own"})
     source = sim.claim("crew[1]", source="pilot")
     with pytest.raises(PaddockError, match=r"'pilot' has claimed crew\[1\]: it has to let go first"):
-        sim.order("crew", GOTO)
-    sim.order("crew[0]", GOTO)
+        sim.override("crew", GOTO)
+    sim.override("crew[0]", GOTO)
     source.release()
-    sim.order("crew", GOTO)
+    sim.override("crew", GOTO)
     with pytest.raises(PaddockError, match=r"'crew\[1\]' is driven by its order 'goto'"):
         sim.claim("crew[1]")
-    sim.order("own[0]", "external")
+    sim.override("own[0]", "external")
     sim.claim("own[0]", source="pilot")
     with pytest.raises(PaddockError, match="has claimed"):
-        sim.order("own", None)
+        sim.override("own", None)
 
 
 # who has which order -------------------------------------------------------------------------------------------------
@@ -212,9 +211,9 @@ def test_what_is_claimed_cannot_be_given_to_a_rule(load: Load) -> None:
 
 def test_orders_routes_and_events(load: Load) -> None:
     sim = load(crew("point", behaviour={"patrol": {"path": PATH}}), {"name": "solo", "model": "rover"})
-    sim.order(["crew[0]", 3, "solo"], GOTO)
-    sim.order("crew[1]", "external")
-    orders = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.orders()]
+    sim.override(["crew[0]", 3, "solo"], GOTO)
+    sim.override("crew[1]", "external")
+    orders = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.overrides()]
     assert orders == [([2], "external", {}), ([1, 3], "goto", GOTO["goto"]), ([5], "goto", GOTO["goto"])]
     routes = [(r.fleet, r.ids.tolist(), r.behaviour, r.closed, r.points.tolist()) for r in sim.routes()]
     point = [[12.0, -9.0, 6.0]]
@@ -223,7 +222,7 @@ def test_orders_routes_and_events(load: Load) -> None:
         ("crew", [1, 3], "goto", False, point),
         ("solo", [5], "goto", False, point),
     ]
-    sim.order("crew", None)
+    sim.override("crew", None)
     told = [(event.kind, event.subject, event.detail) for event in sim.events.since()]
     assert told == [
         ("ordered", "crew (2 vehicles)", "goto"),
@@ -235,9 +234,9 @@ def test_orders_routes_and_events(load: Load) -> None:
 
 def test_the_routes_of_rules(load: Load) -> None:
     sim = load(crew("point"))
-    sim.order("crew[0]", {"orbit": {"x": 1, "y": 2, "z": 3, "radius": 10}})
-    sim.order("crew[1]", {"orbit": {"target": "crew[0]"}})  # goes with its target: no fixed line
-    sim.order("crew[2]", {"pure_pursuit": {"path": {"circle": {"radius": 20}}, "offset": 2}})
+    sim.override("crew[0]", {"orbit": {"x": 1, "y": 2, "z": 3, "radius": 10}})
+    sim.override("crew[1]", {"orbit": {"target": "crew[0]"}})  # goes with its target: no fixed line
+    sim.override("crew[2]", {"pure_pursuit": {"path": {"circle": {"radius": 20}}, "offset": 2}})
     circle, line = sim.routes()
     assert circle.closed and np.hypot(*(circle.points[:, :2] - [1, 2]).T) == pytest.approx(np.full(64, 10.0))
     assert set(circle.points[:, 2]) == {3.0}
@@ -255,35 +254,35 @@ def test_the_routes_that_a_scenario_says(load: Load) -> None:
 
 def test_another_order_takes_the_place_of_the_first(load: Load) -> None:
     sim = load(crew("point"))
-    sim.order("crew", GOTO)
-    sim.order(["crew[1]"], {"waypoints": {"path": PATH}})
-    assert [(given.ids.tolist(), given.behaviour) for given in sim.orders()] == [
+    sim.override("crew", GOTO)
+    sim.override(["crew[1]"], {"waypoints": {"path": PATH}})
+    assert [(given.ids.tolist(), given.behaviour) for given in sim.overrides()] == [
         ([1, 3, 4], "goto"),
         ([2], "waypoints"),
     ]
-    sim.order("crew", "hold")
-    assert [(given.ids.tolist(), given.behaviour) for given in sim.orders()] == [([1, 2, 3, 4], "hold")]
+    sim.override("crew", "hold")
+    assert [(given.ids.tolist(), given.behaviour) for given in sim.overrides()] == [([1, 2, 3, 4], "hold")]
 
 
 def test_vehicles_that_leave_leave_their_order_and_new_ones_have_none(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
-    sim.order(["crew[1]", "crew[3]"], GOTO)
+    sim.override(["crew[1]", "crew[3]"], GOTO)
     sim.step(50)
     sim.remove("crew[0]")
     sim.spawn(fleet="crew", pose=[0, 0, 0, 0])
     alike = load(crew("point", behaviour=GOTO))
     alike.step(150)
     sim.step(100)
-    assert [given.ids.tolist() for given in sim.orders()] == [[2, 4]]
+    assert [given.ids.tolist() for given in sim.overrides()] == [[2, 4]]
     assert np.array_equal(states(sim)[:, [0, 2]], states(alike)[:, [1, 3]])
     sim.remove("crew[1]")
     sim.remove("crew[3]")
-    assert sim.orders() == []
+    assert sim.overrides() == []
 
 
 def test_a_formation_is_of_those_who_were_told(load: Load) -> None:
     sim = load(crew("point"))
-    sim.order(["crew[0]", "crew[3]"], {"formation": {"shape": "line", "spacing": 6, "x": 10, "y": 10, "z": 5}})
+    sim.override(["crew[0]", "crew[3]"], {"formation": {"shape": "line", "spacing": 6, "x": 10, "y": 10, "z": 5}})
     sim.step(240 * 20)
     placed = [sim.snapshot()[f"crew[{k}]"].position for k in (0, 3)]
     assert placed[0] == pytest.approx([10, 7, 5], abs=0.01) and placed[1] == pytest.approx([10, 13, 5], abs=0.01)
@@ -291,7 +290,7 @@ def test_a_formation_is_of_those_who_were_told(load: Load) -> None:
 
 def test_a_target_that_leaves_is_reported_once(load: Load) -> None:
     sim = load(LEAD, crew("point"))
-    sim.order("crew[1]", {"follow": {"target": "lead"}})
+    sim.override("crew[1]", {"follow": {"target": "lead"}})
     sim.step(5)
     sim.remove("lead")
     sim.step(50)
@@ -306,12 +305,12 @@ def test_a_target_that_leaves_is_reported_once(load: Load) -> None:
 def told_many_things(sim: Simulation) -> None:
     """Orders of all kinds while the mixed world runs."""
     sim.step(30)
-    sim.order(["birds[2]", "birds[7]", "scouts"], GOTO)
-    sim.order("dog", "external")
-    sim.order("birds[5]", {"formation": {"target": "red"}}, at_tick=77, source="page")
+    sim.override(["birds[2]", "birds[7]", "scouts"], GOTO)
+    sim.override("dog", "external")
+    sim.override("birds[5]", {"formation": {"target": "red"}}, at_tick=77, source="page")
     sim.command("dog", speed=1.0)
     sim.step(90)
-    sim.order("birds[7]", None)
+    sim.override("birds[7]", None)
     sim.remove("scouts[1]")
     sim.step(25)
 
@@ -319,28 +318,28 @@ def told_many_things(sim: Simulation) -> None:
 def test_a_state_with_orders_goes_on_as_if_nothing_had_happened(commanded: Load) -> None:
     sim, other = commanded(), commanded()
     told_many_things(sim)
-    sim.order("red", {"waypoints": {"path": PATH}}, at_tick=sim.tick + 20)  # still waits
+    sim.override("red", {"waypoints": {"path": PATH}}, at_tick=sim.tick + 20)  # still waits
     blob, before = sim.save(), sim.state_hash()
     sim.step(300)
     after = sim.state_hash()
     for restored in (other, sim):
         restored.restore(blob)
         assert restored.state_hash() == before
-        assert [given.behaviour for given in restored.orders()] == ["goto", "formation", "external", "goto"]
+        assert [given.behaviour for given in restored.overrides()] == ["goto", "formation", "external", "goto"]
         restored.step(300)
         assert restored.state_hash() == after
     sim.reset()
-    assert sim.orders() == []
+    assert sim.overrides() == []
 
 
 def test_the_hash_knows_orders(load: Load) -> None:
     sim, other = load(crew("point", behaviour="hold")), load(crew("point", behaviour="hold"))
-    sim.order("crew[0]", "external")
-    sim.order("crew[0]", None)
-    other.order("crew[1]", "external")
-    other.order("crew[1]", None)
+    sim.override("crew[0]", "external")
+    sim.override("crew[0]", None)
+    other.override("crew[1]", "external")
+    other.override("crew[1]", None)
     assert digest_but_events(sim) == digest_but_events(other)
-    sim.order("crew[0]", "external")
+    sim.override("crew[0]", "external")
     assert digest_but_events(sim) != digest_but_events(other)
 
 
@@ -361,7 +360,7 @@ def test_threads_do_not_matter(load: Load, threads: Any, count: int) -> None:
     swarm = {"name": "swarm", "count": 1500, "model": "quad", "spawn": {"grid": {"spacing": 2, "z": 9}}}
     sim = load({**swarm, "behaviour": "flock"})
     threads(count)
-    sim.order(np.arange(1, 1501, 2), {"orbit": {"radius": 40}})
+    sim.override(np.arange(1, 1501, 2), {"orbit": {"radius": 40}})
     sim.step(20)
     alone = load({**swarm, "behaviour": {"orbit": {"radius": 40}}})
     alone.step(20)
@@ -371,18 +370,18 @@ def test_threads_do_not_matter(load: Load, threads: Any, count: int) -> None:
 def test_orders_come_from_any_thread_while_it_runs(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
     with sim.running():
-        sim.order("crew[1]", "external")
+        sim.override("crew[1]", "external")
         sim.command("crew[1]", vx=2.0)
         while sim.snapshot()["crew[1]"].position[0] < 5.0:
             pass
         with pytest.raises(PaddockError, match="orders\\(\\) refused"):
-            sim.orders()
+            sim.overrides()
     assert replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == sim.state_hash()
 
 
 def test_an_order_that_has_become_impossible_is_refused_and_replayed(load: Load) -> None:
     sim = load(crew("point"))
-    sim.post(Order("crew[1]", GOTO), at_tick=20)
+    sim.engine.post(OverrideAction("crew[1]", GOTO), at_tick=20)
     sim.remove("crew[1]")
     sim.step(30)
     assert [(event.kind, event.detail) for event in sim.events.since()][1:] == [
@@ -395,7 +394,7 @@ def test_what_was_ordered_is_the_callers_no_more(load: Load) -> None:
     sim = load(crew("point"))
     path = np.array(PATH, float)
     told = {"waypoints": {"path": path}}
-    sim.order("crew[0]", told, at_tick=5)
+    sim.override("crew[0]", told, at_tick=5)
     path[:] = 99.0
     sim.step(6)
     assert sim.routes()[0].points.tolist() == [list(map(float, point)) for point in PATH]
@@ -433,7 +432,7 @@ def test_mistakes_are_named_and_change_nothing(
 ) -> None:
     sim = load(LEAD, crew("point"))
     before = sim.state_hash()
-    for give in (sim.order, lambda target, behaviour: sim.post(Order(target, behaviour))):
+    for give in (sim.order, lambda target, behaviour: sim.engine.post(OverrideAction(target, behaviour))):
         with pytest.raises(kind) as caught:
             give(target, behaviour)
         assert said in str(caught.value) and "\n" not in str(caught.value)
@@ -441,12 +440,12 @@ def test_mistakes_are_named_and_change_nothing(
 
 
 def test_too_many_different_orders_are_refused(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.engine.ordering.MOST_ORDERS", 2)
+    monkeypatch.setattr("paddock.engine.overrides.MOST_OVERRIDES", 2)
     sim = load(crew("point"))
-    sim.order("crew[0]", GOTO)
-    sim.order("crew[1]", GOTO)
+    sim.override("crew[0]", GOTO)
+    sim.override("crew[1]", GOTO)
     with pytest.raises(PaddockError, match="the vehicles of 'crew' have 2 different orders already"):
-        sim.order("crew[2]", GOTO)
-    sim.order("crew[1]", "hold")  # instead of its own
-    sim.order(["crew[0]", "crew[1]", "crew[2]"], "hold")
-    assert len(sim.orders()) == 1
+        sim.override("crew[2]", GOTO)
+    sim.override("crew[1]", "hold")  # instead of its own
+    sim.override(["crew[0]", "crew[1]", "crew[2]"], "hold")
+    assert len(sim.overrides()) == 1

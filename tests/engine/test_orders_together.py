@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.replay import replayed
-from paddock.engine.simulation import Simulation
+from paddock.engine.simulation import Simulation, replayed
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 
 Load = Callable[..., Simulation]
@@ -25,7 +24,7 @@ def crew(model: str = "point", **fields: Any) -> dict[str, Any]:
 
 
 def states(sim: Simulation, fleet: str = "crew") -> Any:
-    return sim.world.fleets[fleet].state[:, : sim.world.fleets[fleet].n].copy()
+    return sim.engine.world.fleets[fleet].state[:, : sim.engine.world.fleets[fleet].n].copy()
 
 
 def goto(k: int) -> dict[str, Any]:
@@ -44,7 +43,7 @@ def alone(load: Load, model: str, told: Any, k: int, ticks: int) -> Any:
 
 def launches(sim: Simulation, fleet: str = "crew") -> int:
     """How many kernel calls a decision takes."""
-    orders = sim.roster.programs[fleet].orders
+    orders = sim.engine.programs[fleet].overrides
     assert orders is not None
     return len(list(orders._formed()))
 
@@ -56,8 +55,8 @@ def launches(sim: Simulation, fleet: str = "crew") -> int:
 def test_each_goes_where_it_would_go_alone(load: Load, model: str) -> None:
     single, listed = load(LEADS, crew(model)), load(LEADS, crew(model))
     for k in (4, 0, 5, 2, 1, 3):
-        single.order(f"crew[{k}]", goto(k))
-    listed.order("crew", GOTO_ALL)
+        single.override(f"crew[{k}]", goto(k))
+    listed.override("crew", GOTO_ALL)
     for sim in (single, listed):
         sim.step(300)
         assert launches(sim) == 1
@@ -69,23 +68,23 @@ def test_each_goes_where_it_would_go_alone(load: Load, model: str) -> None:
 def test_memories_are_each_ones_own(load: Load) -> None:
     told = [{"orbit": {"x": X[k], "y": Y[k], "radius": 4.0 + k, "direction": k % 2}} for k in range(COUNT)]
     sim = load(LEADS, crew())
-    sim.order("crew[1]", told[1])
+    sim.override("crew[1]", told[1])
     sim.step(200)
     for k in (0, 2, 3, 4, 5):  # the one that has learned its circle keeps what it knows when others join
-        sim.order(f"crew[{k}]", told[k])
+        sim.override(f"crew[{k}]", told[k])
     sim.step(100)
-    sim.order("crew[3]", None)
+    sim.override("crew[3]", None)
     sim.step(100)
     assert np.array_equal(states(sim)[:, 1], alone(load, "point", told[1], 1, 400))
-    assert launches(sim) == 1 and len(sim.orders()) == COUNT - 1
+    assert launches(sim) == 1 and len(sim.overrides()) == COUNT - 1
 
 
 def test_targets_are_shared_out_among_those_told_together(load: Load) -> None:
     told: dict[str, Any] = {"follow": {"target": "leads"}}
     sim, same = load(LEADS, crew()), load(LEADS, crew(behaviour=told))
-    sim.order(["crew[0]", "crew[1]"], told)
-    sim.order(["crew[4]", "crew[5]"], {"follow": {"target": "leads", "speed": 9}})
-    sim.order("crew[2]", {"follow": {"target": "leads[0]"}})
+    sim.override(["crew[0]", "crew[1]"], told)
+    sim.override(["crew[4]", "crew[5]"], {"follow": {"target": "leads", "speed": 9}})
+    sim.override("crew[2]", {"follow": {"target": "leads[0]"}})
     for one in (sim, same):
         one.step(400)
     assert launches(sim) == 2
@@ -99,8 +98,8 @@ def test_targets_are_shared_out_among_those_told_together(load: Load) -> None:
 def test_what_belongs_together_stays_apart_from_others(load: Load) -> None:
     sim = load(crew())
     line = {"formation": {"shape": "line", "spacing": 6, "x": 10, "y": 10, "z": 5}}
-    sim.order(["crew[0]", "crew[1]"], line)
-    sim.order(["crew[2]", "crew[3]"], {"formation": {**line["formation"], "x": 50}})
+    sim.override(["crew[0]", "crew[1]"], line)
+    sim.override(["crew[2]", "crew[3]"], {"formation": {**line["formation"], "x": 50}})
     sim.step(240 * 25)
     assert launches(sim) == 2
     places = [sim.snapshot()[f"crew[{k}]"].position for k in range(4)]
@@ -113,33 +112,33 @@ def test_what_belongs_together_stays_apart_from_others(load: Load) -> None:
 def test_values_belong_to_the_vehicles_in_the_order_they_were_named(load: Load) -> None:
     pair = {**crew(), "name": "pair", "count": 2, "spawn": {"poses": POSES[:2]}}
     sim = load(crew(), pair)
-    first = int(sim.world.fleets["crew"].ids[0])
-    sim.order(["crew[3]", "pair", first, "crew[1]"], {"goto": {"x": [1, 2, 3, 4, 5], "y": 0.5}})
-    assert [(given.ids.tolist(), given.options) for given in sim.orders()] == [
+    first = int(sim.engine.world.fleets["crew"].ids[0])
+    sim.override(["crew[3]", "pair", first, "crew[1]"], {"goto": {"x": [1, 2, 3, 4, 5], "y": 0.5}})
+    assert [(given.ids.tolist(), given.options) for given in sim.overrides()] == [
         ([first, first + 1, first + 3], {"x": [4, 5, 1], "y": 0.5}),
-        (sim.world.fleets["pair"].ids.tolist(), {"x": [2, 3], "y": 0.5}),
+        (sim.engine.world.fleets["pair"].ids.tolist(), {"x": [2, 3], "y": 0.5}),
     ]
     routes = [(route.ids.tolist(), route.closed, route.points.tolist()) for route in sim.routes()]
-    ids = [first, first + 1, first + 3, *sim.world.fleets["pair"].ids.tolist()]
+    ids = [first, first + 1, first + 3, *sim.engine.world.fleets["pair"].ids.tolist()]
     assert routes == [([i], False, [[x, 0.5, 0.0]]) for i, x in zip(ids, [4.0, 5.0, 1.0, 2.0, 3.0], strict=True)]
 
 
 def test_words_in_lists(load: Load) -> None:
     sim = load(crew())
-    sim.order(["crew[0]", "crew[1]"], {"orbit": {"direction": ["left", "right"], "radius": np.array([3.0, 4.0])}})
-    assert sim.orders()[0].options == {"direction": ["left", "right"], "radius": [3.0, 4.0]}
+    sim.override(["crew[0]", "crew[1]"], {"orbit": {"direction": ["left", "right"], "radius": np.array([3.0, 4.0])}})
+    assert sim.overrides()[0].options == {"direction": ["left", "right"], "radius": [3.0, 4.0]}
     second = [route.points[1, 1] for route in sim.routes()]
     assert second == pytest.approx([3 * np.sin(2 * np.pi / 64), -4 * np.sin(2 * np.pi / 64)])
 
 
 def test_lists_close_up_when_vehicles_leave_or_are_told_otherwise(load: Load) -> None:
     sim = load(LEADS, crew())
-    sim.order("crew", GOTO_ALL)
+    sim.override("crew", GOTO_ALL)
     sim.step(100)
     sim.remove("crew[1]")
-    sim.order("crew[4]", "hold")
+    sim.override("crew[4]", "hold")
     sim.step(200)
-    options = next(given.options for given in sim.orders() if given.behaviour == "goto")
+    options = next(given.options for given in sim.overrides() if given.behaviour == "goto")
     assert options == {
         "x": [30.0, 5.0, 0.0, -7.0],
         "y": [4.0, -31.0, 9.0, -2.0],
@@ -152,18 +151,18 @@ def test_lists_close_up_when_vehicles_leave_or_are_told_otherwise(load: Load) ->
 
 def test_saved_restored_and_replayed(load: Load) -> None:
     sim, other = load(LEADS, crew()), load(LEADS, crew())
-    sim.order("crew", GOTO_ALL)
-    sim.order("crew[2]", {"orbit": {"radius": 5}}, at_tick=20)
-    sim.order("crew[5]", {"orbit": {"radius": 8, "x": 4}}, at_tick=30)
-    sim.order(["crew[1]", "crew[0]"], {"orbit": {"radius": [3, 6]}}, at_tick=200)
+    sim.override("crew", GOTO_ALL)
+    sim.override("crew[2]", {"orbit": {"radius": 5}}, at_tick=20)
+    sim.override("crew[5]", {"orbit": {"radius": 8, "x": 4}}, at_tick=30)
+    sim.override(["crew[1]", "crew[0]"], {"orbit": {"radius": [3, 6]}}, at_tick=200)
     sim.step(120)
-    blob, before, said = sim.save(), sim.state_hash(), [given.options for given in sim.orders()]
+    blob, before, said = sim.save(), sim.state_hash(), [given.options for given in sim.overrides()]
     sim.step(200)
     after = sim.state_hash()
     assert replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == after
     for restored in (other, sim):
         restored.restore(blob)
-        assert restored.state_hash() == before and [given.options for given in restored.orders()] == said
+        assert restored.state_hash() == before and [given.options for given in restored.overrides()] == said
         restored.step(200)
         assert restored.state_hash() == after
 
@@ -205,7 +204,7 @@ def test_mistakes_in_lists(load: Load, target: Any, behaviour: Any, kind: type[P
     sim = load(crew())
     before = sim.state_hash()
     with pytest.raises(kind) as caught:
-        sim.order(target, behaviour)
+        sim.override(target, behaviour)
     assert said in str(caught.value)
     assert sim.state_hash() == before and not sim.log.entries
 
@@ -221,7 +220,7 @@ def test_a_target_that_goes_needs_no_other_machine_code() -> None:
     train = {"name": "train", "count": 2, "model": "point", "spawn": spawn, "behaviour": {"follow": {"target": "lead"}}}
     with paddock.load({"vehicles": [lead, train], "every": {"behaviour": 1, "snapshot": 2}}) as sim:
         sim.step(4)  # poses of a snapshot, and poses of between two of them
-        act = sim.roster.programs["train"].conduct._act.compiled
+        act = sim.engine.programs["train"].behaviour._act.compiled
         known = len(act.signatures)
         sim.remove("lead")
         sim.step(4)

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.actions import Control
+from paddock.engine.actions import CommandAction
 from paddock.engine.pipeline import HaltedError
-from paddock.engine.replay import replayed
-from paddock.engine.simulation import Simulation
+from paddock.engine.simulation import Simulation, replayed
 from paddock.errors import PaddockError
 
 Load = Callable[..., Simulation]
@@ -38,7 +37,7 @@ class Pilot:
     def exchange(self, tick: int) -> None:
         end = monotonic() + PATIENT
         while self.silent:
-            if not self.sim.barrier.go_on():
+            if self.sim.engine.thread.stopping:
                 raise HaltedError
             assert monotonic() < end
             sleep(0.001)
@@ -46,7 +45,7 @@ class Pilot:
         self.ticks.append(tick)
         self.threads.add(threading.get_ident())
         speeds = tick / 100.0 + np.arange(3.0)
-        self.sim.barrier.post(Control("scouts", {"vx": speeds}), tick, "pilot")
+        self.sim.engine.mailbox.post(CommandAction("scouts", {"vx": speeds}), tick, "pilot")
 
     def restarted(self, how: str) -> None:
         self.told.append(how)
@@ -54,7 +53,7 @@ class Pilot:
 
 def joined(sim: Simulation, period: int) -> Pilot:
     pilot = Pilot(sim, period)
-    sim.barrier.join(pilot)
+    sim.autopilots.join(pilot)
     return pilot
 
 
@@ -98,8 +97,8 @@ def test_one_that_leaves_is_called_no_more(load: Load) -> None:
     sim = load(POINTS)
     first, second = joined(sim, 2), joined(sim, 5)
     sim.step(6)
-    sim.barrier.leave(first)
-    sim.barrier.leave(first)
+    sim.autopilots.leave(first)
+    sim.autopilots.leave(first)
     sim.step(6)
     assert first.ticks == [0, 2, 4] and second.ticks == [0, 5, 10]
 
@@ -111,7 +110,7 @@ def test_stop_ends_the_waiting_and_the_tick_is_exchanged_when_the_run_goes_on(lo
     pilot.silent = True
     with sim.running(pace=0.0):
         end = monotonic() + PATIENT
-        while not sim.pacer.running:
+        while not sim.engine.pacer.running:
             assert monotonic() < end
             sleep(0.001)
         sim.stop()
@@ -125,15 +124,15 @@ def test_a_run_comes_round_between_exchanges(load: Load) -> None:
     """Others are served before each wait: a slice of ticks never spans two exchanges."""
     sim = load(POINTS)
     joined(sim, 8)
-    assert [sim.barrier.longest_slice(tick) for tick in (0, 1, 7, 8)] == [8, 7, 1, 8]
-    assert sim.barrier.waits_for_nobody(1, 7) and not sim.barrier.waits_for_nobody(1, 8)
-    assert not sim.barrier.waits_for_nobody(8, 1)
+    assert [sim.engine.barrier.longest_slice(tick) for tick in (0, 1, 7, 8)] == [8, 7, 1, 8]
+    assert sim.engine.barrier.is_free(1, 7) and not sim.engine.barrier.is_free(1, 8)
+    assert not sim.engine.barrier.is_free(8, 1)
 
 
 def test_restore_and_reset_take_the_ticks_back(load: Load) -> None:
     sim = load(POINTS)
     pilot = joined(sim, 4)
-    sim.restarted.append(pilot.restarted)
+    sim.engine.on_restart.append(pilot.restarted)
     sim.step(6)
     saved, state = sim.save(), sim.state_hash()
     sim.step(20)

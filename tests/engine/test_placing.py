@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import paddock
-from paddock.engine.actions import Place, Posted
+from paddock.engine.actions import PlaceAction, Posted
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.record.recorder import Recorder
@@ -70,7 +70,7 @@ def test_a_replay_and_a_restored_state_repeat_it(load: Load) -> None:
     assert restored.state_hash() == sim.state_hash()
     (posted,) = sim.log.entries
     assert Posted.from_tree(posted.to_tree()) == posted
-    assert posted.action == Place("birds[1]", [5.0, 5.0, 20.0, 0.7], 0.0)
+    assert posted.action == PlaceAction("birds[1]", [5.0, 5.0, 20.0, 0.7], 0.0)
 
 
 def test_a_recording_holds_it(load: Load, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_what_cannot_be_is_refused_at_once(load: Load, arguments: tuple[Any, ...
     before = sim.state_hash()
     with pytest.raises(PaddockError, match=message):
         sim.place(*arguments)
-    assert sim.state_hash() == before and not sim.mailbox.waiting
+    assert sim.state_hash() == before and not sim.engine.mailbox.waiting
 
 
 def test_one_that_has_left_meanwhile_is_an_event(load: Load) -> None:

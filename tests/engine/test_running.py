@@ -12,6 +12,7 @@ import pytest
 
 import paddock
 from paddock.engine import pacing
+from paddock.engine.clock_thread import ClockThread
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import load_scenario
@@ -32,7 +33,11 @@ def eventually(condition: Callable[[], bool]) -> None:
 def test_lag_is_what_is_due_beyond_the_next_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, now = Clock(100.0), [0.115]
     monkeypatch.setattr(pacing, "monotonic", lambda: now[0])
-    pacer = pacing.Pacer(clock, lambda ticks: setattr(clock, "tick", clock.tick + ticks), 1.0)
+
+    def advance(ticks: int) -> None:
+        clock.tick += ticks
+
+    pacer = pacing.Pacer(clock, advance, 1.0, ClockThread(lambda: None), lambda tick: 1 << 20, lambda: None)
     pacer._keep_pace((0.0, 0, 1.0), 1000)
     assert pacer.behind == pytest.approx(0.1)  # tick 11 is due, none was made: ten more than the next
     clock.tick, now[0] = 20, 0.2155
@@ -242,7 +247,7 @@ def test_watching_takes_a_period(load: Load, every: Any) -> None:
 
 
 def test_watching_without_a_period_needs_the_scenarios(load: Load) -> None:
-    with pytest.raises(PaddockError, match="say how often to watch"):
+    with pytest.raises(PaddockError, match="needs a period"):
         load(POINT).watch(print)
     sim = load(POINT, every={"snapshot": 4})
     ticks: list[int] = []
@@ -261,14 +266,11 @@ def test_inspect_shows_every_column_with_its_own_parameters(load: Load) -> None:
     assert seen[0]["state"]["x"] == -1.0 and seen[1]["command"]["mode"] == 5.0
 
 
-def test_sensors_say_how_old_they_are(load: Load) -> None:
-    delayed = {"gnss": {"rate": 20, "delay": 0.1, "position_noise": 0.0}}
-    from paddock.sensing.sensor import find_sensor
-    from paddock.world.columns import column_index
-
-    options = {k: v for k, v in delayed["gnss"].items() if k in column_index(find_sensor("gnss").options)}
-    sim = load({**POINT, "speed": 10, "commands": {"vx": 10.0}, "sensors": [{"gnss": options}, "gnss"]}, rate=200)
-    assert sim.sensors("dot")["gnss_2"]["sample_tick"] == 0  # no delay: there is a reading at once
+def test_a_delayed_reading_is_that_of_its_sample_tick(load: Load) -> None:
+    exact = {"noise_horizontal": 0.0, "noise_vertical": 0.0, "noise_velocity": 0.0, "walk": 0.0}
+    delayed = {"gnss": {"rate": 20, "delay": 0.1, **exact}}
+    sim = load({**POINT, "speed": 10, "commands": {"vx": 10.0}, "sensors": [delayed, "gnss"]}, rate=200)
+    assert sim.sensors("dot")["gnss_2"]["sample_tick"] == 0  # without delay the first reading is immediate
     sim.step(19)
     assert sim.sensors("dot")["gnss"]["sample_tick"] == -1 and np.isnan(sim.sensors("dot")["gnss"]["x"])
     sim.step(1)
@@ -277,7 +279,9 @@ def test_sensors_say_how_old_they_are(load: Load) -> None:
     assert sim.sensors("dot")["gnss"]["sample_tick"] == 10
     sim.step(10)
     reading = sim.sensors(1)["gnss"]
-    assert reading["sample_tick"] == 20 and reading["x"] == pytest.approx(1.0, abs=10.0)
+    assert reading["sample_tick"] == 20
+    assert reading["x"] == pytest.approx(1.0, abs=1e-12)  # 10 m/s for 20 of 200 ticks a second, not where it is now
+    assert sim.snapshot()["dot"].position[0] == pytest.approx(2.0, abs=1e-12)
     assert set(sim.sensors("dot")) == {"gnss", "gnss_2"}
 
 

@@ -68,7 +68,7 @@ def test_an_id_cannot_be_asked_for_twice_even_after_its_vehicle_left(load: Load,
 
 def test_capacity_doubles(load: Load) -> None:
     sim = load(SCOUTS)
-    fleet = sim.world.fleets["scouts"]
+    fleet = sim.engine.world.fleets["scouts"]
     capacities = [fleet.capacity]
     for _ in range(13):
         sim.spawn(fleet="scouts", pose=[0, 0, 0])
@@ -126,19 +126,19 @@ def test_new_members_start_with_an_empty_memory_and_no_readings(load: Load) -> N
     patrol = {"patrol": {"path": [[5, 0], [5, 5], [0, 5]], "speed": 5}}
     sim = load({**SCOUTS, "behaviour": patrol, "sensors": [{"gnss": {"rate": 10}}]})
     sim.step(400)
-    assert (sim.world.fleets["scouts"].tables["memory"][0, :4] > 0).any()
+    assert (sim.engine.world.fleets["scouts"].tables["memory"][0, :4] > 0).any()
     sim.spawn(fleet="scouts", pose=[50, 50, 0])
-    assert sim.world.fleets["scouts"].tables["memory"][:, 4].tolist() == [0.0, 1.0]
+    assert sim.engine.world.fleets["scouts"].tables["memory"][:, 4].tolist() == [0.0, 1.0]
     assert np.isnan(sim.sensors("scouts")["gnss"]["x"]).tolist() == [False] * 4 + [True]
 
 
 def test_a_posted_spawn_happens_at_its_tick(load: Load) -> None:
-    from paddock.engine.actions import Remove, Spawn
+    from paddock.engine.actions import RemoveAction, SpawnAction
 
     sim = load(CAR)
-    sim.post(Spawn({"name": "late", "model": "point"}), at_tick=7)
-    sim.post(Remove("late"), at_tick=9)
-    sim.post(Spawn({"model": "quod"}), at_tick=9, source="web")
+    sim.engine.post(SpawnAction({"name": "late", "model": "point"}), at_tick=7)
+    sim.engine.post(RemoveAction("late"), at_tick=9)
+    sim.engine.post(SpawnAction({"model": "quod"}), at_tick=9, source="web")
     sim.step(12)
     assert [(e.tick, e.kind, e.subject) for e in sim.events.since()] == [
         (7, "spawned", "late"),

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from paddock.errors import InvalidValueError, UnknownNameError
-from paddock.planning.assignment import Assignment, assign, assignment_names
-from paddock.planning.assignment.auction import solve as auction
+from paddock.planning.assignment import Assignment, assign, assignment_names, auction
 from paddock.world.columns import Floats
 
 METHODS = ["auction", "cbba", "greedy", "hungarian"]

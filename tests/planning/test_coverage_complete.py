@@ -12,10 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely import Polygon
 
-from paddock.planning.coverage.polygon import PolygonShape
-from paddock.planning.coverage.share import covered_share
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import ends_at
+from paddock.planning.coverage.polygon import PolygonShape, covered_share
+from paddock.planning.paths.path import Path, ends_at
 
 Points = list[tuple[float, float]]
 

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.patterns import interleaved
-from paddock.planning.coverage.polish import polished
-from paddock.planning.coverage.polygon import PolygonShape
-from paddock.planning.coverage.shape import Entry
-from paddock.planning.coverage.share import covered_share
+from paddock.planning.coverage.polygon import PolygonShape, covered_share
+from paddock.planning.coverage.shapes import Entry
+from paddock.planning.coverage.swath_order import interleaved, polished
 
 Points = list[tuple[float, float]]
 SQUARE: Points = [(0, 0), (400, 0), (400, 400), (0, 400)]

@@ -9,10 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
-from paddock.planning.paths.dubins import dubins, dubins_lengths, dubins_lengths_paired
-from paddock.planning.paths.matrix import all_lengths, paired_lengths
-from paddock.planning.paths.segment import ends_at
-from paddock.planning.paths.words import WORDS, length_to, shortest
+from paddock.planning.paths.dubins import (
+    WORDS,
+    all_lengths,
+    dubins,
+    dubins_lengths,
+    dubins_lengths_paired,
+    length_to,
+    paired_lengths,
+    shortest,
+)
+from paddock.planning.paths.path import ends_at
 
 PI = math.pi
 TWO_PI = 2.0 * PI

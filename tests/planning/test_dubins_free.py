@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paddock.planning.paths.dubins import dubins, dubins_lengths
-from paddock.planning.paths.words import length_to
+from paddock.planning.paths.dubins import dubins, dubins_lengths, length_to
 
 PI = math.pi
 HEADINGS = np.linspace(-PI, PI, 3600, endpoint=False)

@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from paddock.errors import PaddockError
-from paddock.planning.generating import drawn_tasks, generate
+from paddock.planning.random_missions import drawn_tasks, generate
 from paddock.scenario import load_scenario
 from paddock.scenario.mission import Generate
-from paddock.scenario.tasks import Task
+from paddock.scenario.tasks import TaskEntry
 
 RADIUS = 80.0
 MANY = drawn_tasks(11, Generate(tasks=4000), RADIUS)
@@ -96,7 +96,7 @@ def test_same_seed_same_scenario() -> None:
     assert generate(6) != generate(5)
 
 
-def inside(task: Task, spacing: float = 5.0) -> list[tuple[float, float]]:
+def inside(task: TaskEntry, spacing: float = 5.0) -> list[tuple[float, float]]:
     """Points along a task, worked out pass by pass."""
     shape: Any = task.shape
     (x, y), heading = shape.at, shape.heading or 0.0

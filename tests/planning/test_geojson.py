@@ -23,7 +23,7 @@ from paddock.planning.exchange import (
     to_local,
     to_places,
 )
-from paddock.planning.generating import generate
+from paddock.planning.random_missions import generate
 from paddock.scenario import load_scenario
 from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin

@@ -12,14 +12,10 @@ from shapely import LineString, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from paddock.errors import InvalidValueError
-from paddock.planning.obstacles.clear import blocked_by, clear, inside
-from paddock.planning.obstacles.entry import path_entry
-from paddock.planning.obstacles.pairs import detours
-from paddock.planning.obstacles.walls import walls
-from paddock.planning.obstacles.zone import CircleZone, PolygonZone, Zone
+from paddock.planning.obstacles.crossing import blocked_by, clear, detours, inside, path_entry
+from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone, walls
 from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Segment, arc, ends_at, line
+from paddock.planning.paths.path import Path, Segment, arc, ends_at, line
 
 ROUND = CircleZone("round", 0.0, 0.0, 10.0)
 BLOCK = PolygonZone("block", ((20.0, -5.0), (30.0, -5.0), (30.0, 5.0), (20.0, 5.0)))

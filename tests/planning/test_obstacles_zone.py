@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shapely import Point, Polygon
 
 from paddock.errors import InvalidValueError
-from paddock.planning.obstacles.zone import CircleZone, PolygonZone
+from paddock.planning.obstacles.zones import CircleZone, PolygonZone
 
 SQUARE = PolygonZone("yard", ((0.0, 0.0), (10.0, 0.0), (10.0, 10.0), (0.0, 10.0)))
 HOOK = ((0.0, 0.0), (40.0, 0.0), (40.0, 30.0), (30.0, 30.0), (30.0, 10.0), (0.0, 10.0))

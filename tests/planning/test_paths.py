@@ -10,9 +10,8 @@ from scipy.integrate import quad
 
 from paddock.errors import InvalidValueError
 from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path, joined
+from paddock.planning.paths.path import Path, Segment, arc, ends_at, flown_of, joined, line, point_along
 from paddock.planning.paths.reeds_shepp import reeds_shepp
-from paddock.planning.paths.segment import Segment, arc, ends_at, flown_of, line, point_along
 from paddock.planning.paths.wind import dubins_in_wind, over_ground
 
 PI = math.pi

@@ -11,8 +11,13 @@ from scipy.optimize import least_squares, minimize
 
 from paddock.errors import InvalidValueError
 from paddock.planning.paths.dubins import dubins_lengths
-from paddock.planning.paths.reeds_shepp import _compiled_lengths, reeds_shepp, reeds_shepp_lengths
-from paddock.planning.paths.reverse_words import FAMILIES, shortest_both_ways
+from paddock.planning.paths.reeds_shepp import (
+    FAMILIES,
+    _compiled_lengths,
+    reeds_shepp,
+    reeds_shepp_lengths,
+    shortest_both_ways,
+)
 
 PI = math.pi
 TWO_PI = 2.0 * PI

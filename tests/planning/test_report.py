@@ -23,37 +23,31 @@ from PIL import Image
 from pymap3d import enu2geodetic
 
 from paddock.errors import MissingFeatureError
-from paddock.planning.coverage.line import LineShape
-from paddock.planning.coverage.point import PointShape
-from paddock.planning.exports import to_csv
-from paddock.planning.foreseen import done_times, foreseen
-from paddock.planning.metrics import Separation
-from paddock.planning.obstacles.zone import CircleZone
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Pose, line
-from paddock.planning.plans import Leg, Plan, Route, Undone
-from paddock.planning.problem import Agent, Problem, Task
-from paddock.planning.report.compare import Trial, draw_comparison, ranked
-from paddock.planning.report.cost_matrix import draw_costs
-from paddock.planning.report.document import comparison, document
-from paddock.planning.report.gantt import draw_gantt
-from paddock.planning.report.html import Report, report_html
-from paddock.planning.report.routes import draw_routes, wind_note
-from paddock.planning.report.style import ALARM, COLOURS, png, styled, svg
-from paddock.planning.report.summary import closeness, summary
-from paddock.planning.report.table import spent
-from paddock.planning.report.timeline import draw_timeline
-from paddock.planning.report.words import (
+from paddock.planning.coverage.shapes import LineShape, PointShape
+from paddock.planning.metrics import ClosestApproach, done_times, foreseen, to_csv
+from paddock.planning.obstacles.zones import CircleZone
+from paddock.planning.paths.path import Path, Pose, line
+from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
+from paddock.planning.routes import Leg, Plan, Route, Undone
+from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
+from paddock.record.mission_report.comparison import Trial, draw_comparison, ranked
+from paddock.record.mission_report.document import comparison, document
+from paddock.record.mission_report.html import MissionReport, report_html
+from paddock.record.mission_report.map_figure import ALARM, COLOURS, draw_routes, png, styled, svg
+from paddock.record.mission_report.text import (
     bearing,
     clock,
+    closeness,
     computing,
     course,
     distance,
     duration,
     latitude,
     longitude,
+    spent,
+    summary,
+    wind_note,
 )
-from paddock.planning.setup import MissionSetup
 from paddock.world.geodesy import Origin
 
 NASTY = '<b>&"'
@@ -75,9 +69,9 @@ def _leg(kind: str, task: str | None, x: float, metres: float, begins: float) ->
 
 def by_hand(name: str = "survey_1", reason: str = REASON) -> Plan:
     home: Pose = (2200.0, 0.0, 50.0, 0.0)
-    agents = (
-        Agent("uav[0]", (0.0, 0.0, 50.0, 0.0), home, 10.0, 80.0, 4400.0),
-        Agent("uav[1]", home, home, 10.0, 80.0),
+    vehicles = (
+        Vehicle("uav[0]", (0.0, 0.0, 50.0, 0.0), home, 10.0, 80.0, 4400.0),
+        Vehicle("uav[1]", home, home, 10.0, 80.0),
     )
     tasks = (
         Task("here", PointShape(1000.0, 0.0, None)),
@@ -91,7 +85,7 @@ def by_hand(name: str = "survey_1", reason: str = REASON) -> Plan:
         _leg("coverage", name, 1500.0, 200.0, 150.0),
         _leg("return", None, 1700.0, 500.0, 170.0),
     )
-    problem = Problem(agents, tasks, (CircleZone("tower", 1100.0, 600.0, 200.0),), (0.0, 3.0), "total", 5)
+    problem = Problem(vehicles, tasks, (CircleZone("tower", 1100.0, 600.0, 200.0),), (0.0, 3.0), "total", 5)
     routes = (Route("uav[0]", legs, 10.0), Route("uav[1]", (), 10.0))
     return Plan(problem, "by_hand", routes, (Undone("away", reason),), {"rounds": 3})
 
@@ -134,14 +128,14 @@ def test_computing_times() -> None:
 
 
 def test_usage_of_each_vehicle() -> None:
-    flies, stays = foreseen(by_hand()).agents
+    flies, stays = foreseen(by_hand()).vehicles
     assert (flies.tasks, flies.distance, flies.rested, flies.range_used) == (2, 2200.0, 220.0, 0.5)
     assert (spent(flies), spent(stays)) == ((150.0, 20.0, 0.0, 50.0, 0.0), (0.0, 0.0, 0.0, 0.0, 220.0))
     assert (stays.tasks, stays.distance, stays.range_used, stays.rested) == (0, 0.0, None, None)
 
 
 def said_of(plan: Plan) -> str:
-    return summary(foreseen(plan), plan.problem.agents)
+    return summary(foreseen(plan), plan.problem.vehicles)
 
 
 def test_summary_in_a_sentence() -> None:
@@ -158,7 +152,7 @@ def test_summary_in_a_sentence() -> None:
 def test_who_comes_close_is_told_only_if_it_is_too_close() -> None:
     plan = by_hand()
     setup = MissionSetup(plan.problem, separation=(50.0, 20.0))
-    near = replace(foreseen(plan), separation=Separation(12.4, 495.0, "uav[0]", "uav[1]"))
+    near = replace(foreseen(plan), separation=ClosestApproach(12.4, 495.0, "uav[0]", "uav[1]"))
     assert closeness(near, setup).startswith(
         "uav[0] and uav[1] come closest: 12 m at 8:15 (in the plan, which does not"
     )
@@ -252,7 +246,7 @@ def test_nothing_to_draw_is_drawn() -> None:
     nothing = Plan(Problem((), ()), "x", ())
     for name in DRAWINGS:
         assert picture(name, nothing)
-    assert "there is nothing to do" in report_html(Report(nothing, "empty"))
+    assert "there is nothing to do" in report_html(MissionReport(nothing, "empty"))
 
 
 def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,7 +303,7 @@ def full_report(name: str, times: int = 1) -> str:
         pictures = {name: svg(draw(figures, plan, NASTY)) for name, draw in DRAWINGS.items()}
         pictures["compare"] = svg(draw_comparison(figures, trials, NASTY))
     origin = Origin(35.0, 139.0, 0.0)
-    return report_html(Report(plan, NASTY, f"{NASTY}!", origin, [("reserve", NASTY)], trials, pictures))
+    return report_html(MissionReport(plan, NASTY, f"{NASTY}!", origin, [("reserve", NASTY)], trials, pictures))
 
 
 def test_whatever_a_user_wrote_is_shown_and_breaks_nothing() -> None:
@@ -349,11 +343,11 @@ def test_the_report_is_the_same_every_time() -> None:
 
 
 def test_a_report_without_pictures_says_why() -> None:
-    page = report_html(Report(by_hand(), "mission", missing="pictures need matplotlib"))
+    page = report_html(MissionReport(by_hand(), "mission", missing="pictures need matplotlib"))
     assert "pictures need matplotlib" in page and "<svg" not in page
 
 
 def test_ranges_without_limit_are_told() -> None:
     plan = by_hand()
-    free = replace(plan.problem, agents=tuple(replace(agent, range=inf) for agent in plan.problem.agents))
-    assert "no limit" in report_html(Report(replace(plan, problem=free), "mission"))
+    free = replace(plan.problem, vehicles=tuple(replace(vehicle, range=inf) for vehicle in plan.problem.vehicles))
+    assert "no limit" in report_html(MissionReport(replace(plan, problem=free), "mission"))

@@ -10,14 +10,12 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.shape import InfeasibleError
-from paddock.planning.obstacles.clear import clear, inside
-from paddock.planning.obstacles.pairs import detours
-from paddock.planning.obstacles.transit import ZoneMap, around
-from paddock.planning.obstacles.zone import CircleZone, PolygonZone, Zone
+from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.obstacles.around import ZoneMap, around
+from paddock.planning.obstacles.crossing import clear, detours, inside
+from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.paths.dubins import dubins, dubins_lengths
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import ends_at
+from paddock.planning.paths.path import Path, ends_at
 
 Pose = tuple[float, float, float]
 Goal = tuple[float, float, float | None]

@@ -12,8 +12,7 @@ from scipy.integrate import quad, solve_ivp
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.errors import InvalidValueError
 from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import arc, line
+from paddock.planning.paths.path import Path, arc, line
 from paddock.planning.paths.wind import dubins_in_wind, flown_in_wind, over_ground
 
 TWO_PI = 2.0 * math.pi

@@ -25,14 +25,16 @@ def scenes(path: Path) -> list[Any]:
 
 
 def test_changes_in_their_order(small: Simulation, tmp_path: Path) -> None:
-    small.mark(Marker.text("early", 3, "before", ttl=5.0))
+    small.markers.put(Marker.text("early", 3, "before", ttl=5.0))
     small.step(100)
     with Recorder(small, tmp_path / "run.mcap"):
-        small.mark(Marker.line("plan", 1, PATH, width=0.25), Marker.circle("goal", 2, (1.0, 2.0, 0.0), radius=3.0))
+        small.markers.put(
+            Marker.line("plan", 1, PATH, width=0.25), Marker.circle("goal", 2, (1.0, 2.0, 0.0), radius=3.0)
+        )
         small.step(10)
-        small.show_markers("plan", False)
-        small.show_markers("plan", True)
-        small.unmark("plan", 1)
+        small.markers.show("plan", False)
+        small.markers.show("plan", True)
+        small.markers.remove("plan", 1)
         small.reset()
         small.step(5)
     with open_run(tmp_path / "run.mcap") as run:
@@ -67,7 +69,7 @@ def test_every_kind_is_drawn(small: Simulation, tmp_path: Path) -> None:
         Marker.axes("all", 8, frame="red", length=2.0),
     ]
     with Recorder(small, tmp_path / "run.mcap"):
-        small.mark(*markers)
+        small.markers.put(*markers)
     entities = scenes(tmp_path / "run.mcap")[0].entities
     parts = ("lines", "lines", "triangles", "lines", "arrows", "texts", "cubes", "models", "lines")
     counts = [len(getattr(entity, part)) for entity, part in zip(entities, parts, strict=True)]

@@ -25,11 +25,11 @@ def about(sim: Simulation) -> None:
     sim.command("scouts[1]", vy=-1.5, at_tick=90)
     sim.step(60)
     sim.spawn(name="late", model="point", pose=[1, 2, 3, 0])
-    sim.set_frame("gate", "red", [1.0, 0.0, 0.5])
+    sim.frames.set("gate", "red", [1.0, 0.0, 0.5])
     sim.command("late", vx=1.0, at_tick=104)
-    sim.order(["scouts[1]", "dot"], {"waypoints": {"path": [[20, 0, 5], [20, 20, 8]]}})
-    sim.order("scouts[2]", {"follow": {"target": "red"}}, at_tick=80)
-    sim.order(np.array([1]), "external", at_tick=81)
+    sim.override(["scouts[1]", "dot"], {"waypoints": {"path": [[20, 0, 5], [20, 20, 8]]}})
+    sim.override("scouts[2]", {"follow": {"target": "red"}}, at_tick=80)
+    sim.override(np.array([1]), "external", at_tick=81)
     sim.command("scouts[0]", vx=1.0, at_tick=120)
     sim.step(45)
     sim.remove("scouts[0]")
@@ -46,7 +46,7 @@ def about(sim: Simulation) -> None:
 @pytest.mark.parametrize("name", demo_names())
 def test_every_demo(name: str, demo: Any, tmp_path: Path) -> None:
     with paddock.load(demo(name)) as sim, Recorder(sim, tmp_path / "run.mcap", rate=10):
-        sim.step(round(sim.world.clock.rate * (0.25 if sim.world.vehicles > 5000 else 1.5)))
+        sim.step(round(sim.engine.world.clock.rate * (0.25 if sim.engine.world.vehicles > 5000 else 1.5)))
         end = sim.tick
     result = verify(tmp_path / "run.mcap")
     assert result.same and result.ticks == end and result.hashes >= 2 and result.complete

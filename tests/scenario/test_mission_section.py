@@ -125,7 +125,7 @@ CASES = [
     ("mission: {base: [0, 0]}\n",
      "1:17: mission.base must be [x, y, heading] or [x, y, z, heading], not [0, 0]"),
     ("mission: {base: [0, .nan, 0]}\n", "1:21: '.nan' is not a finite number"),
-    ("mission: {base: [2e6, 0, 0]}\n", "1:17: a base lies within 1e+06 m of the origin"),
+    ("mission: {base: [2e6, 0, 0]}\n", "1:17: a base must be within 1e+06 m of the origin"),
     ("mission: {altitude: high}\n", "1:21: mission.altitude must be a number, not 'high'"),
     ("mission: {speed: 0}\n", "1:18: mission.speed must be > 0, not 0"),
     ("mission: {turn_radius: -1}\n", "1:24: mission.turn_radius must be >= 0, not -1"),
@@ -145,7 +145,8 @@ CASES = [
     (TASK + "{point: {at: [0, 0], headin: 1}}]}\n",
      "1:40: unknown key 'headin' in mission.tasks[0].point; did you mean 'heading'?"),
     (TASK + "{point: {at: [0]}}]}\n", "1:32: mission.tasks[0].point.at must be [x, y], not [0]"),
-    (TASK + "{point: {at: [0, 1e7]}}]}\n", "1:32: a place lies within 1e+06 m of the origin, not at [0.0, 10000000.0]"),
+    (TASK + "{point: {at: [0, 1e7]}}]}\n",
+     "1:32: a position must be within 1e+06 m of the origin, not at [0.0, 10000000.0]"),
     (TASK + "{point: {at: [0, -.inf]}}]}\n", "1:36: '-.inf' is not a finite number"),
     (TASK + "{line: {at: [0, 0], length: 3}}]}\n", "1:26: missing key 'heading' in mission.tasks[0].line"),
     (TASK + "{line: {at: [0, 0], heading: 0, length: 0}}]}\n",
@@ -159,7 +160,7 @@ CASES = [
     (TASK + f"{{polygon: {{outline: {RING}}}}}]}}\n",
      "1:29: a polygon needs exactly one of spacing, camera; it has none"),
     (TASK + "{point: {at: [0, 0]}, window: [300, 60]}]}\n",
-     "1:49: a window begins before it ends, not at 300 s and 60 s"),
+     "1:49: a window must start before it ends, not at 300 s and 60 s"),
     (TASK + "{point: {at: [0, 0]}, window: [3]}]}\n",
      "1:49: mission.tasks[0].window must be [earliest, latest], not [3]"),
     (TASK + "{point: {at: [0, 0]}, window: [-1, 3]}]}\n", "1:50: mission.tasks[0].window[0] must be >= 0, not -1"),
@@ -175,7 +176,7 @@ CASES = [
     ("mission: {events: [{at: -3, damage: uav}]}\n", "1:25: mission.events[0].at must be >= 0, not -3"),
     ("mission: {events: [{at: 3, damage: 'uav[x]'}]}\n",
      "1:36: a vehicle is written name or name[number], e.g. uav[1], not 'uav[x]'"),
-    ("mission: {events: [{at: 3, damage: 'uav[4]'}]}\n", "1:36: there is no uav[4]: the last is uav[3]"),
+    ("mission: {events: [{at: 3, damage: 'uav[4]'}]}\n", "1:36: unknown vehicle 'uav[4]': the last is uav[3]"),
     ("mission: {events: [{at: 3, damage: uaw}]}\n", "1:36: unknown vehicle 'uaw' in the mission; did you mean 'uav'?"),
     ("mission: {events: [{at: 3, vehicle: {name: uav, model: quad}}]}\n" + PLAIN,
      "1:44: name 'uav' is already used at plan.yaml:2:19"),
@@ -186,7 +187,7 @@ CASES = [
     # drawn tasks
     ("mission: {generate: {tasks: -1}}\n", "1:29: mission.generate.tasks must be >= 0, not -1"),
     ("mission: {generate: {area: [0, 5]}}\n",
-     "1:28: an area's sides are above 0 and at most 1e+06 m, not [0.0, 5.0]"),
+     "1:28: an area's sides must be above 0 and at most 1e+06 m, not [0.0, 5.0]"),
     ("mission: {generate: {mix: {point: 0}}}\n", "1:27: a mix needs a share above 0"),
     ("mission: {generate: {mix: {polygon: 1}}}\n",
      "1:28: unknown key 'polygon' in mission.generate.mix; valid: area, circle, line, point"),
@@ -218,7 +219,7 @@ def test_ids_of_vehicles_that_join_are_their_own() -> None:
 
 def test_schema_says_exactly_one() -> None:
     parts = scenario_schema()["$defs"]
-    assert [one["required"] for one in parts["Task"]["oneOf"]] == [
+    assert [one["required"] for one in parts["TaskEntry"]["oneOf"]] == [
         ["point"],
         ["line"],
         ["circle"],
@@ -226,7 +227,7 @@ def test_schema_says_exactly_one() -> None:
         ["polygon"],
     ]
     assert [one["required"] for one in parts["NoFlyZone"]["oneOf"]] == [["circle"], ["polygon"]]
-    assert "default" not in parts["Task"]["properties"]["name"]
+    assert "default" not in parts["TaskEntry"]["properties"]["name"]
 
 
 coordinate = st.floats(-1e6, 1e6)
@@ -287,7 +288,8 @@ anything = st.recursive(
 
 
 @given(
-    st.sampled_from(sorted(scenario_schema()["$defs"]["Mission"]["properties"])), anything | st.lists(task | anything)
+    st.sampled_from(sorted(scenario_schema()["$defs"]["MissionSection"]["properties"])),
+    anything | st.lists(task | anything),
 )
 @settings(max_examples=150, deadline=None)
 def test_any_value_in_any_field(key: str, value: Any) -> None:

@@ -30,13 +30,13 @@ def test_values_and_marks() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "1:1: there is nothing here; a scenario is a mapping with the key 'vehicles'"),
-        ("# only a comment\n", "1:1: there is nothing here; a scenario is a mapping with the key 'vehicles'"),
+        ("", "1:1: the file is empty; a scenario is a mapping with the key 'vehicles'"),
+        ("# only a comment\n", "1:1: the file is empty; a scenario is a mapping with the key 'vehicles'"),
         ("- 1\n", "1:1: the top level must be a mapping of keys to values, not a list"),
         ("\nhello\n", "2:1: the top level must be a mapping of keys to values, not a single value"),
         ("seed: 1\nname: a\nseed: 2\n", "3:1: duplicate key 'seed'; first at race.yaml:1:1"),
         ("a: {b: 1, b: 2}\n", "1:11: duplicate key 'b'; first at race.yaml:1:5"),
-        ("a: 1\n---\nb: 2\n", "2:1: a second document starts here; one file holds one document"),
+        ("a: 1\n---\nb: 2\n", "2:1: a second document starts here; a file holds one document"),
         ("a: &x [1, *x]\n", "1:11: alias '*x' contains itself"),
         ("a: *x\n", "1:4: alias '*x' has no anchor '&x' before it"),
         ("? [a]\n: 1\n", "1:3: a key must be plain text, not a list or a mapping"),

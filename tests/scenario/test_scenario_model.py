@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from paddock.scenario import BehaviourChoice, Clock, Scenario, SensorChoice, Spawn, VehicleEntry, World, load_scenario
+from paddock.scenario import (
+    BehaviourChoice,
+    ClockSection,
+    Scenario,
+    SensorChoice,
+    SpawnSection,
+    VehicleEntry,
+    WorldSection,
+    load_scenario,
+)
 from paddock.scenario.base import Section
 
 RACE = """\
@@ -135,7 +144,7 @@ def test_a_scenario_never_changes() -> None:
 
 def test_every_field_is_described() -> None:
     sections = Section.__subclasses__()
-    assert {Scenario, VehicleEntry, Clock, World, Spawn} <= set(sections)
+    assert {Scenario, VehicleEntry, ClockSection, WorldSection, SpawnSection} <= set(sections)
     for section in sections:
         for name, field in section.model_fields.items():
             assert field.description, f"{section.__name__}.{name}"

@@ -22,10 +22,11 @@ def test_head() -> None:
 def test_no_unknown_keys_and_everything_described() -> None:
     choices = {"BehaviourChoice", "MethodChoice", "SensorChoice"}
     assert set(PARTS) == choices | {
-        "AdapterEntry", "AreaTask", "Camera", "Circle", "CircleTask", "Clock", "Dial", "Every", "Generate", "Grid",
-        "Line", "LineTask", "Mavlink", "Metrics", "Mission", "MissionEvent", "Mix", "NoFlyZone", "Pilots", "PointTask",
-        "PolygonTask", "Random", "Record", "Separation", "Serve", "Shm", "Sitl", "Spawn", "Stream", "Sync", "Task",
-        "Vds1", "VehicleEntry", "Web", "World", "Zmq", "ZoneCircle",
+        "AdapterEntry", "AreaTask", "AutopilotEntry", "CameraSection", "CirclePattern", "CircleTask", "ClockSection",
+        "Dial", "Every", "Generate", "GridPattern", "LinePattern", "LineTask", "Mavlink", "MetricsEndpoint",
+        "MissionEvent", "MissionSection", "NoFlyZone", "PointTask", "PolygonTask", "RandomPattern", "RecordSection",
+        "SeparationSection", "Serve", "ShmEndpoint", "Sitl", "SpawnSection", "StreamEndpoint", "Sync", "TaskEntry",
+        "TaskMix", "Vds1Endpoint", "VehicleEntry", "WebEndpoint", "WorldSection", "ZmqEndpoint", "ZoneCircle",
     }  # fmt: skip
     for name, part in [("Scenario", SCHEMA), *PARTS.items()]:
         assert part["description"], name
@@ -36,17 +37,17 @@ def test_no_unknown_keys_and_everything_described() -> None:
 
 
 def test_units_limits_and_defaults() -> None:
-    clock = PARTS["Clock"]["properties"]
+    clock = PARTS["ClockSection"]["properties"]
     assert clock["rate"]["description"] == "Ticks per simulated second, in Hz."
     assert (clock["rate"]["default"], clock["rate"]["minimum"], clock["rate"]["maximum"]) == (240.0, 0.001, 1e6)
     assert "default" not in clock["dt"]
-    assert PARTS["Clock"]["not"] == {"required": ["rate", "dt"]}
+    assert PARTS["ClockSection"]["not"] == {"required": ["rate", "dt"]}
     vehicle = PARTS["VehicleEntry"]
     assert vehicle["required"] == ["model"]
     assert vehicle["not"] == {"required": ["driver", "behaviour"]}
     pose = vehicle["properties"]["pose"]["anyOf"][0]
     assert pose == {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 4}
-    wind = PARTS["World"]["properties"]["wind"]
+    wind = PARTS["WorldSection"]["properties"]["wind"]
     assert (wind["minItems"], wind["maxItems"], wind["default"]) == (3, 3, [0.0, 0.0, 0.0])
 
 
@@ -54,4 +55,4 @@ def test_choices_are_a_name_or_one_key() -> None:
     text, mapping = PARTS["BehaviourChoice"]["anyOf"]
     assert text == {"type": "string", "minLength": 1}
     assert (mapping["type"], mapping["minProperties"], mapping["maxProperties"]) == ("object", 1, 1)
-    assert (PARTS["Spawn"]["minProperties"], PARTS["Spawn"]["maxProperties"]) == (1, 1)
+    assert (PARTS["SpawnSection"]["minProperties"], PARTS["SpawnSection"]["maxProperties"]) == (1, 1)

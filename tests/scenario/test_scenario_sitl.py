@@ -36,32 +36,44 @@ def test_system_ids_go_on_from_the_entry_before() -> None:
 @pytest.mark.parametrize(
     ("sitl", "message"),
     [
-        ({"pilots": []}, "sitl.pilots: there is at least one entry of pilots"),
-        ({"pilots": [{"vehicles": "rovr"}]}, "no entry of vehicles called 'rovr'; did you mean 'rover'?"),
-        ({"pilots": [{"vehicles": "busy"}]}, "'busy' has a behaviour: a vehicle is driven by it or by an autopilot"),
-        ({"pilots": [{"vehicles": "boat"}]}, "say what flies model 'point': craft"),
-        ({"pilots": [{}]}, "say which vehicles of this scenario they fly: vehicles: name"),
-        ({"pilots": [{"vehicles": "rover"}, {"vehicles": "copter", "sysid": 3}]}, "system id 3 is taken by pilots[0]"),
-        ({"pilots": [{"vehicles": "rover", "sysid": 253}]}, "there are at most 254 systems, this is number 255"),
-        ({"pilots": [{"adapter": "x", "craft": "rover"}]}, "there is no adapter 'x'; valid: world"),
+        ({"pilots": []}, "sitl.pilots: pilots needs at least one entry"),
+        ({"pilots": [{"vehicles": "rovr"}]}, "unknown vehicles 'rovr'; did you mean 'rover'?"),
+        ({"pilots": [{"vehicles": "busy"}]}, "'busy' has a behaviour; an autopilot cannot drive it, too"),
+        ({"pilots": [{"vehicles": "boat"}]}, "model 'point' has no default craft; set craft"),
+        ({"pilots": [{}]}, "name the vehicles of this scenario that they fly: vehicles: name"),
+        (
+            {"pilots": [{"vehicles": "rover"}, {"vehicles": "copter", "sysid": 3}]},
+            "system id 3 is already used by pilots[0]",
+        ),
+        ({"pilots": [{"vehicles": "rover", "sysid": 253}]}, "system ids end at 254; this is 255"),
+        ({"pilots": [{"adapter": "x", "craft": "rover"}]}, "unknown adapter 'x'; valid: world"),
         ({"pilots": [{"vehicles": "copter", "mission": []}]}, "a mission has at least one point"),
         ({"pilots": [{"vehicles": "copter", "mission": [[1, 2]]}]}, "a point of a mission is [x, y, z], not [1, 2]"),
-        ({"pilots": [{"vehicles": "copter", "mission": [[0, 1e9, 0]]}]}, "a mission reaches 100 km at most, not 1000"),
-        ({"pilots": [{"vehicles": "copter", "mission": [[0, 0, "up"]]}]}, "mission reaches 100 km at most, not 'up' m"),
+        (
+            {"pilots": [{"vehicles": "copter", "mission": [[0, 1e9, 0]]}]},
+            "a mission point is at most 100 km away, not 1000",
+        ),
+        (
+            {"pilots": [{"vehicles": "copter", "mission": [[0, 0, "up"]]}]},
+            "mission point is at most 100 km away, not 'up' m",
+        ),
         ({"pilots": [{"vehicles": "copter", "mission": 7}]}, "the name of a file or a list of points [x, y, z], not 7"),
         ({"pilots": [{"vehicles": "rover", "craft": "copter"}]}, "model 'rover' is flown as a rover, not as a copter"),
-        ({"pilots": [{"vehicles": "rover", "count": 2}]}, "count is for another adapter; here it is that of vehicles"),
-        ({"pilots": [{"vehicles": "rover", "spacing": 2.0}]}, "spacing is for another adapter"),
-        ({"pilots": [{"vehicles": "rover", "instance": 0}]}, "instance is for a real autopilot"),
-        ({"pilots": [{"vehicles": "rover", "lockstep": False}]}, "lockstep is for a real ArduPilot"),
-        ({"pilots": [{"vehicles": "rover", "start": 5.0}]}, "start is when a mission begins: there is none"),
+        (
+            {"pilots": [{"vehicles": "rover", "count": 2}]},
+            "count is only for another adapter; vehicles 'rover' define it here",
+        ),
+        ({"pilots": [{"vehicles": "rover", "spacing": 2.0}]}, "spacing is only for another adapter"),
+        ({"pilots": [{"vehicles": "rover", "instance": 0}]}, "instance is only for a real autopilot"),
+        ({"pilots": [{"vehicles": "rover", "lockstep": False}]}, "lockstep is only for a real ArduPilot"),
+        ({"pilots": [{"vehicles": "rover", "start": 5.0}]}, "start needs a mission"),
         (
             {"pilots": [{"vehicles": "copter", "autopilot": "ardupilot", "parameters": {"X": 1.0}}]},
-            "parameters and mission are for the built-in autopilot",
+            "parameters and mission are only for the built-in autopilot",
         ),
         (
             {"pilots": [{"vehicles": "copter"}], "adapters": [{"type": "jsbsim"}, {"type": "jsbsim"}]},
-            "there is another adapter called 'jsbsim'",
+            "adapter name 'jsbsim' is already used",
         ),
         ({"pilots": [{"vehicles": "copter"}], "tme": "free"}, "tme"),
     ],
@@ -75,5 +87,11 @@ def test_mistakes_are_told_in_one_line_with_their_place(sitl: dict[str, Any], me
 
 def test_the_schema_knows_the_section() -> None:
     schema = scenario_schema()
-    assert set(schema["$defs"]["Pilots"]["properties"]) >= {"vehicles", "autopilot", "craft", "sysid", "mission"}
+    assert set(schema["$defs"]["AutopilotEntry"]["properties"]) >= {
+        "vehicles",
+        "autopilot",
+        "craft",
+        "sysid",
+        "mission",
+    }
     assert schema["$defs"]["Sitl"]["properties"]["time"]["enum"] == ["lockstep", "free", "scaled"]

@@ -20,7 +20,7 @@ import pytest
 import paddock
 from paddock.errors import PaddockError
 from paddock.serve.host import Host
-from paddock.serve.live.source import LiveSource
+from paddock.serve.live import LiveSource
 from paddock.world.archive import pack, unpack
 
 SPY = {"name": "spy", "model": "rover", "sensors": ["this"]}
@@ -102,14 +102,14 @@ def posted(tree: dict[str, Any], action: dict[str, Any]) -> None:
 
 def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None:
     assert isinstance(host.source, LiveSource)
-    host.source.stage.director = lambda scenario: pytest.fail("begun")
+    host.source.run.director = lambda scenario: pytest.fail("begun")
     behaviours: list[Any] = ["antigravity", {"this": {}}, "idlelib.idle"]
     for behaviour in behaviours:
         with pytest.raises(PaddockError, match="order: unknown behaviour"):
             ask(host, "order", target="red", behaviour=behaviour)
         text = json.dumps({"vehicles": [{"model": "rover", "behaviour": behaviour}]}, indent=1)
         with pytest.raises(PaddockError, match="unknown behaviour"):
-            ask(host, "load_scenario", text=text)
+            ask(host, "switch_scenario", text=text)
     assert "this" not in sys.modules and "antigravity" not in sys.modules
 
 
@@ -124,10 +124,10 @@ def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None
 )
 def test_a_mission_cannot_have_modules_imported(host: Host, mission: dict[str, Any], told: str) -> None:
     assert isinstance(host.source, LiveSource)
-    host.source.stage.director = lambda scenario: pytest.fail("begun")
+    host.source.run.director = lambda scenario: pytest.fail("begun")
     text = json.dumps({"vehicles": [{"model": "rover"}], "mission": mission}, indent=1)
     with pytest.raises(PaddockError, match=told):
-        ask(host, "load_scenario", text=text)
+        ask(host, "switch_scenario", text=text)
     assert "this" not in sys.modules and "antigravity" not in sys.modules
 
 
@@ -145,7 +145,7 @@ def test_what_the_owner_ordered_a_client_may_order_and_restore(tmp_path: Path, m
         with pytest.raises(PaddockError, match="unknown behaviour 'rule_of_the_owner'"):
             ask(host, "order", target="dog", behaviour="rule_of_the_owner")
         assert "rule_of_the_owner" not in sys.modules
-        sim.order("dog", "rule_of_the_owner")
+        sim.override("dog", "rule_of_the_owner")
         ask(host, "order", target="dog", behaviour="rule_of_the_owner")
         ask(host, "restore", state=ask(host, "save"))
         assert [given["behaviour"] for given in ask(host, "orders")] == ["rule_of_the_owner"]

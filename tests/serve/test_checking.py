@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from paddock.errors import PaddockError
-from paddock.scenario import Problem, load_scenario, located
+from paddock.scenario import ScenarioProblem, load_scenario, located
 from paddock.serve.checker import MOST_TEXT, Checker, read
 from paddock.serve.checking import problems_of
-from paddock.serve.live.choosing import shown_text
+from paddock.serve.operations.scenarios import shown_text
 from paddock.serve.trust import installed_names
 
 KNOWN = installed_names()
@@ -79,8 +79,8 @@ def test_text_that_is_too_long() -> None:
 
 
 def test_places_of_problems() -> None:
-    assert located("a.yaml:7:5: no: 1:2: x", "a.yaml") == Problem(7, 5, "no: 1:2: x")
-    assert located("something else", "a.yaml") == Problem(1, 1, "something else")
+    assert located("a.yaml:7:5: no: 1:2: x", "a.yaml") == ScenarioProblem(7, 5, "no: 1:2: x")
+    assert located("something else", "a.yaml") == ScenarioProblem(1, 1, "something else")
 
 
 def test_the_process_answers_and_is_ended_when_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:

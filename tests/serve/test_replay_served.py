@@ -23,7 +23,7 @@ from paddock.wire.stream.drawing import decode_lines
 from paddock.wire.stream.frames import FrameType, decode_tick
 from paddock.wire.stream.positions import decode_positions
 from paddock.wire.stream.split import Frame, Splitter, frames_in
-from paddock.world.frame_ring import FrameRingReader, Frames
+from paddock.world.ring import FrameGroup, FrameRingReader
 
 RING = f"paddock_test_replay_{os.getpid()}"  # tests of this file may run in several processes at once
 CAR = {"name": "red", "id": 3, "model": "car.kinematic", "speed": 10.0, "pose": [0, 0, 0]}
@@ -35,7 +35,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("replay") / "run.mcap"
     with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR]}) as sim, Recorder(sim, file, rate=50):
         sim.step(1000)
-        sim.mark(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]], ttl=1.0))
+        sim.markers.put(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]], ttl=1.0))
         sim.step(3000)
     return file
 
@@ -53,7 +53,7 @@ def served(recording: Path) -> Iterator[tuple[Player, Host]]:
             thread.join()
 
 
-def shown(reader: FrameRingReader, tick: int) -> Frames:
+def shown(reader: FrameRingReader, tick: int) -> FrameGroup:
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         frames = reader.wait(0.1)

@@ -16,7 +16,7 @@ from paddock.wire.stream.frames import FrameType, decode_tick
 from paddock.wire.stream.positions import decode_positions
 from paddock.wire.stream.split import frames_in
 from paddock.wire.stream.status import decode_fpv, decode_telemetry
-from paddock.world.frame_ring import FrameRingReader, Frames
+from paddock.world.ring import FrameGroup, FrameRingReader
 
 RING = f"paddock_test_shm_{os.getpid()}"  # tests of this file may run in several processes at once
 SCENARIO = {
@@ -35,7 +35,7 @@ def served() -> Iterator[tuple[paddock.Simulation, Host]]:
         yield sim, host
 
 
-def at_tick(reader: FrameRingReader, tick: int) -> Frames:
+def at_tick(reader: FrameRingReader, tick: int) -> FrameGroup:
     for _ in range(200):
         frames = reader.wait(0.1)
         if frames is not None and frames.tick == tick:
@@ -67,7 +67,7 @@ def test_positions_telemetry_and_the_moment(served: tuple[paddock.Simulation, Ho
 
 def test_markers_are_drawn_as_lines(served: tuple[paddock.Simulation, Host]) -> None:
     sim, _ = served
-    sim.mark(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]]))
+    sim.markers.put(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]]))
     with FrameRingReader(RING) as reader:
         for tick in range(1, 50):
             sim.step(1)

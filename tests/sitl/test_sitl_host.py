@@ -12,13 +12,13 @@ import pytest
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.sitl.hosting import crew
-from paddock.sitl.hosting.host import SitlHost
-from paddock.sitl.hosting.quick import quick_scenario
+from paddock.sitl import from_scenario
+from paddock.sitl.from_scenario import quick_scenario
+from paddock.sitl.host import SitlHost
 
 
 def host_of(sim: Any) -> SitlHost:
-    return next(o for c in sim.closing if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    return next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
 
 
 Links = Callable[[int], dict[str, Any]]
@@ -46,7 +46,7 @@ def mixed(links: dict[str, Any], log: Path | None = None, seed: int = 3) -> dict
 
 def test_missions_uploaded_over_mavlink_are_driven_and_flown(own_links: Links) -> None:
     with paddock.load(mixed(own_links(2))) as sim:
-        rover, copter = (seat.pilot for seat in host_of(sim).seats)
+        rover, copter = (vehicle.autopilot for vehicle in host_of(sim).vehicles)
         track, heights = [], []
         for _ in range(120 * 5):
             sim.step(50)
@@ -99,7 +99,7 @@ def test_a_recorded_run_is_replayed_without_its_autopilots(own_links: Links) -> 
         sim.step(250 * 8)
         with paddock.replayed(sim.scenario, sim.log.entries, sim.tick) as again:
             assert again.tick == sim.tick and again.state_hash() == sim.state_hash()
-            assert not again.barrier.partners
+            assert not again.autopilots.partners
 
 
 def test_reset_begins_everything_anew(own_links: Links) -> None:
@@ -162,7 +162,7 @@ def test_a_shared_port_has_everybody_at_the_first_station(own_links: Links) -> N
             f"udp 127.0.0.1:{ports['station'] + 1}",
         ]
         text = "\n".join(host.hints())
-        assert "To talk to all systems:" in text and f"udpin:127.0.0.1:{ports['station']}" in text
+        assert "To connect to all systems:" in text and f"udpin:127.0.0.1:{ports['station']}" in text
         assert f"udpout:127.0.0.1:{ports['shared']}" in text
 
 
@@ -197,7 +197,7 @@ def test_a_vehicle_with_an_autopilot_takes_nobody_elses_commands(own_links: Link
     with paddock.load(mixed(own_links(2))) as sim:
         for refused in (
             lambda: sim.command("rover", speed=1.0),
-            lambda: sim.order("copter", "hold"),
+            lambda: sim.override("copter", "hold"),
             lambda: sim.claim("rover"),
         ):
             with pytest.raises(PaddockError, match="flown by its autopilot"):
@@ -212,9 +212,9 @@ def test_hints_say_that_qgroundcontrol_comes_by_itself_only_where_it_does(own_li
     ports = own_links(1)
     with paddock.load(quick_scenario("rover", mavlink=ports)) as sim:
         text = "\n".join(host_of(sim).hints())
-        assert f"QGroundControl   add a UDP link with port {ports['station']}" in text and "by itself" not in text
+        assert f"QGroundControl   add a UDP link with port {ports['station']}" in text and "automatically" not in text
     with paddock.load(quick_scenario("rover", mavlink=ports | {"station": 14550})) as sim:
-        assert "QGroundControl   start it: it connects by itself" in "\n".join(host_of(sim).hints())
+        assert "QGroundControl   start it: it connects automatically" in "\n".join(host_of(sim).hints())
 
 
 ADAPTER = {"name": "arena", "type": "lightweight"}
@@ -237,7 +237,7 @@ def test_whatever_an_adapter_raises_when_it_is_made_is_one_line(monkeypatch: pyt
     def mine(name: str, mesh: str = "") -> None:
         raise FileNotFoundError(2, "no such mesh", mesh)
 
-    monkeypatch.setattr(crew, "find_adapter", lambda kind: mine)
+    monkeypatch.setattr(from_scenario, "find_adapter", lambda kind: mine)
     section = {"adapters": [ADAPTER | {"options": {"mesh": "a"}}], "pilots": [{"adapter": "arena", "craft": "rover"}]}
     with pytest.raises(PaddockError, match=r"adapters\[0\]: adapter 'lightweight': FileNotFoundError: .* no such mesh"):
         paddock.load({"vehicles": [], "sitl": section})
@@ -249,13 +249,16 @@ HEAD = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t35.68\t139.76\t40\t1\n"
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        ("1\t0\t3\t16\t0\t0\t0\t0\tnan\t139.76\t10\t1", "item 1: its latitude cannot be nan"),
-        ("1\t0\t3\t16\t0\t0\t0\t0\t500\t139.76\t10\t1", "item 1: its latitude cannot be 500"),
-        ("1\t0\t3\t16\t0\t0\t0\t0\t35.6\t190\t10\t1", "item 1: its longitude cannot be 190"),
-        ("1\t0\t3\t16\t0\t0\t0\t0\t35.6\t139.7\t1e99\t1", r"item 1: its altitude cannot be 1e\+99"),
-        ("1\t0\t3\t99999\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: a rover has no use for command 99999"),
-        ("1\t0\t3\t22\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: a rover has no use for command 22"),
-        ("1\t0\t900\t16\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: its frame 900 cannot be used"),
+        ("1\t0\t3\t16\t0\t0\t0\t0\tnan\t139.76\t10\t1", "item 1: latitude cannot be nan"),
+        ("1\t0\t3\t16\t0\t0\t0\t0\t500\t139.76\t10\t1", "item 1: latitude cannot be 500"),
+        ("1\t0\t3\t16\t0\t0\t0\t0\t35.6\t190\t10\t1", "item 1: longitude cannot be 190"),
+        ("1\t0\t3\t16\t0\t0\t0\t0\t35.6\t139.7\t1e99\t1", r"item 1: altitude cannot be 1e\+99"),
+        (
+            "1\t0\t3\t99999\t0\t0\t0\t0\t35.6\t139.7\t10\t1",
+            "item 1: command 99999 is not supported in a mission of a rover",
+        ),
+        ("1\t0\t3\t22\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: command 22 is not supported"),
+        ("1\t0\t900\t16\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: frame 900 is not valid"),
     ],
 )
 def test_a_bad_mission_file_is_one_line_with_the_item(
@@ -278,7 +281,7 @@ def test_a_mission_file_with_an_action_is_flown(tmp_path: Path, own_links: Links
     scenario["sitl"]["pilots"][0]["mission"] = str(file)
     with paddock.load(scenario) as sim:
         sim.step(250 * 8)
-        pilot = host_of(sim).seats[0].pilot
+        pilot = host_of(sim).vehicles[0].autopilot
         assert [(item.command, item.x) for item in next(iter(pilot.plans.values()))][1:] == [
             (178, 300.0),
             (16, 35.6813),

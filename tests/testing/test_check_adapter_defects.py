@@ -10,8 +10,7 @@ from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.sensor_data import COLUMN, SensorData
-from paddock.testing import ConformanceError, check_adapter
-from paddock.testing.adapters import watch
+from paddock.testing import ConformanceError, adapters, check_adapter
 
 
 class Broken(LightweightAdapter):
@@ -198,7 +197,7 @@ class NoLock(Broken):
         (GravityUp, "at rest", r"\(.*0.00, .*0.00, 9.81\) m/s2, not \(0, 0, -9.81\)"),
         (Gauss, "sensors", "is it gauss"),
         (Hectopascal, "sensors", r"pressure is 1008.\d+, outside 5000 to 110000"),
-        (SamplesAhead, "sensors", "gnss_time_us lies ahead of time_us"),
+        (SamplesAhead, "sensors", "gnss_time_us is later than time_us"),
         (BoastsAirspeed, "capabilities", "airspeed is declared, but airspeed stays NaN"),
         (HidesCompass, "capabilities", "compass is not declared"),
         (SharesItsRow, "news", "changed with a later step"),
@@ -206,11 +205,11 @@ class NoLock(Broken):
         (SwallowsNan, "commands refused", "whose motor is NaN is not refused"),
         (DoesNotClip, "clipping", "motors beyond 1"),
         (Deaf, "effect", "shows no motion"),
-        (IgnoresArming, "effect", "moves all the same"),
-        (Radians, "position", r"latitude changes 0\.0175 times as much as gnss_vn says: it has to be in degrees"),
-        (LongitudeInRadians, "position", r"longitude changes 0\.017\d times as much as gnss_ve says"),
-        (NoisyRadians, "position", "latitude changes .* it has to be in degrees"),
-        (Mirrored, "position", "latitude changes -1 times as much as gnss_vn says"),
+        (IgnoresArming, "effect", "still moves"),
+        (Radians, "position", r"latitude changes 0\.0175 times as much as gnss_vn implies: it must be in degrees"),
+        (LongitudeInRadians, "position", r"longitude changes 0\.017\d times as much as gnss_ve implies"),
+        (NoisyRadians, "position", "latitude changes .* it must be in degrees"),
+        (Mirrored, "position", "latitude changes -1 times as much as gnss_vn implies"),
         (MixesRows, "blocks", "between a block and single rows"),
         (KeepsTime, "reset", r"sim_time_us is 1000000 after reset\(\)"),
         (Diced, "clipping|determinism", "differs"),
@@ -237,7 +236,7 @@ def test_an_adapter_that_crashes_is_told_in_one_line() -> None:
 
 def test_a_step_that_never_returns_is_told_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock is held meanwhile, so that it cannot be disconnected either."""
-    monkeypatch.setattr(watch, "PATIENCE", 0.3)
+    monkeypatch.setattr(adapters, "PATIENCE", 0.3)
     over = threading.Event()
 
     class Hangs(Broken):
@@ -256,7 +255,7 @@ def test_a_step_that_never_returns_is_told_after_a_while(monkeypatch: pytest.Mon
 
 
 def test_a_connect_that_never_returns_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "PATIENCE", 0.3)
+    monkeypatch.setattr(adapters, "PATIENCE", 0.3)
     over = threading.Event()
 
     class Hangs(Broken):

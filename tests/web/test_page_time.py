@@ -52,13 +52,13 @@ def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:
     window.page.get_by_role("button", name="Step", exact=True).click()
     window.until(lambda: window.signal("clock.tick") == tick + 138)
     assert sim.tick == tick + 138 and sim.paused
-    run = sim.world.run
+    run = sim.engine.world.run
     window.button("Reset").click()
     window.page.get_by_label("Seed").fill("77")
     window.page.get_by_role("dialog", name="Reset").get_by_role("button", name="Reset").click()
-    window.until(lambda: sim.world.run == run + 1)
+    window.until(lambda: sim.engine.world.run == run + 1)
     window.until(lambda: window.signal("clock.run") == run + 1)
-    assert sim.world.seed == 77
+    assert sim.engine.world.seed == 77
     assert sim.paused and sim.tick == 0
     window.until(lambda: window.signal("clock.tick") == 0)
     window.button("Play").click()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import paddock
-from paddock.engine.actions import Control as EngineControl
+from paddock.engine.actions import CommandAction as EngineControl
 from paddock.engine.actions import Posted
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.wire import messages_pb2 as pb

@@ -1,4 +1,4 @@
-"""The JSON-RPC envelope, JSON to the letter, and the parameters of calls."""
+"""The JSON-RPC envelope and strict JSON."""
 
 import json
 import math
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from paddock.errors import InvalidValueError
 from paddock.wire import rpc
 from paddock.wire.error import WireError
-from paddock.wire.params import Params
 from paddock.wire.rpc import Failure, Notification, Request, Response, RpcError, parse
 from paddock.wire.strict_json import MAX_DEPTH, dumps, loads
 
@@ -196,99 +195,3 @@ def test_numpy_values_become_lists_and_numbers() -> None:
 
 def test_texts_with_many_digits_are_still_texts() -> None:
     assert dumps(["1" * 30, 2**64 - 1]) == b'["' + b"1" * 30 + b'",18446744073709551615]'
-
-
-# ---- parameters
-
-
-def test_fields_are_taken_by_name_and_type() -> None:
-    given_ = {
-        "name": "red",
-        "x": 2,
-        "id": 7,
-        "on": False,
-        "at": [1, 2.5, 3],
-        "more": {"u": 1},
-        "robots": [{"id": 1}, {"id": 2}],
-    }
-    fields = Params(given_, "spawn")
-    assert fields.text("name") == "red" and fields.whole("id", low=0, high=7) == 7
-    x = fields.number("x", low=0.0, high=2.0)
-    assert x == 2.0 and isinstance(x, float)
-    assert fields.boolean("on") is False and fields.numbers("at", 3) == [1.0, 2.5, 3.0]
-    assert fields.mapping("more").numbers_by_name() == {"u": 1.0}
-    assert [robot.whole("id") for robot in fields.mappings("robots")] == [1, 2]
-    fields.finish()
-
-
-def test_optional_fields_have_defaults() -> None:
-    fields = Params(None, "m")
-    assert fields.text("a", "x") == "x" and fields.number("b", None) is None and fields.boolean("c", True) is True
-    assert Params({"b": None}, "m").number("b", None) is None
-    fields.finish()
-
-
-REFUSED: list[tuple[Any, str, dict[str, Any], str]] = [
-    ({}, "text", {}, "m: 'f' is missing: a text of 1 to 255 characters"),
-    ({"ff": 1}, "number", {}, "m: 'f' is missing: a number; 'ff' is not a field, did you mean 'f'?"),
-    ({"f": ""}, "text", {}, "m: 'f' must be a text of 1 to 255 characters, got \"\""),
-    ({"f": "x" * 300}, "text", {}, f'got "{"x" * 59}...'),
-    ({"f": None}, "text", {"default": "a"}, "'f' must be a text of 1 to 255 characters, got null"),
-    ({"f": True}, "number", {}, "'f' must be a number, got true"),
-    ({"f": "1"}, "number", {}, "'f' must be a number, got \"1\""),
-    ({"f": 1.5}, "number", {"low": 0, "high": 1}, "'f' must be a number from 0 to 1, got 1.5"),
-    ({"f": -1}, "number", {"low": 0}, "'f' must be a number of 0 or more, got -1"),
-    ({"f": 9}, "number", {"high": 8}, "'f' must be a number of 8 or less, got 9"),
-    ({"f": 1.0}, "whole", {}, "'f' must be a whole number, got 1.0"),
-    ({"f": False}, "whole", {}, "'f' must be a whole number, got false"),
-    ({"f": -1}, "whole", {"low": 0}, "'f' must be a whole number of 0 or more, got -1"),
-    ({"f": 0}, "boolean", {}, "'f' must be true or false, got 0"),
-    ({"f": [1, 2]}, "numbers", {"size": 3}, "'f' must be a list of 3 numbers, got a list"),
-    ({"f": [1, 2, "3"]}, "numbers", {"size": 3}, "'f' must be a list of 3 numbers"),
-    ({"f": []}, "mapping", {}, "'f' must be an object, got a list"),
-    ({"f": {}}, "mappings", {}, "'f' must be a list of up to 100000 objects, got an object"),
-    ({"f": [{}, 1]}, "mappings", {}, "'f' must be a list of up to 100000 objects"),
-    ({"f": [{}, {}]}, "mappings", {"most": 1}, "'f' must be a list of up to 1 objects"),
-]
-
-
-@pytest.mark.parametrize(("params", "reader", "options", "text"), REFUSED)
-def test_a_bad_field_is_named_with_what_would_be_valid(
-    params: Any, reader: str, options: dict[str, Any], text: str
-) -> None:
-    with pytest.raises(RpcError) as caught:
-        getattr(Params(params, "m"), reader)("f", **options)
-    assert text in str(caught.value) and caught.value.code == -32602
-
-
-def test_unknown_fields_are_refused_with_a_suggestion() -> None:
-    fields = Params({"vehicle_id": 1, "throtle": 0.5, "zzz": 1}, "set_control")
-    fields.whole("vehicle_id")
-    fields.number("throttle", 0.0)
-    with pytest.raises(
-        RpcError, match="set_control: unknown fields 'throtle', 'zzz'; did you mean 'throttle'"
-    ) as caught:
-        fields.finish()
-    assert caught.value.code == -32602
-
-
-def test_errors_inside_lists_tell_which_item() -> None:
-    robots = Params({"robots": [{"id": 1}, {"id": "x"}]}, "spawn_robots").mappings("robots")
-    with pytest.raises(RpcError, match=r"spawn_robots: robots\[1\]: 'id' must be a whole number, got \"x\""):
-        robots[1].whole("id")
-
-
-@pytest.mark.parametrize(("params", "text"), [([1, 2], "not as a list, by position"), ("x", 'not as "x"')])
-def test_parameters_by_position_are_refused(params: Any, text: str) -> None:
-    with pytest.raises(RpcError, match=f"ping: give parameters by name, in an object, {text}") as caught:
-        Params(params, "ping")
-    assert caught.value.code == -32602
-
-
-def test_a_flood_of_names_is_refused_without_comparing_them_all() -> None:
-    flood = {f"field_{k}": k for k in range(100_000)}
-    fields = Params(flood, "m")
-    with pytest.raises(RpcError, match="'field' is missing"):
-        fields.text("field")
-    with pytest.raises(RpcError, match="unknown fields 'field_0', 'field_1'"):
-        fields.finish()

@@ -285,7 +285,7 @@ def test_decoding_copies_nothing() -> None:
 
 def test_a_client_that_decodes_and_commands_never_loads_numba() -> None:
     program = (
-        "import sys, paddock.wire.params, paddock.wire.stream.split, paddock.wire.stream.drawing\n"
+        "import sys, paddock.wire.stream.split, paddock.wire.stream.drawing\n"
         "from paddock.wire.stream.commands import encode_commands\n"
         "from paddock.wire.stream.positions import decode_positions\n"
         "encode_commands([1], ['steer'], [[0.5]]); decode_positions(bytes(4))\n"

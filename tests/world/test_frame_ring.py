@@ -12,8 +12,7 @@ import pytest
 
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.wire.shm import CONTROL, DATA, SLOT
-from paddock.world.frame_ring import FrameRingReader, FrameRingWriter
-from paddock.world.ring import OverwrittenError, RingClosedError
+from paddock.world.ring import FrameRingReader, FrameRingWriter, OverwrittenError, RingClosedError
 
 
 def put(writer: FrameRingWriter, data: bytes, tick: int) -> None:
@@ -24,7 +23,7 @@ def put(writer: FrameRingWriter, data: bytes, tick: int) -> None:
 def test_a_group_comes_out_as_it_went_in() -> None:
     with FrameRingWriter("test_frames_1") as writer, FrameRingReader("test_frames_1") as reader:
         assert reader.latest() is None
-        with pytest.raises(PaddockError, match="holds nothing yet"), reader.view():
+        with pytest.raises(PaddockError, match="is still empty"), reader.view():
             pass
         put(writer, b"hello", 7)
         frames = reader.latest()
@@ -105,9 +104,7 @@ def test_the_end_of_the_writer_is_told() -> None:
 def test_a_name_in_use_is_refused_and_that_of_a_dead_process_taken_over() -> None:
     with FrameRingWriter("test_frames_7"), pytest.raises(PaddockError, match="already published by process"):
         FrameRingWriter("test_frames_7")
-    code = (
-        "import os; from paddock.world.frame_ring import FrameRingWriter as W; W('test_frames_7').slot(3); os._exit(0)"
-    )
+    code = "import os; from paddock.world.ring import FrameRingWriter as W; W('test_frames_7').slot(3); os._exit(0)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, stderr=subprocess.DEVNULL)
     with FrameRingWriter("test_frames_7") as writer:
         put(writer, b"mine", 1)
@@ -116,7 +113,7 @@ def test_a_name_in_use_is_refused_and_that_of_a_dead_process_taken_over() -> Non
 def test_another_process_never_sees_a_torn_group() -> None:
     code = """
 import sys
-from paddock.world.frame_ring import FrameRingReader
+from paddock.world.ring import FrameRingReader
 from paddock.world.ring import RingClosedError
 seen = 0
 with FrameRingReader("test_frames_8") as reader:

@@ -12,7 +12,7 @@ import pytest
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.world.pool import BufferPool, PoolStatistics, frozen
-from paddock.world.segment import Segment, data_path
+from paddock.world.shared_memory import SharedSegment, data_path
 
 
 def address(array: np.ndarray) -> int:
@@ -111,7 +111,7 @@ def test_threads_never_share_a_buffer() -> None:
 
 
 def test_a_segment_closes_cleanly_while_arrays_look_at_it() -> None:
-    segment = Segment.create(f"paddock.test{os.getpid()}", 4096)
+    segment = SharedSegment.create(f"paddock.test{os.getpid()}", 4096)
     words = segment.words
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 1
     segment.remove()
@@ -119,14 +119,14 @@ def test_a_segment_closes_cleanly_while_arrays_look_at_it() -> None:
     assert words[3] == 9
     if Path("/proc/self/fd").exists():
         assert len(os.listdir("/proc/self/fd")) == before - 1
-    assert Segment.attach(f"paddock.test{os.getpid()}") is None
+    assert SharedSegment.attach(f"paddock.test{os.getpid()}") is None
 
 
 def test_memory_that_is_not_there_is_refused_at_once() -> None:
     path = f"paddock.huge{os.getpid()}"
-    with pytest.raises(PaddockError, match="no room for"):
-        Segment.create(path, 1 << 42)
-    assert Segment.attach(path) is None
+    with pytest.raises(PaddockError, match="cannot allocate"):
+        SharedSegment.create(path, 1 << 42)
+    assert SharedSegment.attach(path) is None
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a.b", "x" * 41, "ä"])

@@ -14,7 +14,7 @@ import pytest
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.world.layout import POSE, FleetLayout, Layout
 from paddock.world.ring import OverwrittenError, RingClosedError, RingReader, RingWriter
-from paddock.world.segment import Control, Segment, data_path
+from paddock.world.shared_memory import RingControl, SharedSegment, data_path
 from paddock.world.snapshot import Snapshot, SnapshotWriter
 
 CHILD = """
@@ -139,7 +139,7 @@ def test_waiting() -> None:
 def test_a_view_is_the_rings_memory_and_says_when_it_was_overwritten() -> None:
     layout = make_layout()
     with RingWriter(slots=2) as ring, RingReader(ring.name) as reader:
-        with pytest.raises(PaddockError, match="no snapshot yet"), reader.view():
+        with pytest.raises(PaddockError, match="is still empty"), reader.view():
             pass
         ring.publish(snapshot_of(layout, 1))
         with reader.view() as snap:
@@ -147,7 +147,7 @@ def test_a_view_is_the_rings_memory_and_says_when_it_was_overwritten() -> None:
             with pytest.raises(ValueError, match="WRITEABLE"):
                 snap.fleet("a").position.flags.writeable = True
             ring.publish(snapshot_of(layout, 2))  # the other slot
-        with pytest.raises(OverwrittenError, match="snapshot 2"), reader.view():
+        with pytest.raises(OverwrittenError, match="message 2"), reader.view():
             overwrite(ring)
         with pytest.raises(ZeroDivisionError), reader.view():  # not hidden by the overwriting
             overwrite(ring)[0] / 0
@@ -205,10 +205,10 @@ def test_unknown_names_are_named() -> None:
 
 def test_another_version_is_named() -> None:
     with RingWriter() as ring:
-        control = Segment.attach(f"paddock.{ring.name}")
+        control = SharedSegment.attach(f"paddock.{ring.name}")
         assert control is not None
-        control.words[Control.FORMAT] = 9
-        with pytest.raises(PaddockError, match="is of version 9; this Paddock reads version 1"):
+        control.words[RingControl.FORMAT] = 9
+        with pytest.raises(PaddockError, match="has version 9; this Paddock reads version 1"):
             RingReader(ring.name)
 
 
@@ -249,15 +249,15 @@ def test_a_crash_is_noticed_and_its_remains_are_replaced() -> None:
 
 def test_remains_that_nobody_removed_are_replaced() -> None:
     name = f"stale{os.getpid()}"
-    control, data = Control.claim(name), Segment.create(data_path(name, 1), 4096)
-    control.words[Control.GENERATION], control.words[Control.BIRTH] = 1, 12345  # of a process that is no more
+    control, data = RingControl.claim(name), SharedSegment.create(data_path(name, 1), 4096)
+    control.words[RingControl.GENERATION], control.words[RingControl.BIRTH] = 1, 12345  # of a process that is no more
     with RingWriter(name) as ring:
         ring.publish(snapshot_of(make_layout(), 1))
         assert RingReader(name).latest().tick == 1  # type: ignore[union-attr]
     assert not left_behind(name)
     control.close()
     data.close()
-    unfinished = Segment.create(f"paddock.{name}", 128)
+    unfinished = SharedSegment.create(f"paddock.{name}", 128)
     with RingWriter(name) as ring:
         assert RingReader(name).latest() is None
     unfinished.close()

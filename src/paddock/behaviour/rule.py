@@ -93,8 +93,8 @@ class Rule:
             Shared("options", self.options, told),
             Rows("urge", Urge),
             Each("target_row"),
-            Value("targets"),
-            Value("path"),
+            Value("targets", "fixed table"),
+            Value("path", "table"),
             Value("dt"),
         )
         return KernelSpec(f"{model.name}-{self.name}", _acting(model.pose, self.desire, model.guide), arguments)

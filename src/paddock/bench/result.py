@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
+
+from paddock.bench import suites
+from paddock.errors import unknown_name
 
 
 @dataclass(frozen=True)
@@ -66,3 +71,31 @@ def best_times(works: dict[str, Callable[[], object]], seconds: float = 2.0) -> 
             best[name] = min(best[name], perf_counter() - started)
         rounds += 1
     return best
+
+
+def benchmark_names() -> list[str]:
+    """All benchmarks."""
+    return sorted(module.name for module in pkgutil.iter_modules(suites.__path__))
+
+
+def find_bench(name: str) -> Bench:
+    """The benchmark of that name."""
+    if name not in benchmark_names():
+        raise unknown_name("benchmark", name, benchmark_names())
+    bench: Bench = importlib.import_module(f"{suites.__name__}.{name}").BENCH
+    return bench
+
+
+def run_benchmarks(
+    names: Sequence[str] = (), quick: bool = False, report: Callable[[Result], object] | None = None
+) -> list[Result]:
+    """Run the named benchmarks, or all default ones; `report` is called with each result."""
+    chosen = {name: find_bench(name) for name in names or benchmark_names()}
+    results = []
+    for bench in chosen.values():
+        if names or bench.by_default:
+            for result in bench.run(quick):
+                results.append(result)
+                if report is not None:
+                    report(result)
+    return results

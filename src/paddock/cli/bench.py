@@ -1,4 +1,4 @@
-"""`paddock bench`: how fast the simulator is here."""
+"""`paddock bench`: measure the simulator's speed on this machine."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def bench(
     Parameters
     ----------
     names
-        Which benchmarks; all by default, see --list.
+        Benchmarks to run; default: the standard set, see --list.
     json
-        Print a JSON list of results and nothing else.
+        Print only a JSON list of results.
     check
         Exit with 1 if a target is missed.
     quick
-        Smaller and shorter, for a first impression.
+        Smaller and shorter runs.
     list_
         List the benchmarks.
     """
-    from paddock.bench.runner import benchmark_names, find_bench
+    from paddock.bench.result import benchmark_names, find_bench
 
     if list_:
         known = benchmark_names()
@@ -52,32 +52,32 @@ def bench(
 
 
 def measure(names: Sequence[str], quick: bool) -> list[Result]:
-    """Run the benchmarks, and tell on stderr how far they are."""
+    """Run the benchmarks with progress on stderr."""
     from rich.console import Console
 
-    from paddock.bench.runner import run_benchmarks
+    from paddock.bench.result import run_benchmarks
 
     if not sys.stderr.isatty():
-        return run_benchmarks(names, quick, _tell)
+        return run_benchmarks(names, quick, _log)
     with Console(stderr=True).status("measuring ...") as status:
         return run_benchmarks(names, quick, lambda result: status.update(f"measured {result.bench}: {result.case}"))
 
 
-def _tell(result: Result) -> None:
-    """A line in a log, so that minutes without output are not taken for a standstill."""
-    told = f"{result.bench}: {result.case}: {result.value:,.4g} {result.unit}"
-    print(f"paddock: measured {told}", file=sys.stderr, flush=True)
+def _log(result: Result) -> None:
+    """Print a line per result, so that a log shows progress."""
+    value = f"{result.value:,.4g} {result.unit}"
+    print(f"paddock: measured {result.bench}: {result.case}: {value}", file=sys.stderr, flush=True)
 
 
 def print_json(results: Sequence[Result]) -> None:
-    """A list of objects with exactly the keys of a result."""
+    """Print the results as JSON objects."""
     import json
 
     print(json.dumps([{key: getattr(result, key) for key in KEYS} for result in results], indent=2))
 
 
 def print_table(results: Sequence[Result]) -> None:
-    """A line per result."""
+    """Print a line per result."""
     from rich.console import Console
     from rich.table import Table
 
@@ -95,7 +95,7 @@ def print_table(results: Sequence[Result]) -> None:
 
 
 def report_missed(results: Sequence[Result]) -> int:
-    """Name the missed targets on stderr; 1 if there are any."""
+    """Print missed targets to stderr; return 1 if there are any."""
     missed = [result for result in results if result.ok is False]
     for result in missed:
         print(

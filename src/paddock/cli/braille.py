@@ -1,4 +1,4 @@
-"""A top-down map of vehicles in braille dots: eight to a character, the colour that of the fleet."""
+"""A top-down map of vehicles in braille dots, eight per character, in the fleets' colours."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Ints = NDArray[np.int64]
 COLOURS = ((88, 196, 255), (255, 176, 59), (124, 224, 122), (255, 111, 145), (190, 146, 255), (255, 230, 109),
            (72, 219, 190), (255, 140, 90), (160, 180, 255), (222, 222, 222))  # fmt: skip
 LEVELS = (0.28, 0.5, 0.75, 1.0)
-"""Brightness of a trail, then of ever denser crowds."""
+"""Brightness of a trail, then of increasingly dense cells."""
 ARROWS = "→↗↑↖←↙↓↘"
 FEW = 64
-"""Members of fleets up to this size are drawn as arrows with trails; those of larger ones are dots in a crowd."""
+"""Vehicles of fleets up to this size are arrows with trails; those of larger fleets are dots."""
 TRAILED = 256
-"""There are no trails if more vehicles than this would leave one."""
+"""Maximum number of vehicles with trails."""
 TRAIL = 300
-"""Pictures that a trail lasts."""
+"""Length of a trail, frames."""
 DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 BLANK = 0x2800
 SPACE = ord(" ")
@@ -33,28 +33,28 @@ SPACE = ord(" ")
 
 @cache
 def colour(fleet: int, level: int = len(LEVELS) - 1) -> Style:
-    """The style of a fleet at a brightness."""
+    """Return the style of a fleet at a brightness level."""
     red, green, blue = (int(part * LEVELS[level]) for part in COLOURS[fleet % len(COLOURS)])
     return Style(color=f"#{red:02x}{green:02x}{blue:02x}")
 
 
 class Braille:
-    """Keeps the frame of the map and the trails from one picture to the next."""
+    """Keeps the extent of the map and the trails between frames."""
 
     def __init__(self) -> None:
         self.centre = np.zeros(2)
-        self.metres = 0.0  # per dot; 0 before the first picture
+        self.metres = 0.0  # per dot; 0 before the first frame
         self._size = (0, 0)
         self._trails: deque[dict[int, Floats]] = deque(maxlen=TRAIL)
         self.guides: list[tuple[int, Floats]] = []  # fleet, points (k, 2+) of the path that it follows
 
     def clear(self) -> None:
-        """Time has jumped."""
+        """Discard trails and extent after a jump in time."""
         self._trails.clear()
         self.metres = 0.0
 
     def draw(self, fleets: Sequence[tuple[Floats, Floats]], width: int, height: int) -> list[Text]:
-        """The map as `height` lines of `width` characters; per fleet positions (n, 2+) in m and velocities (n, 2+)."""
+        """Return the map as `height` lines; fleets: positions (n, 2+) in m and velocities (n, 2+)."""
         places = [np.array(position[:, :2]) for position, _ in fleets]
         few = [f for f, place in enumerate(places) if len(place) <= FEW]
         self._frame([*places, *(points[:, :2] for _, points in self.guides)], width, height)
@@ -73,14 +73,14 @@ class Braille:
         return [_line(letters[row], style[row]) for row in range(height)]
 
     def scale_bar(self, width: int) -> tuple[int, float]:
-        """Characters and metres of a round length that takes at most `width` characters."""
+        """Return characters and metres of a round length that takes at most `width` characters."""
         most = max(self.metres, 1e-9) * 2 * width
         decade = 10.0 ** floor(log10(most))
         length = next(step * decade for step in (5.0, 2.0, 1.0) if step * decade <= most)
         return max(1, round(length / max(self.metres, 1e-9) / 2)), length
 
     def _frame(self, places: Sequence[Floats], width: int, height: int) -> None:
-        """Show everybody; follow those who leave the frame, and come closer when it is far too wide."""
+        """Choose the extent: keep all vehicles visible, and zoom in when it is far too wide."""
         if not sum(map(len, places)):
             self.metres, self._size = self.metres or 1.0, (width, height)
             return
@@ -94,7 +94,7 @@ class Braille:
             self.centre, self.metres, self._size = 0.5 * (low + high), 1.15 * needed, (width, height)
 
     def _dots(self, place: Floats) -> tuple[Ints, Ints]:
-        """Rows and columns of the dots at places; none for those outside the frame."""
+        """Return rows and columns of the visible dots."""
         width, height = self._size
         with np.errstate(invalid="ignore"):
             column = np.floor((place[:, 0] - self.centre[0]) / self.metres + width)
@@ -103,14 +103,14 @@ class Braille:
         return row[seen].astype(np.int64), column[seen].astype(np.int64)
 
     def _trail_dots(self, places: dict[int, Floats]) -> list[tuple[int, tuple[Ints, Ints]]]:
-        """Fleet and dots, now and lately."""
+        """Return each fleet's recent dots."""
         if self._trails and self._trails[-1].keys() != places.keys():
             self._trails.clear()
         self._trails.append(places)
         return [(f, self._dots(np.concatenate([moment[f] for moment in self._trails]))) for f in places]
 
     def _crowd(self, places: Sequence[Floats], cells: Ints, style: Ints) -> None:
-        """Where everybody is: the fleet with most members in a cell gives its colour, their number its brightness."""
+        """Draw all vehicles: the fleet with most vehicles in a cell sets its colour, their number its brightness."""
         most = np.zeros(cells.shape, np.int64)
         owner = np.zeros(cells.shape, np.int64)
         for f, place in enumerate(places):
@@ -135,13 +135,13 @@ class Braille:
 
 
 def _mark(cells: Ints, dots: tuple[Ints, Ints]) -> None:
-    """Set the bits of dots."""
+    """Set the bits of the dots."""
     row, column = dots
     np.bitwise_or.at(cells, (row // 4, column // 2), DOTS[row % 4, column % 2])
 
 
 def _line(letters: Ints, style: Ints) -> Text:
-    """One line, a span for each run of one style."""
+    """Return one line with a span per style."""
     line = Text("".join(map(chr, letters.tolist())), no_wrap=True)
     style = np.where(letters == SPACE, -1, style)
     starts = np.flatnonzero(np.diff(style, prepend=-2))

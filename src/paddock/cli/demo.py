@@ -1,4 +1,4 @@
-"""`paddock demo`: the scenarios that come with Paddock."""
+"""`paddock demo`: run the bundled scenarios."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from paddock.cli.options import Flag, RunOptions
-from paddock.cli.serving import ServeOptions
+from paddock.cli.options import Flag, RunOptions, ServeOptions
 
 DEFAULT = "swarm"
 
@@ -20,12 +19,12 @@ def demo(
     options: RunOptions | None = None,
     serve: ServeOptions | None = None,
 ) -> int:
-    """Run a demo that comes with Paddock.
+    """Run one of the bundled demos.
 
     Parameters
     ----------
     name
-        Which demo; see --list.
+        Name of the demo; see --list.
     list_
         List the demos.
     """
@@ -40,7 +39,7 @@ def demo(
 
 
 def print_demos() -> int:
-    """Names and descriptions."""
+    """Print the names and descriptions of all demos."""
     from paddock.scenario import demo_names, demo_path, load_scenario
 
     names = demo_names()

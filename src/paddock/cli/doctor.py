@@ -1,7 +1,20 @@
-"""`paddock doctor`: what works on this machine, and how to get the rest."""
+"""`paddock doctor`: check the installation and show how to add missing features."""
 
 from __future__ import annotations
 
+import importlib
+import os
+import platform
+import re
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.cli.options import Flag
@@ -9,28 +22,25 @@ from paddock.cli.options import Flag
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paddock.cli.checks import Finding
 
 MARKS = {"ok": "[green]ok[/]", "warn": "[yellow]warn[/]", "broken": "[red]broken[/]"}
 
 
 def doctor(*, json: Flag = False) -> int:
-    """Show what works on this machine, and how to get the rest. Exits with 1 if the simulator itself does not work.
+    """Check the installation and show how to add missing features. Exits with 1 if the simulator does not work.
 
     Parameters
     ----------
     json
-        Print a JSON list of findings and nothing else.
+        Print only a JSON list of findings.
     """
-    from paddock.cli.checks import examine
-
     findings = examine()
     print_json(findings) if json else print_table(findings)
     return 1 if any(finding.mark == "broken" for finding in findings) else 0
 
 
 def print_json(findings: Sequence[Finding]) -> None:
-    """A list of objects: group, name, mark, value, advice."""
+    """Print the findings as JSON objects."""
     import json
     from dataclasses import asdict
 
@@ -38,7 +48,7 @@ def print_json(findings: Sequence[Finding]) -> None:
 
 
 def print_table(findings: Sequence[Finding]) -> None:
-    """A line per finding."""
+    """Print a line per finding."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -51,3 +61,175 @@ def print_table(findings: Sequence[Finding]) -> None:
         advice = f"  [dim]{escape(finding.advice)}[/]" if finding.advice else ""
         table.add_row(title, finding.name, MARKS[finding.mark], escape(finding.value) + advice)
     Console().print(table)
+
+
+PORTS = {
+    8000: ("tcp", "web page"),
+    41451: ("tcp", "stream"),
+    7001: ("udp", "vehicle data stream"),
+    5556: ("tcp", "ZeroMQ requests"),
+    5557: ("tcp", "ZeroMQ publications"),
+    9464: ("tcp", "metrics"),
+    9002: ("udp", "physics of an ArduPilot"),
+    4560: ("tcp", "physics of a PX4"),
+    18570: ("udp", "MAVLink of system 1"),
+}
+NOT_FEATURES = ("all", "dev")
+SHARED_MEMORY = Path("/dev/shm")
+SMALL_SHARED_MEMORY = 256e6  # bytes: a ring of snapshots of 100,000 vehicles takes about half of it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One checked item."""
+
+    group: str
+    name: str
+    mark: str  # ok, warn (missing or degraded), broken (the simulator does not work)
+    value: str
+    advice: str = ""
+
+
+def examine() -> list[Finding]:
+    """Run all checks."""
+    return [*machine(), *core(), *accelerator(), *storage(), *extras(), *ports()]
+
+
+def machine() -> Iterator[Finding]:
+    """Check Python, system and processor."""
+    from paddock import __version__
+    from paddock.compute.threads import available_threads
+
+    yield Finding("machine", "paddock", "ok", __version__)
+    yield Finding("machine", "python", "ok", f"{platform.python_implementation()} {platform.python_version()}")
+    yield Finding("machine", "system", "ok", f"{platform.system()} {platform.release()} {platform.machine()}")
+    yield Finding("machine", "processor", "ok", processor())
+    threads = available_threads()
+    yield Finding("machine", "cores", "ok", f"{os.cpu_count()}, {threads} used by kernels")
+
+
+def processor() -> str:
+    """Return the CPU model."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.processor() or platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found.group(1).strip() if found else platform.machine()
+
+
+def core() -> Iterator[Finding]:
+    """Check that the simulation works."""
+    try:
+        numba = importlib.import_module("numba")
+        yield Finding("core", "numba", "ok", numba.__version__)
+        yield vector_width()
+        started = time.perf_counter()
+        _short_run()
+        took = time.perf_counter() - started
+        layer = numba.threading_layer()
+    except Exception as error:  # any failure is a finding, not a crash
+        advice = "reinstall Paddock: pip install --force-reinstall paddock"
+        yield Finding("core", "simulation", "broken", f"{type(error).__name__}: {error}", advice)
+        return
+    yield Finding("core", "threading layer", "ok", layer)
+    yield Finding("core", "simulation", "ok", f"ok; kernels ready in {took:.2f} s")
+
+
+def _short_run() -> None:
+    import paddock
+
+    vehicle = {"model": "point", "speed": 1.0, "commands": {"vx": 1.0}}
+    with paddock.load({"clock": {"rate": 100}, "vehicles": [vehicle]}) as sim:
+        sim.step(100)
+        moved = float(sim.snapshot().fleet("point_0").position[0, 0])
+    if abs(moved - 1.0) > 1e-9:
+        raise RuntimeError(f"a vehicle at 1 m/s moved {moved} m in one second")
+
+
+def vector_width() -> Finding:
+    """How many numbers the CPU computes at once, by what the compiler knows about it."""
+    features = importlib.import_module("llvmlite.binding").get_host_cpu_features()
+    for feature, name, bits in (("avx512f", "AVX-512", 512), ("avx2", "AVX2", 256), ("neon", "NEON", 128)):
+        if features.get(feature):
+            return Finding("core", "vector width", "ok", f"{name}, {bits // 64} float64 lanes")
+    return Finding("core", "vector width", "warn", "128 bit or less: expect about half the speed")
+
+
+def accelerator() -> Iterator[Finding]:
+    """Check for a GPU (optional)."""
+    from paddock.compute.cuda import find_gpu
+
+    gpu = find_gpu()
+    yield Finding("core", "gpu", "ok" if gpu.available else "warn", gpu.name if gpu.available else "none", gpu.reason)
+
+
+def storage() -> Iterator[Finding]:
+    """Check the kernel cache and shared memory."""
+    from paddock.compute.cache import cache_root
+
+    root = cache_root()
+    size = sum(file.stat().st_size for file in root.rglob("*") if file.is_file()) / 1e6
+    lasting = not root.is_relative_to(tempfile.gettempdir()) or "PADDOCK_CACHE" in os.environ
+    advice = "" if lasting else "the default folder is not writable: set PADDOCK_CACHE, or every start recompiles"
+    yield Finding("storage", "kernel cache", "ok" if lasting else "warn", f"{root}, {size:.0f} MB", advice)
+    if SHARED_MEMORY.is_dir():
+        usage = shutil.disk_usage(SHARED_MEMORY)
+        enough = usage.free >= SMALL_SHARED_MEMORY
+        advice = "" if enough else "low for snapshots of large fleets; in a container use --shm-size=1g"
+        value = f"{usage.free / 1e6:,.0f} MB free of {usage.total / 1e6:,.0f} MB"
+        yield Finding("storage", "shared memory", "ok" if enough else "warn", value, advice)
+
+
+def extras() -> Iterator[Finding]:
+    """Check the optional dependencies."""
+    try:
+        needed = metadata.requires("paddock") or []
+    except metadata.PackageNotFoundError:
+        advice = "pip install paddock"
+        yield Finding("extras", "package", "warn", "running from source: extras unknown", advice)
+        return
+    features: dict[str, list[str]] = {}
+    for requirement in needed:
+        found = re.match(r"([A-Za-z0-9._-]+).*extra\s*==\s*['\"]([\w-]+)['\"]", requirement)
+        if found and found[2] not in NOT_FEATURES:
+            features.setdefault(found[2], []).append(found[1])
+    for feature, packages in features.items():
+        missing = [package for package in packages if not _installed(package)]
+        if missing:
+            yield Finding(
+                "extras", feature, "warn", f"missing {', '.join(missing)}", f"pip install 'paddock[{feature}]'"
+            )
+        else:
+            versions = ", ".join(f"{package} {metadata.version(package)}" for package in packages)
+            yield Finding("extras", feature, "ok", versions)
+
+
+def _installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def ports() -> Iterator[Finding]:
+    """Check that the default ports are free."""
+    for port, (protocol, purpose) in PORTS.items():
+        free = port_is_free(port, protocol)
+        advice = "" if free else "in use by another program; choose another port in the scenario"
+        value = f"{purpose}, {'free' if free else 'in use'}"
+        yield Finding("ports", f"{port}/{protocol}", "ok" if free else "warn", value, advice)
+
+
+def port_is_free(port: int, protocol: str) -> bool:
+    """Whether this process could bind the port."""
+    kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
+    with socket.socket(socket.AF_INET, kind) as probe:
+        if protocol == "tcp" and sys.platform != "win32":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # ignore connections in TIME_WAIT
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

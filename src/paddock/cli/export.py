@@ -1,4 +1,4 @@
-"""`paddock export`: a recording in formats that other programs read."""
+"""`paddock export`: write a recording in other formats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLOTS = "plots"
 
 
 def export(file: str, /, *, to: str, output: str | None = None, fleet: str | None = None) -> int:
-    """Write a recorded run as a table (a row for each vehicle and sample), or as plots.
+    """Write a recording as a table (one row per vehicle and sample), or as plots.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def export(file: str, /, *, to: str, output: str | None = None, fleet: str | Non
     to
         parquet, csv, json (an object per line), or plots (PNG files in a folder).
     output
-        The file to write, or the folder for plots; by default beside the recording, named like it.
+        Output file, or folder for plots; default: next to the recording, with its name.
     fleet
         Only this fleet.
     """
@@ -41,7 +41,7 @@ def export(file: str, /, *, to: str, output: str | None = None, fleet: str | Non
 
 
 def _beside(file: str, to: str) -> Path:
-    """run.mcap -> run.csv, or the folder run_plots."""
+    """Return run.csv for run.mcap, or the folder run_plots."""
     path = Path(file)
     return path.with_name(f"{path.stem}_{PLOTS}") if to == PLOTS else path.with_suffix(f".{to}")
 
@@ -50,10 +50,10 @@ def _table(run: Run, to: str, path: Path, fleet: str | None) -> int:
     from paddock.record.export import export as export_run
 
     if not path.parent.is_dir():
-        raise PaddockError(f"cannot write {path}: there is no folder {path.parent}")
+        raise PaddockError(f"cannot write {path}: folder {path.parent} does not exist")
     total = max(sum(layout.vehicles for layout in run.layouts[-1:]) * len(run), 1)
-    with bar(f"writing {path}") as told:
-        rows = export_run(run, to, path, fleet, lambda done: told(min(done / total, 1.0)))
+    with bar(f"writing {path}") as progress:
+        rows = export_run(run, to, path, fleet, lambda done: progress(min(done / total, 1.0)))
     print(f"{path}: {rows:,} rows, {path.stat().st_size / 1e6:.2f} MB")
     return 0
 

@@ -1,4 +1,4 @@
-"""The entry of the command line: finds the verb, and turns mistakes into one line and an exit code."""
+"""Entry point of the command line: finds the verb and turns usage errors into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -12,27 +12,24 @@ from cyclopts.exceptions import UnknownCommandError, UnusedCliTokensError
 from paddock import __version__
 from paddock.errors import PaddockError, unknown_name
 
-OK, FAILED, MISTAKE, INTERRUPTED, READER_GONE = 0, 1, 2, 130, 141
+OK, FAILED, USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
 VERBS = {
-    "demo": "Run a demo that comes with Paddock.",
+    "demo": "Run one of the bundled demos.",
     "run": "Run a scenario, or a single vehicle.",
-    "plan": "Plan a mission: who does what, along which way.",
-    "sitl": "Run vehicles with autopilots, built in or real, for ground stations.",
-    "replay": "Play a recorded run, verify it, or tell what it amounted to.",
-    "export": "Write a recorded run as Parquet, CSV, JSON or plots.",
-    "schema": "Print the JSON schema of scenarios.",
-    "doctor": "Show what works on this machine, and how to get the rest.",
+    "plan": "Plan a mission: assign tasks to vehicles and compute their routes.",
+    "sitl": "Run vehicles with built-in or external autopilots for ground stations.",
+    "replay": "Play a recording, verify it, or print its summary.",
+    "export": "Export a recording as Parquet, CSV, JSON or plots.",
+    "schema": "Print the JSON schema of scenario files.",
+    "doctor": "Check the installation and show how to add missing features.",
     "bench": "Measure the simulator's speed.",
 }
-EPILOGUE = (
-    "Exit codes: 0 all went well, 1 a check failed, 2 a mistake in what was asked for, 130 interrupted, "
-    "141 the reader of the output has gone."
-)
+EPILOGUE = "Exit codes: 0 success, 1 a check failed, 2 usage error, 130 interrupted, 141 broken pipe."
 
 
 def build_app() -> App:
-    """All verbs; none of their files is imported yet."""
+    """Return the app with all verbs; their modules are imported on first use."""
     app = App(
         name="paddock",
         version=__version__,
@@ -47,41 +44,41 @@ def build_app() -> App:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit. A user's own models and behaviours may lie in the current folder."""
-    sys.path.append(os.getcwd())  # last: a file there must not hide a standard module
+    """Run the command line and exit. The current folder may hold the user's own models and behaviours."""
+    sys.path.append(os.getcwd())  # last, so that a file there cannot shadow a standard module
     sys.exit(exit_code(sys.argv[1:] if arguments is None else arguments))
 
 
 def exit_code(arguments: Sequence[str]) -> int:
-    """Run one verb. A user's mistake never shows a traceback; anything else that does is a bug."""
+    """Run one verb and return the exit code. A usage error never shows a traceback."""
     try:
         result = build_app()(list(arguments), exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except CycloptsError as error:
-        return complain([_one_line(error, arguments)])
+        return report_errors([_one_line(error, arguments)])
     except PaddockError as error:
-        return complain(str(error).splitlines())
+        return report_errors(str(error).splitlines())
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains about it once more
-        return READER_GONE
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python reports the error again at exit
+        return BROKEN_PIPE
     return result if isinstance(result, int) else OK
 
 
-def complain(problems: Sequence[str]) -> int:
-    """One line per problem on stderr; the exit code of a mistake."""
+def report_errors(problems: Sequence[str]) -> int:
+    """Print one line per problem to stderr; return the exit code of a usage error."""
     for problem in problems:
         print(f"paddock: error: {problem}", file=sys.stderr)
-    return MISTAKE
+    return USAGE_ERROR
 
 
 def _one_line(error: CycloptsError, arguments: Sequence[str]) -> str:
-    """What is wrong with the arguments."""
+    """Describe the usage error in one line."""
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
-        hint = ": --generate takes no scenario, it draws one" if "--generate" in arguments else ""
+        hint = ": --generate takes no scenario, it creates one" if "--generate" in arguments else ""
         return f"unexpected argument {error.unused_tokens[0]!r}{hint}"
-    if isinstance(error, UnknownCommandError) and error.unused_tokens:  # its own text would import every verb
+    if isinstance(error, UnknownCommandError) and error.unused_tokens:  # cyclopts' own text would import every verb
         return str(unknown_name("verb or option", error.unused_tokens[0], [*VERBS, "--help", "--version"]))
     text = " ".join(str(error).split()).removesuffix(".")
     return text[:1].lower() + text[1:]

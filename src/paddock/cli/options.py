@@ -1,25 +1,31 @@
-"""The options that `demo` and `run` share, and what their values may be."""
+"""Options shared by several verbs: how to run, and what to serve."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, Token
 
-from paddock.errors import InvalidValueError
+from paddock.cli.serving import PAGE, Served, free_port
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
+
+if TYPE_CHECKING:
+    from paddock.scenario import Serve
+
 
 SEED_END = 2**64
 
 
 def whole(type_: Any, tokens: Sequence[Token]) -> int:
-    """A whole number; cyclopts itself would round 1.5."""
+    """Parse an integer; cyclopts would round 1.5."""
     try:
         return int(tokens[0].value)
     except ValueError:
-        raise ValueError(f"must be a whole number, not {tokens[0].value!r}") from None
+        raise ValueError(f"must be an integer, not {tokens[0].value!r}") from None
 
 
 Whole = Annotated[int | None, Parameter(converter=whole)]
@@ -29,50 +35,50 @@ Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 @Parameter(name="*")
 @dataclass(frozen=True)
 class RunOptions:
-    """How to run, whatever is run."""
+    """How to run."""
 
     headless: Flag = False
-    "No view; as fast as possible unless --pace says otherwise, in real time with autopilots."
+    "Run without a view: as fast as possible unless --pace is given, in real time with autopilots."
 
     seconds: float | None = None
-    "Simulated seconds to run; until interrupted by default."
+    "Simulated seconds to run; default: until interrupted."
 
     json: Flag = False
-    "Print a JSON object at the end and nothing else; implies --headless."
+    "Print only a JSON summary at the end; implies --headless."
 
     pace: float | None = None
-    "Simulated seconds per second: 0 is as fast as possible, else 0.05 to 100."
+    "Simulated seconds per wall-clock second, 0.05 to 100; 0: as fast as possible."
 
     seed: Whole = None
-    "Seed of every random draw, instead of the scenario's."
+    "Random seed; overrides the scenario's."
 
     threads: Whole = None
-    "Threads for the kernels; all cores by default. Results do not depend on it."
+    "Threads for the kernels; default: all cores. Results do not depend on it."
 
     device: str = "cpu"
-    "Where the vehicles are moved: cpu, or cuda for an NVIDIA GPU."
+    "Device for vehicle dynamics: cpu or cuda (NVIDIA GPU)."
 
     record: str | None = None
-    "Record the run to this file (MCAP), which is overwritten if it exists."
+    "Record the run to this MCAP file; an existing file is overwritten."
 
     record_rate: float | None = None
-    "Samples per simulated second in the recording; 30 by default."
+    "Samples per simulated second in the recording; default: 30."
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing is shown while it runs."""
+        """Whether nothing is shown during the run."""
         return self.headless or self.json
 
     def check(self) -> None:
-        """Refuse impossible values before anything is built."""
+        """Reject invalid values before anything is built."""
         from paddock.engine.pacing import checked_pace
 
         if self.seconds is not None and not (isfinite(self.seconds) and self.seconds > 0):
             raise InvalidValueError(f"--seconds must be a positive number, not {self.seconds:g}")
         if self.seed is not None and not 0 <= self.seed < SEED_END:
-            raise InvalidValueError(f"--seed must lie in 0..2^64-1, not {self.seed}")
+            raise InvalidValueError(f"--seed must be in 0..2^64-1, not {self.seed}")
         if self.record == "":
-            raise InvalidValueError("--record takes the name of a file, not ''")
+            raise InvalidValueError("--record takes a file name, not ''")
         if self.record_rate is not None and not (isfinite(self.record_rate) and self.record_rate > 0):
             raise InvalidValueError(f"--record-rate must be a positive number of Hz, not {self.record_rate:g}")
         if self.pace is not None:
@@ -80,3 +86,123 @@ class RunOptions:
                 checked_pace(self.pace)
             except InvalidValueError as error:
                 raise InvalidValueError(f"--{error}") from None
+
+
+TOKEN = "PADDOCK_TOKEN"
+"""Environment variable for --token: not visible to other users in the process list."""
+PORT_DIGITS = 5
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ServeOptions:
+    """Which endpoints to serve, and to whom."""
+
+    serve: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
+    "Serve an endpoint: web, stream, vds1, zmq, shm or metrics, optionally with a port (zmq=5556); may be repeated."
+
+    no_web: Flag = False
+    "Do not serve the page; it is served by default unless --headless or --json is given."
+
+    open: Flag = False
+    "Open the page in a browser."
+
+    bind: str | None = None
+    "Address to listen on; a non-loopback address requires --token or --insecure."
+
+    token: str | None = None
+    "Token that clients must send, at least 8 characters; prefer the environment variable PADDOCK_TOKEN."
+
+    insecure: Flag = False
+    "Allow a non-loopback address without a token."
+
+    lock: Flag = False
+    "Prevent clients from stepping, pausing and resetting."
+
+    def over(self, own: Serve | None, page: bool = False) -> Served | None:
+        """Return what to serve: the scenario's endpoints, overridden by the command line, and the `page`."""
+        fields = self._fields(own)
+        asked = _any(fields)
+        if PAGE in _endpoints(self.serve) and self.no_web:
+            raise PaddockError(f"--serve {PAGE} and --no-web are mutually exclusive")
+        if self.no_web:
+            fields.pop(PAGE, None)
+        elif page and fields.get(PAGE) is None:
+            fields[PAGE] = True
+        movable = fields.get(PAGE) is True and not (own is not None and PAGE in own.endpoints)
+        if not _any(fields):
+            self._refuse_alone()
+            return None
+        if movable:
+            fields[PAGE] = free_port(fields.get("bind", "127.0.0.1")) or True
+        if self.open and fields.get(PAGE) is None:
+            raise PaddockError("--open requires the web endpoint, which is not served")
+        return Served(self._checked(fields), asked, movable, self.open)
+
+    def _fields(self, own: Serve | None) -> dict[str, Any]:
+        fields: dict[str, Any] = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
+        if own is not None:
+            fields |= {name: True for name in own.endpoints if fields.get(name) is None}
+        fields |= _endpoints(self.serve)
+        if token := os.environ.get(TOKEN):
+            fields["token"] = token
+        return fields | self._given()
+
+    def _checked(self, fields: dict[str, Any]) -> Serve:
+        from paddock.serve.share import serve_options
+
+        try:
+            return serve_options(fields)
+        except PaddockError as error:
+            token = TOKEN if os.environ.get(TOKEN) and self.token is None else "--token"
+            raise PaddockError(_as_flags(str(error), token)) from None
+
+    def _given(self) -> dict[str, Any]:
+        """Return the options other than endpoints."""
+        values = {"bind": self.bind, "token": self.token, "insecure": self.insecure or None, "lock": self.lock or None}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _refuse_alone(self) -> None:
+        for name in [*self._given(), *(["open"] if self.open else [])]:
+            raise PaddockError(f"--{name} requires --serve: nothing is served")
+
+
+def _known() -> tuple[str, ...]:
+    from paddock.scenario.serve import ENDPOINTS
+
+    return ENDPOINTS
+
+
+def _any(fields: dict[str, Any]) -> bool:
+    """Whether any endpoint is served; port 0 counts."""
+    return any(fields.get(name) is not None for name in _known())
+
+
+def _endpoints(texts: tuple[str, ...]) -> dict[str, Any]:
+    endpoints: dict[str, Any] = {}
+    for name, value in map(_endpoint, texts):
+        if name in endpoints:
+            raise PaddockError(f"--serve {name} is given twice")
+        endpoints[name] = value
+    return endpoints
+
+
+def _endpoint(text: str) -> tuple[str, Any]:
+    """Split `zmq=5556` into name and port."""
+    name, equals, value = text.partition("=")
+    if name not in _known():
+        raise unknown_name("endpoint", name, _known(), "--serve")
+    if equals and not value:
+        raise PaddockError(f"--serve takes NAME or NAME=PORT, e.g. --serve {name}=5556, not {text!r}")
+    if not equals or name == "shm":
+        return name, value or True
+    if not (value.isascii() and value.isdecimal() and len(value) <= PORT_DIGITS):
+        raise PaddockError(f"--serve {name}: a port is an integer from 0 to 65535, not {value!r}")
+    return name, int(value)
+
+
+def _as_flags(message: str, token: str) -> str:
+    """Replace scenario paths in an error message by the flags that set them."""
+    for written, flag in (("serve.bind", "--bind"), ("serve.token", token), ("insecure: true", "--insecure")):
+        message = message.replace(written, flag)
+    return message.replace("serve.", "--serve ")

@@ -1,4 +1,4 @@
-"""A recording in the terminal: a live picture with keys, or plain lines."""
+"""Playback of a recording in the terminal: a live view with keys, or log lines."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rich.live import Live
 from rich.text import Text
 
 from paddock.cli.braille import Braille
-from paddock.cli.keyboard import Keyboard
 from paddock.cli.panels import BAR, FAINT, FRAME, STRONG, TITLE, beside, fitted, fleet_lines, framed, with_link
+from paddock.cli.view import Keyboard
 
 if TYPE_CHECKING:
     from paddock.engine.events import Event
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 PACES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 JUMP = 5.0
-"""s that an arrow key jumps."""
+"""Seconds that an arrow key skips."""
 ARROWS = {"\x1b[D": "<", "\x1b[C": ">"}
-"""What a terminal sends for the arrow keys, and the keys that do the same."""
+"""Escape sequences of the arrow keys -> equivalent keys."""
 NARROW = 64
 SHOWN_EVENTS = 6
 LINE_EVERY = 1.0
-"""s of wall time between two plain lines."""
+"""Wall-clock s between two log lines."""
 
 
 def play_lines(
     player: Player, until: float | None, interrupted: Callable[[], bool], quiet: bool, stay: bool = False
 ) -> None:
-    """Play; a line now and then, and one for each event, unless quiet. `stay` at the end, for who is served."""
+    """Play with a log line per second and per event, unless quiet. `stay`: keep serving at the end."""
     due = [time.perf_counter()]
 
-    def tell(event: Event) -> None:
+    def print_event(event: Event) -> None:
         print(f"  tick {event.tick:,}: {event.kind} {event.subject} {event.detail}".rstrip(), flush=True)
 
     def beat() -> None:
@@ -48,18 +48,18 @@ def play_lines(
             print(f"t {player.time:10.3f} s  tick {player.tick:>10,}  of {player.duration:.3f} s", flush=True)
 
     if not quiet:
-        player.event_listeners.append(tell)
+        player.event_listeners.append(print_event)
     player.run(until, heartbeat=beat, stay=stay)
 
 
 def play_live(player: Player, until: float | None, interrupted: Callable[[], bool], link: str = "") -> None:
-    """Play in the terminal until `q` or a signal; at the end it stays, so that one can jump back."""
+    """Play in the terminal until `q` or a signal; at the end it stays open for seeking."""
     console = Console()
     with Keyboard() as keys, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
         view = PlaybackView(player, console, keys.active, link)
 
         def beat() -> None:
-            view.obey(keys.pressed())
+            view.handle_keys(keys.pressed())
             if interrupted():
                 player.stop()
             live.update(view.draw(), refresh=True)
@@ -68,20 +68,20 @@ def play_live(player: Player, until: float | None, interrupted: Callable[[], boo
 
 
 def can_show() -> bool:
-    """Whether there is a terminal to draw on."""
+    """Whether stdout is a terminal."""
     return sys.stdout.isatty()
 
 
 class PlaybackView:
-    """Draws the recording and obeys the keys."""
+    """Draws the recording and handles keys."""
 
     def __init__(self, player: Player, console: Console, keys: bool, link: str = "") -> None:
-        """`link` leads to the page."""
+        """`link`: URL of the page."""
         self.player, self.console, self.keys, self.link = player, console, keys, link
         self.map = Braille()
 
-    def obey(self, keys: str) -> None:
-        """Do what the keys say."""
+    def handle_keys(self, keys: str) -> None:
+        """Handle pressed keys."""
         for code, key in ARROWS.items():
             keys = keys.replace(code, key)
         for key in keys:
@@ -100,7 +100,7 @@ class PlaybackView:
                     self.player.stop()
 
     def _pace(self) -> float:
-        """As fast as possible is faster than any number."""
+        """Current pace; as fast as possible counts as infinity."""
         return self.player.pace or inf
 
     def _jump(self, to: float) -> None:
@@ -108,7 +108,7 @@ class PlaybackView:
         self.player.seek(to)
 
     def draw(self) -> Text:
-        """The whole screen."""
+        """Return the whole screen."""
         width, height = self.console.size
         rows = max(height - 3, 1)
         side = width if width < NARROW else min(max(42, width * 2 // 5), 54)
@@ -131,7 +131,7 @@ class PlaybackView:
         return text.append(mode, style="bold #101418 on #ffb03b" if self.player.paused else BAR)
 
     def _status(self, width: int) -> Text:
-        """Where we are, as a bar and in numbers."""
+        """Return the position as a bar and in numbers."""
         player = self.player
         share = player.position / max(player.duration, 1e-9)
         numbers = f" {player.position:.1f} of {player.duration:.1f} s  tick {player.tick:,}  {player.pace:g}x"

@@ -1,4 +1,4 @@
-"""A progress bar on stderr, for whoever sits there."""
+"""Progress and notices on stderr."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
 
-COMPILING = "kernels are compiled; the first time this takes a minute"
+COMPILING = "compiling kernels; the first run takes up to a minute"
 LONG = 1.0
-"""s that nobody minds waiting without a word."""
+"""Wall-clock s before a status message appears."""
 
 
 @contextmanager
-def telling_late(message: str) -> Iterator[None]:
-    """Say what is going on while the block runs, if it takes long and somebody sits there."""
+def late_status(message: str) -> Iterator[None]:
+    """Show a status message on a terminal if the block takes longer than a second."""
     if not sys.stderr.isatty():
         yield
         return
@@ -33,7 +33,7 @@ def telling_late(message: str) -> Iterator[None]:
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[float], None]]:
-    """While the block runs; what it gives is told the share that is done, 0 to 1."""
+    """Show a progress bar while the block runs; call the yielded function with the share done, 0 to 1."""
     if not sys.stderr.isatty():
         yield lambda share: None
         return
@@ -43,3 +43,32 @@ def bar(what: str) -> Iterator[Callable[[float], None]]:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=1.0)
         yield lambda share: progress.update(task, completed=share)
+
+
+KEPT = 100
+"""Maximum number of lines kept."""
+
+
+class Notices:
+    """Lines for stderr, printed immediately or after the live view. `add` may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._held: list[str] | None = None
+
+    def add(self, line: str) -> None:
+        """Print a line to stderr, now or after the live view."""
+        if self._held is None:
+            print(f"paddock: {line}", file=sys.stderr, flush=True)
+        elif len(self._held) < KEPT:
+            self._held.append(line)
+
+    @contextmanager
+    def holding(self, hold: bool) -> Iterator[None]:
+        """Hold lines back while the block runs, then print them."""
+        self._held = [] if hold else None
+        try:
+            yield
+        finally:
+            lines, self._held = self._held or [], None
+            for line in lines:
+                self.add(line)

@@ -1,4 +1,4 @@
-"""`paddock replay`: plays a recording, simulates it again to verify it, or tells what it amounted to."""
+"""`paddock replay`: play a recording, verify it by simulating it again, or print its summary."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from paddock.cli.hosting import Served, serving
-from paddock.cli.notices import Notices
-from paddock.cli.options import Flag
-from paddock.cli.progress import bar
-from paddock.cli.serving import ServeOptions
+from paddock.cli.options import Flag, ServeOptions
+from paddock.cli.progress import Notices, bar
+from paddock.cli.serving import Served, serving
 from paddock.errors import InvalidValueError, PaddockError
 
 if TYPE_CHECKING:
@@ -42,22 +40,22 @@ def replay(
     file
         A recording (MCAP).
     verify
-        Simulate it again from the recorded commands and compare the recorded hashes; exit code 1 if they differ.
+        Simulate again from the recorded commands and compare state hashes; exit code 1 if they differ.
     metrics
-        Tell distances, speeds, heights and events instead of playing.
+        Print distances, speeds, heights and events instead of playing.
     pace
-        Recorded seconds per second: 0 is as fast as possible, else 0.05 to 100.
+        Recorded seconds per wall-clock second, 0.05 to 100; 0: as fast as possible.
     from_
-        Where to begin, in s from the beginning of the recording.
+        Start time, in s from the beginning of the recording.
     seconds
-        How much to play, in s of the recording; to its end by default.
+        Duration to play, in recorded s; default: to the end.
     headless
-        Plain lines instead of a picture.
+        Print log lines instead of the live view.
     json_
-        Print a JSON object at the end and nothing else; implies --headless.
+        Print only a JSON summary at the end; implies --headless.
     """
     if verify and metrics:
-        raise PaddockError("give --verify or --metrics, not both")
+        raise PaddockError("--verify and --metrics are mutually exclusive")
     if verify:
         return _verify(file, json_)
     if metrics:
@@ -83,7 +81,7 @@ def _play(
 
     with Player(file, pace) as player, signals(player.stop) as caught:
         if not player.recording.complete:
-            print(f"paddock: {file} has no end: the run was cut off", file=sys.stderr)
+            print(f"paddock: {file} is incomplete: the run was interrupted", file=sys.stderr)
         player.seek(start)
         until = None if seconds is None else start + seconds
         _show(player, until, headless, as_json, served, lambda: bool(caught))
@@ -99,7 +97,7 @@ def _show(
     served: Served | None,
     interrupted: Callable[[], bool],
 ) -> None:
-    """Play to the terminal and to whoever is served; who asked for endpoints wants them to stay at the end."""
+    """Play to the terminal and to clients; requested endpoints stay open at the end."""
     from paddock.cli.playback import can_show, play_lines, play_live
 
     notices, live = Notices(), not headless and can_show()
@@ -151,8 +149,8 @@ def _line(player: Player) -> str:
 def _verify(file: str, as_json: bool) -> int:
     from paddock.record import verify as verify_run
 
-    with bar("simulating it again") as told:
-        result = verify_run(file, told)
+    with bar("verifying") as progress:
+        result = verify_run(file, progress)
     print(json.dumps(result.to_dict(), indent=2) if as_json else "\n".join(result.lines()))
     return 0 if result.same else 1
 

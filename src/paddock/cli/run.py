@@ -1,4 +1,4 @@
-"""`paddock run`: a scenario file, or one vehicle described by flags."""
+"""`paddock run`: run a scenario file, or one vehicle described by flags."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from paddock.cli.options import RunOptions
-from paddock.cli.serving import ServeOptions
+from paddock.cli.options import RunOptions, ServeOptions
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ FLAGS = {
     "vehicles[0].pose[2]": "--height",
     "clock.rate": "--rate",
 }
-"""Where a value stands in a scenario -> the flag it came from."""
+"""Path of a value in a scenario -> the flag that set it."""
 
 
 def run(
@@ -50,13 +49,13 @@ def run(
     preset
         Its parameters, e.g. sedan.
     speed
-        Its forward speed at the start, in m/s.
+        Its initial forward speed, in m/s.
     height
-        Its height at the start, in m.
+        Its initial height, in m.
     behaviour
-        What drives it, e.g. hold.
+        Its behaviour, e.g. hold.
     command
-        A command input that is held, e.g. throttle=0.4; may be repeated.
+        A constant command input, e.g. throttle=0.4; may be repeated.
     rate
         Ticks per simulated second, in Hz.
     """
@@ -67,7 +66,7 @@ def run(
         what = "not both" if model else "e.g. paddock run race.yaml, or paddock run --model quad --height 10"
         raise PaddockError(f"give a scenario file or --model: {what}")
     if model is None and given:
-        raise PaddockError(f"--{next(iter(given))} goes with --model; a scenario file says it itself")
+        raise PaddockError(f"--{next(iter(given))} requires --model; set it in the scenario file instead")
     from paddock.cli.session import conduct
     from paddock.scenario import load_scenario
 
@@ -80,7 +79,7 @@ def run(
 
 
 def single(model: str, given: dict[str, Any]) -> Scenario:
-    """The scenario of one vehicle."""
+    """Return the scenario of one vehicle."""
     from paddock.scenario import load_scenario
 
     entry: dict[str, Any] = {key: given[key] for key in ("preset", "speed", "behaviour") if key in given}
@@ -94,14 +93,14 @@ def single(model: str, given: dict[str, Any]) -> Scenario:
 
 
 def as_flags(message: str) -> str:
-    """Name the flags instead of the places in a scenario that nobody wrote."""
+    """Replace scenario paths in an error message by the flags that set them."""
     for place, flag in FLAGS.items():
         message = message.replace(place, flag)
     return message
 
 
 def _input(text: str) -> tuple[str, float | str]:
-    """`throttle=0.4` -> its name and value."""
+    """Split `throttle=0.4` into name and value."""
     name, equals, value = text.partition("=")
     if not (name and equals and value):
         raise PaddockError(f"--command takes name=value, not {text!r}")

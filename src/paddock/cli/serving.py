@@ -1,137 +1,140 @@
-"""`--serve` and what goes with it: endpoints from the command line, on top of the scenario's own."""
+"""Serving during a run: the hub, the port of the page and its link."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+import errno
+import ipaddress
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from cyclopts import Parameter
-
-from paddock.cli.hosting import PAGE, Served
-from paddock.cli.options import Flag
-from paddock.cli.page import free_port
-from paddock.errors import PaddockError, unknown_name
+from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
+    from paddock.cli.progress import Notices
     from paddock.scenario import Serve
-
-TOKEN = "PADDOCK_TOKEN"
-"""Environment variable that stands for --token: other users cannot read it in the list of processes."""
-LONGEST_PORT = 5
-"""Digits."""
+    from paddock.serve.host import Host
+    from paddock.serve.source import Source
 
 
-@Parameter(name="*")
+PORT = 8000
+"""Default port of the page."""
+
+
+def free_port(bind: str, wanted: int = PORT) -> int:
+    """Return the wanted port if it is free, else any free port; 0 if unknown."""
+    for port in (wanted, 0):
+        family = socket.AF_INET6 if ":" in bind else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((bind, port))
+                probe.listen(1)  # fails if another process listens there
+                return int(probe.getsockname()[1])
+            except OSError as error:
+                if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                    break  # a wrong address: reported when the endpoint starts
+    return 0
+
+
+def page_link(options: Serve, port: int) -> str:
+    """Return the URL of the page, with the token if there is one."""
+    host = options.bind
+    if host != "localhost" and ipaddress.ip_address(host).is_unspecified:
+        host = "127.0.0.1" if ":" not in host else "::1"  # the loopback address; remote users know the host name
+    host = f"[{host}]" if ":" in host else host
+    return f"http://{host}:{port}/" + (f"?token={quote(options.token, safe='')}" if options.token else "")
+
+
+def open_browser(link: str) -> None:
+    """Open the page in a browser."""
+    import webbrowser
+
+    if not webbrowser.open(link):
+        print("paddock: --open: no browser found; open the link manually", file=sys.stderr, flush=True)
+
+
+PAGE = "web"
+"""Name of the page's endpoint."""
+
+
 @dataclass(frozen=True)
-class ServeOptions:
-    """Who may watch and drive from outside."""
+class Served:
+    """What is served, and at which addresses."""
 
-    serve: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
-    "Serve an endpoint: web, stream, vds1, zmq, shm or metrics, with a port if you like (zmq=5556); may be repeated."
+    options: Serve
+    asked: bool = True  # whether any endpoint was requested besides the default page
+    movable: bool = False  # whether the page may use another port, because none was requested
+    open: bool = False  # whether to open a browser
+    addresses: dict[str, Any] = field(
+        default_factory=dict
+    )  # endpoint -> address of the previous run, reused for reconnecting clients
 
-    no_web: Flag = False
-    "Serve no page; otherwise there is one unless nothing is shown."
+    @property
+    def link(self) -> str:
+        """URL of the page; empty if unknown or not served."""
+        page = self.options.endpoints.get(PAGE)
+        port = self.addresses.get(PAGE, {}).get("port") or getattr(page, "port", 0)
+        return page_link(self.options, port) if page is not None and port else ""
 
-    open: Flag = False
-    "Open the page in a browser."
+    def elsewhere(self) -> Served:
+        """Return a copy with the page on a free port."""
+        page = self.options.endpoints[PAGE].model_copy(update={"port": free_port(self.options.bind, 0)})
+        return replace(self, options=self.options.model_copy(update={PAGE: page}))
 
-    bind: str | None = None
-    "Address to listen on; beyond this machine it takes --token or --insecure."
 
-    token: str | None = None
-    "What clients have to know, 8 characters or more; better given as the environment variable PADDOCK_TOKEN."
+@contextmanager
+def serving(source: Source, served: Served, notices: Notices) -> Iterator[Callable[[], Served]]:
+    """Serve a source while the block runs.
 
-    insecure: Flag = False
-    "Listen beyond this machine without a token."
-
-    lock: Flag = False
-    "Keep clients from stepping, pausing and resetting."
-
-    def over(self, own: Serve | None, page: bool = False) -> Served | None:
-        """What is served: the scenario's own endpoints, with those of the command line over them; the `page` too."""
-        fields = self._fields(own)
-        asked = _any(fields)
-        if PAGE in _endpoints(self.serve) and self.no_web:
-            raise PaddockError(f"--serve {PAGE} and --no-web contradict each other")
-        if self.no_web:
-            fields.pop(PAGE, None)
-        elif page and fields.get(PAGE) is None:
-            fields[PAGE] = True
-        movable = fields.get(PAGE) is True and not (own is not None and PAGE in own.endpoints)
-        if not _any(fields):
-            self._refuse_alone()
-            return None
-        if movable:
-            fields[PAGE] = free_port(fields.get("bind", "127.0.0.1")) or True
-        if self.open and fields.get(PAGE) is None:
-            raise PaddockError("--open opens the page, which is not served here")
-        return Served(self._checked(fields), asked, movable, self.open)
-
-    def _fields(self, own: Serve | None) -> dict[str, Any]:
-        fields: dict[str, Any] = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
-        if own is not None:
-            fields |= {name: True for name in own.endpoints if fields.get(name) is None}
-        fields |= _endpoints(self.serve)
-        if token := os.environ.get(TOKEN):
-            fields["token"] = token
-        return fields | self._given()
-
-    def _checked(self, fields: dict[str, Any]) -> Serve:
-        from paddock.serve.share import serve_options
-
+    The hub starts in the background and prints its addresses when it is ready. The yielded function waits for it and
+    returns the addresses, or raises PaddockError.
+    """
+    with ThreadPoolExecutor(1, "paddock-serving") as pool:
+        opening = pool.submit(_opened, source, served, notices)
         try:
-            return serve_options(fields)
-        except PaddockError as error:
-            token = TOKEN if os.environ.get(TOKEN) and self.token is None else "--token"
-            raise PaddockError(_as_flags(str(error), token)) from None
-
-    def _given(self) -> dict[str, Any]:
-        """What was said other than endpoints."""
-        said = {"bind": self.bind, "token": self.token, "insecure": self.insecure or None, "lock": self.lock or None}
-        return {name: value for name, value in said.items() if value is not None}
-
-    def _refuse_alone(self) -> None:
-        for name in [*self._given(), *(["open"] if self.open else [])]:
-            raise PaddockError(f"--{name} goes with --serve: nothing is served")
+            yield lambda: opening.result()[1]
+        finally:
+            if opening.exception() is None:  # waits for the start
+                opening.result()[0].close()
 
 
-def _known() -> tuple[str, ...]:
-    from paddock.scenario.serve import ENDPOINTS
-
-    return ENDPOINTS
-
-
-def _any(fields: dict[str, Any]) -> bool:
-    """Whether anything is served; on port 0, a free one, too."""
-    return any(fields.get(name) is not None for name in _known())
+def _opened(source: Source, before: Served, notices: Notices) -> tuple[Host, Served]:
+    """Start the hub; print its addresses unless an earlier run printed them."""
+    host, served = _host(source, before, notices)
+    if not before.addresses:
+        _print_addresses(host, served)
+    return host, replace(served, open=False)
 
 
-def _endpoints(texts: tuple[str, ...]) -> dict[str, Any]:
-    endpoints: dict[str, Any] = {}
-    for name, value in map(_endpoint, texts):
-        if name in endpoints:
-            raise PaddockError(f"--serve {name} is given twice; an endpoint is served once")
-        endpoints[name] = value
-    return endpoints
+def _print_addresses(host: Host, served: Served) -> None:
+    if served.link:
+        print(f"open {served.link}", file=sys.stderr, flush=True)  # stdout is for the output of the run
+    for name, address in host.addresses.items():
+        if name != PAGE:
+            print(f"serving {name} {_format(served.options.bind, address)}", file=sys.stderr, flush=True)
+    if served.link and served.open:
+        open_browser(served.link)
 
 
-def _endpoint(text: str) -> tuple[str, Any]:
-    """`zmq=5556` -> its name and port."""
-    name, equals, value = text.partition("=")
-    if name not in _known():
-        raise unknown_name("endpoint", name, _known(), "--serve")
-    if equals and not value:
-        raise PaddockError(f"--serve takes an endpoint, with a port if you like: --serve {name}=5556, not {text!r}")
-    if not equals or name == "shm":
-        return name, value or True
-    if not (value.isascii() and value.isdecimal() and len(value) <= LONGEST_PORT):
-        raise PaddockError(f"--serve {name}: a port is a whole number from 0 to 65535, not {value!r}")
-    return name, int(value)
+def _host(source: Source, served: Served, notices: Notices) -> tuple[Host, Served]:
+    from paddock.serve.host import Host
+
+    try:
+        host = Host(source, served.options, notices.add, served.addresses)
+    except PaddockError as error:
+        if not (served.movable and str(error).startswith(f"{PAGE} cannot listen")):
+            raise
+        served = served.elsewhere()  # another process took the port meanwhile
+        host = Host(source, served.options, notices.add)
+    return host, replace(served, addresses=host.addresses)
 
 
-def _as_flags(message: str, token: str) -> str:
-    """Name the flags instead of the places in a scenario that nobody wrote."""
-    for written, flag in (("serve.bind", "--bind"), ("serve.token", token), ("insecure: true", "--insecure")):
-        message = message.replace(written, flag)
-    return message.replace("serve.", "--serve ")
+def _format(bind: str, address: dict[str, Any]) -> str:
+    ports = " and ".join(f"{bind}:{value}" for key, value in address.items() if isinstance(value, int))
+    return f"on {ports}" if ports else f"as {address.get('name', '')}"

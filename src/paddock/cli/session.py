@@ -1,4 +1,4 @@
-"""One run from the command line: with the live view, with plain lines, or with nothing but its result."""
+"""One run from the command line: with the live view, with log lines, or with only its summary."""
 
 from __future__ import annotations
 
@@ -13,33 +13,62 @@ from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from paddock.cli.hosting import Served, serving
-from paddock.cli.notices import Notices
-from paddock.cli.options import RunOptions
-from paddock.cli.piloted import equipped, started, summary, tell_ports
-from paddock.cli.serving import ServeOptions
-from paddock.cli.shown import Shown
-from paddock.cli.summary import Tally, summary_lines
+from paddock.cli.options import RunOptions, ServeOptions
+from paddock.cli.progress import Notices
+from paddock.cli.serving import Served, serving
+from paddock.cli.summary import Tally, ViewExtras, summary_lines
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.record.recorder import Recorder
     from paddock.scenario import Scenario
-    from paddock.sitl.hosting.host import SitlHost
+    from paddock.sitl.host import SitlHost
+
+
+def equipped(scenario: Scenario) -> Scenario:
+    """Add the sensors that the scenario's autopilots need."""
+    if scenario.sitl is None:
+        return scenario
+    from paddock.sitl.from_scenario import equipped_scenario
+
+    return equipped_scenario(scenario)
+
+
+def started(sim: Simulation) -> SitlHost | None:
+    """Start the autopilots of the scenario; they stop with the simulation."""
+    if sim.scenario.sitl is None:
+        return None
+    from paddock.sitl.host import SitlHost
+
+    return SitlHost(sim)
+
+
+def summary(autopilots: SitlHost | None) -> list[dict[str, Any]]:
+    """Return the final status of each autopilot and its link errors, ready for JSON."""
+    if autopilots is None:
+        return []
+    statuses = {vehicle.sysid: vehicle.autopilot.status for vehicle in autopilots.bridge.vehicles}
+    wire = ("duplicates", "restarts", "rejected")
+    return [
+        {name: None if value != value else value for name, value in row._asdict().items()}
+        | {name: getattr(statuses[row.sysid], name) for name in wire}
+        for row in autopilots.status()
+    ]
+
 
 WARM_UP = 0.25
-"""s of simulated time in which stages run for the first time and their kernels are loaded or compiled."""
-PREPARING = "kernels are compiled; the first time this takes a minute"
-"""What clients are told who connect meanwhile."""
+"""Simulated s in which every stage runs for the first time and loads or compiles its kernels."""
+PREPARING = "compiling kernels; the first run takes up to a minute"
+"""Status for clients that connect meanwhile."""
 LINE_EVERY = 1.0
-"""s of wall time between the lines that stand for the view where there is no terminal."""
+"""Wall-clock s between two log lines where there is no terminal."""
 
 
 def conduct(scenario: Scenario, options: RunOptions, serve: ServeOptions | None = None) -> int:
-    """Run a scenario as the options say, tell what it amounted to, and return the exit code.
+    """Run a scenario, print its summary and return the exit code.
 
-    A client may have another scenario loaded: it is run in the same way, at the same addresses.
+    A client may load another scenario: it then runs with the same options at the same addresses.
     """
     options.check()
     if options.seed is not None:
@@ -53,7 +82,7 @@ def conduct(scenario: Scenario, options: RunOptions, serve: ServeOptions | None 
         except PaddockError as error:
             if before is None:
                 raise
-            runs.notices.tell(f"{scenario.name} cannot be run: {error}; back to {before.name}")
+            runs.notices.add(f"{scenario.name} failed to start: {error}; returning to {before.name}")
             scenario, before = before, None
             continue
         if code or runs.wanted is None:
@@ -62,16 +91,16 @@ def conduct(scenario: Scenario, options: RunOptions, serve: ServeOptions | None 
 
 
 class Runs:
-    """One run after the other; what a client loads is the next one."""
+    """Consecutive runs: a scenario loaded by a client is the next one."""
 
     def __init__(self, options: RunOptions, served: Served | None, notices: Notices) -> None:
         self.options, self.served, self.notices = options, served, notices
         self.wanted: Scenario | None = None  # by a client
 
     def run(self, scenario: Scenario) -> int:
-        """Run a scenario to its end, or until a client wants another one; the exit code."""
+        """Run a scenario until it ends or a client loads another one; return the exit code."""
         self.wanted = None
-        with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
+        with _waiting(f"starting {scenario.name}; compiling kernels on first use ..."):
             sim, tally, recorder = _built(scenario, self.options, self.served is not None, self.notices)
         going = threading.Event()
         with (
@@ -80,33 +109,36 @@ class Runs:
             self._serving(sim) as ready,
             signals(sim.stop, at_once=lambda: not going.is_set()) as caught,
         ):
-            with _waiting(f"starting {scenario.name}; the first time, kernels are compiled ..."):
-                sim.prepare()
+            with _waiting(f"starting {scenario.name}; compiling kernels on first use ..."):
+                sim.engine.prepare()
                 autopilots = started(sim)
                 _warm_up(sim, tally, self.options.seconds)
                 self.served = ready()
-            tell_ports(None if self.options.json else autopilots)
+            if autopilots is not None and not self.options.json:
+                from paddock.cli.panels import print_ports
+
+                print_ports(autopilots)
             going.set()
             self._go(sim, tally, caught, autopilots)
             numbers = tally.summary() | ({"autopilots": summary(autopilots)} if autopilots is not None else {})
-        self._tell(numbers, recorder)
+        self._report(numbers, recorder)
         return 128 + caught[0] if caught else 0
 
     def _go(self, sim: Simulation, tally: Tally, caught: Sequence[int], autopilots: SitlHost | None) -> None:
         run, live = _runner(self.options)
-        shown = Shown(self.served.link if self.served is not None else "", autopilots)
+        shown = ViewExtras(self.served.link if self.served is not None else "", autopilots)
         tally.begin()
         with self.notices.holding(live):
             run(sim, tally, self.options.seconds, lambda: bool(caught) or self.wanted is not None, shown)
 
     def next(self) -> Scenario:
-        """What a client wants to be run, read without what is not a client's to say."""
+        """Return the scenario that a client loaded, without the sections that clients may not set."""
         assert self.wanted is not None
         if left_out := self.wanted.left_out:
             sections = f"section{'' if len(left_out) == 1 else 's'} {' and '.join(left_out)}"
-            self.notices.tell(f"{self.wanted.name} was loaded without its {sections}")
+            self.notices.add(f"{self.wanted.name} was loaded without {sections}")
         if self.options.record is not None:
-            self.notices.tell(f"{self.options.record} holds the first run only; {self.wanted.name} is not recorded")
+            self.notices.add(f"{self.options.record} contains only the first run; {self.wanted.name} is not recorded")
         self.options = replace(self.options, record=None, record_rate=None)
         return self.wanted
 
@@ -128,15 +160,15 @@ class Runs:
             yield begin
 
     def _want(self, scenario: Scenario) -> None:
-        """Called in another thread; the run notices at its next heartbeat, when the client has had its answer."""
+        """Called from another thread; the run ends at its next heartbeat, after the client has its reply."""
         self.wanted = scenario
 
-    def _tell(self, numbers: dict[str, Any], recorder: Recorder | None) -> None:
+    def _report(self, numbers: dict[str, Any], recorder: Recorder | None) -> None:
         recorded = [] if recorder is None else [recorder.close()]
         for report in recorded:
             numbers["recording"] = report.to_dict()
         if self.options.json:
-            if self.wanted is None:  # one object, that of the last run
+            if self.wanted is None:  # a single object: the summary of the last run
                 print(json.dumps(numbers, indent=2))
             return
         print("\n".join([*summary_lines(numbers), *(f"  {report.line()}" for report in recorded)]), flush=True)
@@ -145,23 +177,23 @@ class Runs:
 def _built(
     scenario: Scenario, options: RunOptions, served: bool, notices: Notices
 ) -> tuple[Simulation, Tally, Recorder | None]:
-    """The simulation before its first tick, still without kernels unless it is recorded from the beginning."""
+    """Return the simulation before its first tick; kernels are compiled only if it is recorded."""
     from paddock.compute.threads import limit_threads
     from paddock.engine.simulation import Simulation
 
     limit_threads(options.threads)
     sim = Simulation(equipped(scenario), options.device, prepared=False)
-    sim.log.most_bytes = 0  # nobody can ask for it afterwards; a recorder hears of every action by itself
-    # who talks to autopilots expects time to pass as it does
+    sim.log.most_bytes = 0  # not needed here: a recorder receives every command directly
+    # ground stations expect real time
     if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
         sim.pace = options.pace or 0.0
     return sim, Tally(sim), _recorder(sim, options, notices)
 
 
 def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
-    """Get it going: the first tick, and on until all stages have run."""
-    # of a short run only a tenth is left out, so that there is something to measure
-    end = sim.world.clock.ticks(WARM_UP if seconds is None else min(WARM_UP, 0.1 * seconds))
+    """Run the first tick and on until every stage has run once."""
+    # at most a tenth of a short run, so that enough is left to measure
+    end = sim.engine.world.clock.ticks(WARM_UP if seconds is None else min(WARM_UP, 0.1 * seconds))
     if end > 0:
         sim.step(1)
         tally.first_tick()
@@ -169,28 +201,28 @@ def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
 
 
 def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorder | None:
-    """Records from the first tick on, if the scenario or the command line says so."""
+    """Return a recorder from the first tick on, if the scenario or the command line asks for one."""
     own = sim.scenario.record
     file = options.record or (own.file if own else None)
     if file is None:
         if options.record_rate is not None:
-            raise PaddockError("--record-rate goes with --record")
+            raise PaddockError("--record-rate requires --record")
         return None
     from paddock.record.recorder import RATE, Recorder
 
-    sim.prepare()  # it begins with the state of tick 0
+    sim.engine.prepare()  # a recording starts with the state of tick 0
     rate = options.record_rate or (own.rate if own else RATE)
-    return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", tell=notices.tell)
+    return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", tell=notices.add)
 
 
-Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], Shown], None]
-"""(simulation, tally, simulated time to stop at, whether somebody interrupts, what is shown beside it) -> None."""
+Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], ViewExtras], None]
+"""(simulation, tally, simulated time to stop at, interrupted, extras of the view) -> None."""
 
 
 def _runner(options: RunOptions) -> tuple[Runner, bool]:
-    """How to run, and whether that fills the screen."""
+    """Return the function that runs, and whether it uses the whole screen."""
     if options.quiet:
-        import rich.progress  # noqa: F401  now, so that loading it is not taken for simulating
+        import rich.progress  # noqa: F401  imported now, so that the import is not timed
 
         return _run_silently, False
     if not sys.stdout.isatty():
@@ -201,9 +233,9 @@ def _runner(options: RunOptions) -> tuple[Runner, bool]:
 
 
 def _run_silently(
-    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: Shown
+    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: ViewExtras
 ) -> None:
-    """Nothing on stdout; a progress bar on stderr if somebody sits there."""
+    """Run without output; show a progress bar on stderr if it is a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -219,13 +251,13 @@ def _run_silently(
 
 
 def _run_with_lines(
-    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: Shown
+    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: ViewExtras
 ) -> None:
-    """A line now and then, for logs and pipes."""
-    from paddock.cli.autopilots import tell_autopilots
+    """Print a line per second, for logs and pipes."""
+    from paddock.cli.panels import print_autopilots
 
     due = [time.perf_counter()]
-    vehicles = sum(fleet.n for fleet in sim.world.fleets.values())
+    vehicles = sum(fleet.n for fleet in sim.engine.world.fleets.values())
     print(f"{sim.scenario.name}: {vehicles:,} vehicles. {sim.scenario.description}", flush=True)
 
     def beat() -> None:
@@ -233,16 +265,16 @@ def _run_with_lines(
             sim.stop()
         if time.perf_counter() >= due[0]:
             due[0] += LINE_EVERY
-            factor = (sim.tick - tally.first) * sim.world.clock.dt / max(tally.wall, 1e-9)
+            factor = (sim.tick - tally.first) * sim.engine.world.clock.dt / max(tally.wall, 1e-9)
             print(f"t {sim.time:10.3f} s  tick {sim.tick:>10,}  {factor:8.2f} x real time", flush=True)
-            tell_autopilots(shown.autopilots)
+            print_autopilots(shown.autopilots)
 
     sim.run(until, heartbeat=beat)
 
 
 @contextmanager
 def _waiting(message: str) -> Iterator[None]:
-    """Say what is going on, to somebody who sits at the terminal."""
+    """Show a status message on a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -254,10 +286,10 @@ def _waiting(message: str) -> Iterator[None]:
 
 @contextmanager
 def signals(stop: Callable[[], None], at_once: Callable[[], bool] = lambda: False) -> Iterator[list[int]]:
-    """A first signal ends the run after a whole tick, so that its state can be reported; a second one at once.
+    """End the run after the current tick at the first signal, immediately at the second.
 
-    So does a first one while there is nothing to report yet, as `at_once` says. It is noted all the same: foreign code
-    that is being left may lose the exception.
+    While `at_once()` is true, the first signal ends it immediately. It is recorded in any case, because compiled code
+    may swallow the exception.
     """
     caught: list[int] = []
 

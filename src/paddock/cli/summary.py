@@ -1,21 +1,22 @@
-"""What a run amounted to: numbers for machines, a few lines for people."""
+"""The summary of a run: as JSON, or as a few lines of text."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from paddock.engine.events import Event
     from paddock.engine.simulation import Simulation
+    from paddock.sitl.host import SitlHost
 
 _IMPORTED = time.perf_counter()
 
 
 def process_age() -> float:
-    """Seconds since this process started; where the system does not say, since the command line was imported."""
+    """Return the seconds since this process started; where unknown, since the command line was imported."""
     try:
         with open("/proc/self/stat", encoding="ascii") as file:
             started = int(file.read().rpartition(")")[2].split()[19]) / _clock_ticks()
@@ -32,7 +33,7 @@ def _clock_ticks() -> int:
 
 
 def peak_memory_mb() -> float:
-    """The most memory this process has held at once, MB; 0 where the system does not say."""
+    """Return the peak memory of this process, MB; 0 where unknown."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -41,11 +42,17 @@ def peak_memory_mb() -> float:
     return float(peak) / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
 
 
-class Tally:
-    """Counts events and takes the time of a run.
+class ViewExtras(NamedTuple):
+    """What a run shows beside its vehicles."""
 
-    The beginning is taken apart, for then kernels are loaded or compiled: wall time, real-time factor and stages are
-    those of the rest.
+    link: str = ""  # URL of the page; may be empty
+    autopilots: SitlHost | None = None
+
+
+class Tally:
+    """Counts events and measures wall time.
+
+    Kernels are loaded or compiled during the warm-up: wall time, real-time factor and stage times exclude it.
     """
 
     def __init__(self, sim: Simulation) -> None:
@@ -59,35 +66,35 @@ class Tally:
         self.events[event.kind] += 1
 
     def first_tick(self) -> None:
-        """The first tick is done."""
+        """Note the time of the first tick."""
         self.first_tick_seconds = process_age()
 
     def again(self) -> None:
-        """The simulation was reset."""
+        """Start over after a reset."""
         self.events.clear()
         self.begin()
 
     def begin(self) -> None:
-        """Take the time from here on."""
-        self.sim.pipeline.reset_times()
+        """Measure from here on."""
+        self.sim.engine.pipeline.reset_times()
         self.started, self.first = time.perf_counter(), self.sim.tick
 
     @property
     def wall(self) -> float:
-        """Seconds since the time is taken."""
+        """Wall-clock s since `begin`."""
         return time.perf_counter() - self.started
 
     def summary(self) -> dict[str, Any]:
-        """All numbers of the run, ready for JSON."""
+        """Return all figures of the run, ready for JSON."""
         sim, wall = self.sim, self.wall
         return {
             "scenario": sim.scenario.name,
-            "seed": sim.world.seed,
+            "seed": sim.engine.world.seed,
             "ticks": sim.tick,
             "sim_seconds": sim.time,
             "wall_seconds": round(wall, 6),
-            "real_time_factor": round((sim.tick - self.first) * sim.world.clock.dt / wall, 4),
-            "vehicles": sum(fleet.n for fleet in sim.world.fleets.values()),
+            "real_time_factor": round((sim.tick - self.first) * sim.engine.world.clock.dt / wall, 4),
+            "vehicles": sum(fleet.n for fleet in sim.engine.world.fleets.values()),
             "stages": self._stages(),
             "events": dict(sorted(self.events.items())),
             **self._mission(),
@@ -97,14 +104,15 @@ class Tally:
         }
 
     def _mission(self) -> dict[str, Any]:
-        """What has become of the mission, if there is one; m and s."""
-        view = self.sim.mission
-        if view is None:
+        """Return the state of the mission, if any; m and s."""
+        mission = self.sim.mission
+        if mission is None:
             return {}
+        view = mission.view()
         undone = [{"task": task.name, "reason": task.reason} for task in view.tasks if task.state == "undone"]
         kept = ("tasks", "completed", "travelled", "makespan", "replans")
-        told = {key: view.metrics[key] for key in kept} | {"undone": undone, "finished": view.finished}
-        return {"mission": told}
+        figures = {key: view.metrics[key] for key in kept}
+        return {"mission": figures | {"undone": undone, "finished": view.finished}}
 
     def _stages(self) -> dict[str, dict[str, float]]:
         return {
@@ -113,17 +121,17 @@ class Tally:
                 "ms_total": round(time.nanoseconds / 1e6, 3),
                 "ms_per_call": round(time.nanoseconds / 1e6 / max(time.calls, 1), 6),
             }
-            for name, time in self.sim.pipeline.times.items()
+            for name, time in self.sim.engine.pipeline.times.items()
         }
 
 
 def summary_lines(numbers: dict[str, Any]) -> list[str]:
-    """The same for people."""
+    """Return the summary as lines of text."""
     events = ", ".join(f"{count} {kind}" for kind, count in numbers["events"].items()) or "none"
     first = numbers["first_tick_seconds"]
     stages = [
-        f"  {name:<8} {stage['ms_per_call']:9.3f} ms a call, {stage['calls']:,} calls, "
-        f"{stage['ms_total'] / 10 / max(numbers['wall_seconds'], 1e-9):.0f} % of the time"
+        f"  {name:<8} {stage['ms_per_call']:9.3f} ms per call, {stage['calls']:,} calls, "
+        f"{stage['ms_total'] / 10 / max(numbers['wall_seconds'], 1e-9):.0f} % of wall time"
         for name, stage in numbers["stages"].items()
         if stage["calls"]
     ]
@@ -141,19 +149,19 @@ def summary_lines(numbers: dict[str, Any]) -> list[str]:
     ]
 
 
-def _autopilot_lines(told: list[dict[str, Any]]) -> list[str]:
-    """`autopilots: 10, 4 armed`, and what came in that could not be understood."""
-    rejected, armed = sum(row["rejected"] for row in told), sum(row["armed"] for row in told)
-    refused = f", {rejected:,} packet{'' if rejected == 1 else 's'} not understood" if rejected else ""
-    return [f"  autopilots: {len(told)}, {armed} armed{refused}"]
+def _autopilot_lines(figures: list[dict[str, Any]]) -> list[str]:
+    """Format `autopilots: 10, 4 armed` and the number of rejected packets."""
+    rejected, armed = sum(row["rejected"] for row in figures), sum(row["armed"] for row in figures)
+    refused = f", {rejected:,} packet{'' if rejected == 1 else 's'} rejected" if rejected else ""
+    return [f"  autopilots: {len(figures)}, {armed} armed{refused}"]
 
 
-def _mission_lines(told: dict[str, Any]) -> list[str]:
-    """`mission: 15 of 15 tasks done, all back after 905 s, 49.1 km travelled`, and why tasks are not done."""
-    tasks = f"{told['completed']} of {told['tasks']} task{'' if told['tasks'] == 1 else 's'} done"
-    back = "" if told["finished"] else "under way"
-    if told["finished"] and told["makespan"] is not None:
-        back = f"all back after {told['makespan']:.0f} s"
-    way = f"{told['travelled'] / 1000.0:.1f} km travelled"
+def _mission_lines(figures: dict[str, Any]) -> list[str]:
+    """Format `mission: 15 of 15 tasks done, ...`, with the reasons for undone tasks."""
+    tasks = f"{figures['completed']} of {figures['tasks']} task{'' if figures['tasks'] == 1 else 's'} done"
+    back = "" if figures["finished"] else "in progress"
+    if figures["finished"] and figures["makespan"] is not None:
+        back = f"all back after {figures['makespan']:.0f} s"
+    way = f"{figures['travelled'] / 1000.0:.1f} km travelled"
     line = f"  mission: {', '.join(part for part in (tasks, back, way) if part)}"
-    return [line, *(f"    {one['task']} is not done: {one['reason']}" for one in told["undone"])]
+    return [line, *(f"    {one['task']} not done: {one['reason']}" for one in figures["undone"])]

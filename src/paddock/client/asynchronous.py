@@ -1,48 +1,133 @@
-"""A simulation that runs elsewhere, for asyncio: the same verbs as coroutines."""
+"""A simulation that runs elsewhere, for asyncio: the verbs of `RemoteSimulation` as coroutines."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from inspect import isawaitable
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
-from paddock.client import verbs
+from paddock.client import requests
 from paddock.client.channel import Call, Calls
 from paddock.client.control import Commands, ControlRequest, Controls
-from paddock.client.missions import AsyncRemoteMission
+from paddock.client.requests import Verb, as_method
 from paddock.client.session import Session
-from paddock.client.simulation import default_name
+from paddock.client.simulation import Part, default_name, renamed
 from paddock.client.states import Watching
-from paddock.client.verbs import Verb
 from paddock.errors import PaddockError
+from paddock.planning.mission.views import MissionView
 from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.recordings import Event
-from paddock.world.markers import Marker
 from paddock.world.snapshot import Snapshot
-from paddock.world.transforms import Transform
 
 T = TypeVar("T")
+P = ParamSpec("P")
 AsyncHandler = Callable[[ControlRequest], Commands | None] | Callable[[ControlRequest], Awaitable[Commands | None]]
 
 
-class AsyncRemoteSimulation(AsyncRemoteMission):
-    """Handlers and callbacks run in the event loop; they may be coroutines. A handler's error comes out of `step`."""
+def coroutine(request: Callable[P, Verb[T]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """A method that sends a request; awaiting it returns the reply."""
+
+    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        reply: T = await self._ask(request(*args, **kwargs))
+        return reply
+
+    as_method(request, method)
+    return method
+
+
+class AsyncRemoteMarkers(Part):
+    """`sim.markers`."""
+
+    put = coroutine(requests.put_markers)
+    remove = coroutine(requests.remove_markers)
+    show = coroutine(requests.show_markers)
+
+
+class AsyncRemoteFrames(Part):
+    """`sim.frames`."""
+
+    set = coroutine(requests.set_frame)
+    transform = coroutine(requests.transform)
+
+
+class AsyncRemoteEvents(Part):
+    """`await sim.events.since(number)`, or shorter `await sim.events(number)`."""
+
+    since = coroutine(requests.events)
+    __call__ = since
+
+
+class AsyncRemoteMission(Part):
+    """`sim.mission`; `await sim.mission.view()` is None without a mission."""
+
+    view = coroutine(requests.mission_view)
+    add_task = coroutine(requests.add_task)
+    add_zone = coroutine(requests.add_zone)
+    add_vehicle = coroutine(requests.add_vehicle)
+    damage = coroutine(requests.damage)
+    move_task = coroutine(requests.move_task)
+    remove_task = coroutine(requests.remove_task)
+
+    def __call__(self) -> Coroutine[Any, Any, MissionView | None]:
+        """Old spelling of `view`."""
+        # warnings.warn("sim.mission() is deprecated: use sim.mission.view()", DeprecationWarning, stacklevel=2)
+        return self.view()
+
+
+class AsyncRemoteSimulation:
+    """Handlers and callbacks run in the event loop and may be coroutines. `step` raises a handler's error."""
+
+    tick = coroutine(requests.tick)
+    time = coroutine(requests.time)
+    pace = coroutine(requests.pace)
+    set_pace = coroutine(requests.set_pace)
+    paused = coroutine(requests.paused)
+    step = coroutine(requests.step)
+    run = coroutine(requests.run)
+    seek = coroutine(requests.seek)
+    stop = coroutine(requests.stop)
+    pause = coroutine(requests.pause)
+    resume = coroutine(requests.resume)
+    hold = coroutine(requests.hold)
+    release_clock = coroutine(requests.release_clock)
+    command = coroutine(requests.command)
+    spawn = coroutine(requests.spawn)
+    remove = coroutine(requests.remove)
+    override = coroutine(requests.override)
+    overrides = coroutine(requests.overrides)
+    routes = coroutine(requests.routes)
+    sensors = coroutine(requests.sensors)
+    inspect = coroutine(requests.inspect)
+    metadata = coroutine(requests.metadata)
+    state_hash = coroutine(requests.state_hash)
+    save = coroutine(requests.save)
+    restore = coroutine(requests.restore)
+    reset = coroutine(requests.reset)
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
-        """Begin to connect: use `paddock.connect_async`."""
+        """Start to connect: use `paddock.connect_async`."""
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._waiting: list[asyncio.Future[Any]] = []  # steps and their like; a handler's error ends the first
+        self._waiting: list[asyncio.Future[Any]] = []  # steps and the like; a handler's error ends the first
         self.session = Session(url, token, name or default_name(), timeout, Calls(self._deliver))
         self.controls = Controls(self.session, self._refuse_blocking, self._answer)
         self.watching = Watching(self.session)
+        self.markers = AsyncRemoteMarkers(self._ask)
+        self.frames = AsyncRemoteFrames(self._ask)
+        self.events = AsyncRemoteEvents(self._ask)
+        self.mission = AsyncRemoteMission(self._ask)
         self._closed = False
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return renamed(self, name, {})
 
     @classmethod
     async def connected(cls, url: str, token: str | None, name: str | None, timeout: float) -> Self:
-        """A simulation whose server has answered."""
+        """Connect, or PaddockError."""
         sim = cls(url, token, name, timeout)
         try:
             await asyncio.wrap_future(sim.session.hello())
@@ -51,182 +136,34 @@ class AsyncRemoteSimulation(AsyncRemoteMission):
             raise
         return sim
 
-    # time ------------------------------------------------------------------------------------------------------------
-
-    async def tick(self) -> int:
-        """Ticks since the run began."""
-        return await self._ask(verbs.tick())
-
-    async def time(self) -> float:
-        """Simulation time, s."""
-        return await self._ask(verbs.time())
-
-    async def pace(self) -> float:
-        """Simulated seconds per wall second of `run`; 0 is as fast as possible."""
-        return float(await self._ask(verbs.clock("pace")))
-
-    async def set_pace(self, pace: float) -> None:
-        """Change the pace."""
-        await self._ask(verbs.set_pace(pace))
-
-    async def paused(self) -> bool:
-        """Whether time is held."""
-        return bool(await self._ask(verbs.clock("paused")))
-
-    async def step(self, ticks: int = 1) -> None:
-        """Exactly that many ticks. This client owns the clock from then on."""
-        await self._ask(verbs.step(ticks))
-
-    async def run(self, until: float | None = None, pace: float | None = None) -> None:
-        """Run to a simulation time (s); without one, let time pass from now on."""
-        await self._ask(verbs.run(until, pace))
-
-    async def seek(self, position: float) -> float:
-        """Jump to a time of a served recording (s from its beginning); returns where it stands."""
-        return await self._ask(verbs.seek(position))
-
-    async def stop(self) -> None:
-        """Make this client's `run` return."""
-        await self._ask(verbs.STOP)
-
-    async def pause(self) -> None:
-        """Hold a run; `step` still works."""
-        await self._ask(verbs.PAUSE)
-
-    async def resume(self) -> None:
-        """Go on."""
-        await self._ask(verbs.RESUME)
-
-    async def hold(self) -> None:
-        """Own the clock: time passes by this client's `step` and `run` only."""
-        await self._ask(verbs.do("hold"))
-
-    async def let_go(self) -> None:
-        """Give the clock back; time goes on."""
-        await self._ask(verbs.do("let_go"))
-
-    # actions ---------------------------------------------------------------------------------------------------------
-
-    async def command(self, target: Any, *, at_tick: int | None = None, **inputs: Any) -> None:
-        """Set inputs of a vehicle, a fleet (with arrays), or of vehicles by id; what is not named stays."""
-        await self._ask(verbs.command(target, at_tick, inputs))
-
-    async def spawn(self, **fields: Any) -> str:
-        """Add vehicles; returns their name."""
-        return await self._ask(verbs.spawn(fields))
-
-    async def remove(self, target: str | int) -> None:
-        """Take a vehicle or a fleet out of the world."""
-        await self._ask(verbs.do("remove", target=target))
-
-    async def order(self, target: Any, behaviour: Any) -> None:
-        """Tell vehicles (a name, an id, or a list of them) to do something else than their entry says.
-
-        A behaviour as in a scenario; "external": take commands from now on; None: back to what the entry says.
-        """
-        await self._ask(verbs.order(target, behaviour))
-
-    async def set_frame(
-        self,
-        name: str,
-        parent: str = "world",
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        quaternion: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
-        moving: bool = False,
-    ) -> None:
-        """Place a named frame."""
-        await self._ask(verbs.set_frame(name, parent, position, quaternion, moving))
-
     async def on_control_request(self, *vehicles: str, handler: AsyncHandler) -> None:
-        """Have the simulation wait for these vehicles' commands, and `handler(request)` give them."""
+        """Have the simulation wait for these vehicles' commands, which `handler(request)` returns."""
         if not vehicles:
             raise PaddockError("claim at least one vehicle")
-        await self._ask(verbs.claim([*self.controls.vehicles, *vehicles]))
+        await self._ask(requests.claim([*self.controls.vehicles, *vehicles]))
         self.controls.handlers.append((vehicles, handler))
 
-    # looking ---------------------------------------------------------------------------------------------------------
-
-    async def orders(self) -> list[verbs.Order]:
-        """The orders that are being followed: ids of the vehicles, the behaviour's name, its options."""
-        return await self._ask(verbs.orders())
-
-    async def routes(self) -> list[verbs.Route]:
-        """Where vehicles are to go: the paths and points of what they follow."""
-        return await self._ask(verbs.routes())
-
     async def snapshot(self) -> Snapshot:
-        """The world now."""
-        found = await self._ask(verbs.snapshot()) or await self._ask(verbs.snapshot(roster=True))
+        """Return the world now."""
+        found = await self._ask(requests.snapshot()) or await self._ask(requests.snapshot(roster=True))
         if found is None:
-            raise PaddockError("the server's answer holds no state")
+            raise PaddockError("the server's reply holds no state")
         return found
 
     def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """Call `callback(snapshot)` for every state published; returns what ends it."""
+        """Call `callback(snapshot)` for every published state; returns a function to end it."""
         return self.watching.on_state(self._started(callback), every)
 
     def on_event(self, callback: Callable[[Event], object]) -> Callable[[], None]:
-        """Call `callback(event)` for every event; returns what ends it."""
+        """Call `callback(event)` for every event; returns a function to end it."""
         return self.watching.on_event(self._started(callback))
 
     def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
-        """Call `callback(command)` with all markers, and whenever anyone changes them; returns what ends it."""
+        """Call `callback(command)` with all markers, then with every change; returns a function to end it."""
         return self.watching.on_markers(self._started(callback))
 
-    async def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
-        """Sensor -> reading -> value or (n,) array."""
-        return dict(await self._ask(verbs.call("sensors", target=target)))
-
-    async def inspect(self, target: str | int) -> dict[str, dict[str, Any]]:
-        """Every state, command and parameter column of a vehicle: group -> name -> value."""
-        return dict(await self._ask(verbs.call("inspect", target=target)))
-
-    async def transform(self, target: str, source: str, time: float | None = None) -> Transform:
-        """What takes points of one frame to another."""
-        return await self._ask(verbs.transform(target, source, time))
-
-    async def events(self, since: int = 0) -> list[Event]:
-        """The kept events after the given number."""
-        return await self._ask(verbs.events(since))
-
-    async def metadata(self) -> dict[str, Any]:
-        """What is simulated."""
-        return await self._ask(verbs.METADATA)
-
-    # markers ---------------------------------------------------------------------------------------------------------
-
-    async def mark(self, *markers: Marker) -> None:
-        """Show markers."""
-        await self._ask(verbs.mark(markers))
-
-    async def unmark(self, namespace: str | None = None, id: int | None = None) -> None:
-        """Take a marker away, a whole namespace, or everything."""
-        await self._ask(verbs.unmark(namespace, id))
-
-    async def show_markers(self, namespace: str, visible: bool = True) -> None:
-        """Show or hide a namespace of markers."""
-        await self._ask(verbs.show_markers(namespace, visible))
-
-    # state -----------------------------------------------------------------------------------------------------------
-
-    async def state_hash(self) -> str:
-        """Hex digest of the complete state at this tick."""
-        return str(await self._ask(verbs.call("state_hash")))
-
-    async def save(self) -> bytes:
-        """The complete state."""
-        return await self._ask(verbs.save())
-
-    async def restore(self, blob: bytes) -> None:
-        """Go back (or forth) to a saved state of this scenario."""
-        await self._ask(verbs.restore(blob))
-
-    async def reset(self, seed: int | None = None) -> None:
-        """Start the scenario again from tick 0."""
-        await self._ask(verbs.reset(seed))
-
     async def close(self) -> None:
-        """Leave."""
+        """Disconnect."""
         if not self._closed:
             self._closed = True
             await self._loop.run_in_executor(None, self.session.close)
@@ -241,13 +178,13 @@ class AsyncRemoteSimulation(AsyncRemoteMission):
 
     # inside ----------------------------------------------------------------------------------------------------------
 
-    async def _ask(self, verb: Verb[T]) -> T:
+    async def _ask(self, request: Verb[T]) -> T:
         if self._closed:
             raise PaddockError("the connection is closed")
-        asked = self.session.ask(verb)
+        asked = self.session.ask(request)
         reply = asyncio.wrap_future(asked)
-        if not verb.patient:
-            return verb.read(await reply)
+        if not request.patient:
+            return request.read(await reply)
         failed = self._loop.create_future()
         self._waiting.append(failed)
         try:
@@ -255,13 +192,13 @@ class AsyncRemoteSimulation(AsyncRemoteMission):
             if not reply.done():
                 self.controls.give_up(asked)
                 await failed
-            return verb.read(await reply)
+            return request.read(await reply)
         finally:
             self._waiting.remove(failed)
             failed.cancel()
 
-    def _refuse_blocking(self, verb: Verb[Any]) -> Any:
-        raise PaddockError("this verb would make the event loop wait: await the verbs of this simulation instead")
+    def _refuse_blocking(self, request: Verb[Any]) -> Any:
+        raise PaddockError("this would block the event loop: await the methods of this simulation instead")
 
     def _deliver(self, call: Call) -> None:
         """From the listening thread into the event loop."""

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from time import monotonic
 from typing import Any
 
-from paddock.client import verbs
+from paddock.client import requests
 from paddock.client.session import LateControlError, Session
 from paddock.client.states import sensors_of
 from paddock.errors import PaddockError
@@ -59,7 +59,7 @@ class RemoteClaim:
 
     def reply(self, tick: int, commands: Commands) -> None:
         """Answer the request of that tick: vehicle -> inputs. An answer to another tick is refused."""
-        self._controls.finish(verbs.control(tick, commands))
+        self._controls.finish(requests.control(tick, commands))
 
     def release(self) -> None:
         """Give the vehicles back."""
@@ -81,7 +81,7 @@ class Controls:
     def __init__(
         self,
         session: Session,
-        finish: Callable[[verbs.Verb[Any]], Any],
+        finish: Callable[[requests.Verb[Any]], Any],
         answer: Callable[[ControlRequest], None] | None = None,
     ) -> None:
         """`finish` asks and waits for the answer; `answer` is called with requests instead of the handlers."""
@@ -125,7 +125,7 @@ class Controls:
         """A claim is given back."""
         if self._claim is claim:
             self._claim = None
-            self.finish(verbs.RELEASE)
+            self.finish(requests.RELEASE)
 
     @property
     def given_up(self) -> bool:
@@ -146,11 +146,11 @@ class Controls:
 
     def _claim_or(self, undo: Callable[[], object]) -> None:
         try:
-            self._sync = self.finish(verbs.claim(self.vehicles))
+            self._sync = self.finish(requests.claim(self.vehicles))
         except PaddockError:
             undo()
             if self.vehicles:
-                self.finish(verbs.claim(self.vehicles))
+                self.finish(requests.claim(self.vehicles))
             raise
 
     def _forget_claim(self) -> None:
@@ -159,12 +159,12 @@ class Controls:
     def _remove(self, entry: tuple[tuple[str, ...], Callable[[ControlRequest], Any]]) -> None:
         if entry in self.handlers:
             self.handlers.remove(entry)
-            self.finish(verbs.claim(self.vehicles) if self.vehicles else verbs.RELEASE)
+            self.finish(requests.claim(self.vehicles) if self.vehicles else requests.RELEASE)
 
     def _claim_again(self) -> None:
         """The server has been restarted."""
         if self.vehicles:
-            self._session.ask(verbs.claim(self.vehicles)).add_done_callback(self._tell_trouble)
+            self._session.ask(requests.claim(self.vehicles)).add_done_callback(self._tell_trouble)
 
     def _asked(self, told: replies.ControlRequest) -> None:
         """Runs in the thread that listens."""
@@ -195,7 +195,7 @@ class Controls:
 
     def send(self, tick: int, commands: Commands) -> None:
         """Answer a request; a refusal comes out where the calls are made."""
-        self._session.tell(verbs.answer(tick, commands))
+        self._session.tell(requests.answer(tick, commands))
 
     def _commands(self, request: ControlRequest) -> Commands:
         if len(self.handlers) == 1:
@@ -234,7 +234,7 @@ class Controls:
         if monotonic() - started > self._sync["timeout"]:
             self._too_slow = known.tick
             return None
-        return verbs.answer(known.tick, commands)
+        return requests.answer(known.tick, commands)
 
     def arrived(self, snapshot: Snapshot | None) -> None:
         """A step has led here, and time stands still."""

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from paddock.client.channel import Calls, Channel
+from paddock.client.requests import Verb
 from paddock.client.states import StateReader
-from paddock.client.verbs import Verb
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError
 from paddock.wire.error import WireError
 from paddock.wire.messages.replies import ControlRequest, Error, Reply, Welcome, decode_reply

@@ -1,59 +1,152 @@
-"""A simulation that runs elsewhere, with the verbs of one that runs here."""
+"""A simulation that runs elsewhere, with the verbs of a local one."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Self, TypeVar, overload
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, overload
 
-from paddock.client import verbs
+from paddock.client import requests
 from paddock.client.channel import Calls
 from paddock.client.control import Controls, Handler, RemoteClaim
-from paddock.client.missions import RemoteMission
+from paddock.client.requests import Verb, as_method
 from paddock.client.session import Session
 from paddock.client.states import Watching
-from paddock.client.verbs import Verb
 from paddock.errors import PaddockError
+from paddock.planning.mission.views import MissionView
 from paddock.wire.messages.controls import Command
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.messages.recordings import Event
-from paddock.world.markers import Marker
 from paddock.world.snapshot import Snapshot
-from paddock.world.transforms import Transform
 
 T = TypeVar("T")
+P = ParamSpec("P")
 KEEPING = (Command, PutMarkers, DeleteMarkers, ClearMarkers, ShowMarkers)
-"""Requests that leave the state of this tick as it is."""
+"""Requests that do not change the state of this tick."""
+RENAMED = {
+    "let_go": "release_clock",
+    "order": "override",
+    "orders": "overrides",
+    "set_frame": "frames.set",
+    "transform": "frames.transform",
+    "mark": "markers.put",
+    "unmark": "markers.remove",
+    "show_markers": "markers.show",
+    **{
+        name: f"mission.{name}"
+        for name in ("add_task", "add_zone", "add_vehicle", "damage", "move_task", "remove_task")
+    },
+}
+"""Old spellings, which still work with a DeprecationWarning, and the new ones."""
 
 
 def default_name() -> str:
-    """What a client is called that did not say: its program and process."""
+    """The name of a client that gave none: its program and process."""
     return f"{os.path.basename(sys.argv[0] or 'python')}-{os.getpid()}"
 
 
-class RemoteEvents:
-    """The events of the run: `sim.events.since(number)`, or shorter `sim.events(number)`."""
+def renamed(sim: Any, name: str, parts: dict[str, Any]) -> Any:
+    """The attribute of an old spelling; `parts` replace attributes that would make a request."""
+    if name not in RENAMED:
+        raise AttributeError(f"{type(sim).__name__!r} object has no attribute {name!r}")
+    new = RENAMED[name]
+    # warnings.warn(f"sim.{name} is deprecated: use sim.{new}", DeprecationWarning, stacklevel=3)
+    part, _, rest = new.partition(".")
+    return attrgetter(rest)(parts[part]) if part in parts else attrgetter(new)(sim)
 
-    def __init__(self, ask: Callable[[Verb[list[Event]]], list[Event]]) -> None:
+
+def verb(request: Callable[P, Verb[T]]) -> Callable[Concatenate[Any, P], T]:
+    """A method that sends a request and waits for its reply."""
+
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        reply: T = self._ask(request(*args, **kwargs))
+        return reply
+
+    as_method(request, method)
+    return method
+
+
+class Part:
+    """A part of a remote simulation: verbs of one subject."""
+
+    def __init__(self, ask: Callable[[Verb[Any]], Any]) -> None:
         self._ask = ask
 
-    def since(self, number: int = 0) -> list[Event]:
-        """The kept events after the given number, oldest first."""
-        return self._ask(verbs.events(number))
 
+class RemoteMarkers(Part):
+    """`sim.markers`."""
+
+    put = verb(requests.put_markers)
+    remove = verb(requests.remove_markers)
+    show = verb(requests.show_markers)
+
+
+class RemoteFrames(Part):
+    """`sim.frames`."""
+
+    set = verb(requests.set_frame)
+    transform = verb(requests.transform)
+
+
+class RemoteEvents(Part):
+    """`sim.events.since(number)`, or shorter `sim.events(number)`."""
+
+    since = verb(requests.events)
     __call__ = since
 
 
-class RemoteSimulation(RemoteMission):
-    """The first that steps, runs or holds owns the clock until it lets go; any thread may use it."""
+class RemoteMission(Part):
+    """`sim.mission`: the fields of a MissionView as they were when it was read, and verbs that change the mission."""
+
+    view = verb(requests.mission_view)
+    add_task = verb(requests.add_task)
+    add_zone = verb(requests.add_zone)
+    add_vehicle = verb(requests.add_vehicle)
+    damage = verb(requests.damage)
+    move_task = verb(requests.move_task)
+    remove_task = verb(requests.remove_task)
+
+    def __init__(self, ask: Callable[[Verb[Any]], Any], seen: MissionView | None = None) -> None:
+        super().__init__(ask)
+        self._seen = seen
+
+    def __getattr__(self, name: str) -> Any:
+        if name in MissionView._fields and self._seen is not None:
+            return getattr(self._seen, name)
+        raise AttributeError(f"a mission has no attribute {name!r}")
+
+
+class RemoteSimulation:
+    """The first client that steps, runs or holds controls the clock until it releases it. Safe for several threads."""
+
+    seek = verb(requests.seek)
+    pause = verb(requests.pause)
+    resume = verb(requests.resume)
+    hold = verb(requests.hold)
+    release_clock = verb(requests.release_clock)
+    command = verb(requests.command)
+    spawn = verb(requests.spawn)
+    remove = verb(requests.remove)
+    override = verb(requests.override)
+    overrides = verb(requests.overrides)
+    routes = verb(requests.routes)
+    sensors = verb(requests.sensors)
+    inspect = verb(requests.inspect)
+    state_hash = verb(requests.state_hash)
+    save = verb(requests.save)
+    restore = verb(requests.restore)
+    reset = verb(requests.reset)
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
         """Connect, or PaddockError: use `paddock.connect`."""
         self.session = Session(url, token, name or default_name(), timeout, Calls())
         self.controls = Controls(self.session, self._ask)
         self.watching = Watching(self.session)
+        self.markers = RemoteMarkers(self._ask)
+        self.frames = RemoteFrames(self._ask)
         self.events = RemoteEvents(self._ask)
         self._running: Future[None] | None = None
         self._closed = False
@@ -63,118 +156,70 @@ class RemoteSimulation(RemoteMission):
             self.close()
             raise
 
-    # time ------------------------------------------------------------------------------------------------------------
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return renamed(self, name, {"mission": RemoteMission(self._ask)})
+
+    # clock -----------------------------------------------------------------------------------------------------------
 
     @property
     def tick(self) -> int:
-        """Ticks since the run began."""
-        return self._ask(verbs.tick())
+        """Ticks since the start of the run."""
+        return self._ask(requests.tick())
 
     @property
     def time(self) -> float:
         """Simulation time, s."""
-        return self._ask(verbs.time())
+        return self._ask(requests.time())
 
     @property
     def pace(self) -> float:
-        """Simulated seconds per wall second of `run`; 0 is as fast as possible. May be set at any time."""
-        return float(self._ask(verbs.clock("pace")))
+        """Simulated seconds per wall second of `run`; 0 is as fast as possible. Can be set at any time."""
+        return self._ask(requests.pace())
 
     @pace.setter
     def pace(self, pace: float) -> None:
-        self._ask(verbs.set_pace(pace))
+        self._ask(requests.set_pace(pace))
 
     @property
     def paused(self) -> bool:
         """Whether time is held."""
-        return bool(self._ask(verbs.clock("paused")))
+        return self._ask(requests.paused())
 
     def step(self, ticks: int = 1) -> None:
-        """Exactly that many ticks, then return. This client owns the clock from then on."""
+        """Advance by exactly this many ticks, then return. This client controls the clock from then on."""
         if not self.controls.handlers:
-            self._ask(verbs.step(ticks))
-        elif verbs.whole_ticks(ticks):
-            found = self._ask(verbs.step_synchronously(ticks, self.controls.beforehand()), keep=True)
+            self._ask(requests.step(ticks))
+        elif requests.whole_ticks(ticks):
+            found = self._ask(requests.step_synchronously(ticks, self.controls.beforehand()), keep=True)
             self.controls.arrived(found)
 
     def run(self, until: float | None = None, pace: float | None = None) -> None:
-        """Run to a simulation time (s; None: until `stop`, or an interrupt), at a pace; this client owns the clock."""
-        verb = verbs.run(until, pace)
+        """Run until a simulation time (s; None: until `stop` or an interrupt), at a pace; takes the clock."""
+        request = requests.run(until, pace)
         if until is not None:
-            self._ask(verb)
+            self._ask(request)
             return
         self._running = Future()
-        self._ask(verb)
+        self._ask(request)
         try:
             self._finish(self._running, attend=True)
         finally:
             self._running = None
             self.hold()
 
-    def seek(self, position: float) -> float:
-        """Jump to a time of a served recording (s from its beginning); returns where it stands."""
-        return self._ask(verbs.seek(position))
-
     def stop(self) -> None:
         """Make this client's `run` return."""
         running = self._running
         if running is not None and not running.done():
             running.set_result(None)
-        self._ask(verbs.STOP)
+        self._ask(requests.stop())
 
-    def pause(self) -> None:
-        """Hold a running `run`; `step` still works."""
-        self._ask(verbs.PAUSE)
-
-    def resume(self) -> None:
-        """Go on."""
-        self._ask(verbs.RESUME)
-
-    def hold(self) -> None:
-        """Own the clock: time passes by this client's `step` and `run` only."""
-        self._ask(verbs.do("hold"))
-
-    def let_go(self) -> None:
-        """Give the clock back; time goes on."""
-        self._ask(verbs.do("let_go"))
-
-    # actions ---------------------------------------------------------------------------------------------------------
-
-    def command(self, target: Any, *, at_tick: int | None = None, **inputs: Any) -> None:
-        """Set inputs of a vehicle, or of a fleet with arrays of its length, from the next tick on (or from `at_tick`).
-
-        Inputs that are not named stay as they are. An array of ids is a target too.
-        """
-        self._ask(verbs.command(target, at_tick, inputs))
-
-    def spawn(self, **fields: Any) -> str:
-        """Add vehicles: the fields of a scenario's `vehicles` entry, or `fleet="scouts"` with `count` and `spawn`."""
-        return self._ask(verbs.spawn(fields))
-
-    def remove(self, target: str | int) -> None:
-        """Take a vehicle or a fleet out of the world, at once."""
-        self._ask(verbs.do("remove", target=target))
-
-    def order(self, target: Any, behaviour: Any) -> None:
-        """Tell vehicles (a name, an id, or a list of them) to do something else than their entry says.
-
-        A behaviour as in a scenario; "external": take commands from now on; None: back to what the entry says.
-        """
-        self._ask(verbs.order(target, behaviour))
-
-    def set_frame(
-        self,
-        name: str,
-        parent: str = "world",
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        quaternion: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
-        moving: bool = False,
-    ) -> None:
-        """Place a named frame in another (`world`, a vehicle, a frame), at once."""
-        self._ask(verbs.set_frame(name, parent, position, quaternion, moving))
+    # synchronous control ---------------------------------------------------------------------------------------------
 
     def claim(self, *vehicles: str) -> RemoteClaim:
-        """Declare that this program will answer the control requests for these vehicles: wait, reply, release."""
+        """Claim vehicles: this program answers their control requests with `wait` and `reply`, until `release`."""
         return self.controls.claim(vehicles)
 
     @overload
@@ -182,9 +227,10 @@ class RemoteSimulation(RemoteMission):
     @overload
     def on_control_request(self, *vehicles: str, handler: Handler) -> Callable[[], None]: ...
     def on_control_request(self, *vehicles: str, handler: Handler | None = None) -> Callable[..., Any]:
-        """Have the simulation wait for these vehicles' commands, and `handler(request)` give them.
+        """Have the simulation wait for these vehicles' commands, which `handler(request)` returns.
 
-        It returns {vehicle: {input: value}}; what is not named stays. Also a decorator. Returns what ends it.
+        It returns {vehicle: {input: value}}; inputs that are not named keep their values. Also a decorator. Returns a
+        function that ends it.
         """
         if handler is not None:
             return self.controls.add(vehicles, handler)
@@ -195,91 +241,45 @@ class RemoteSimulation(RemoteMission):
 
         return decorate
 
-    # looking ---------------------------------------------------------------------------------------------------------
-
-    def orders(self) -> list[verbs.Order]:
-        """The orders that are being followed: ids of the vehicles, the behaviour's name, its options."""
-        return self._ask(verbs.orders())
-
-    def routes(self) -> list[verbs.Route]:
-        """Where vehicles are to go: the paths and points of what they follow."""
-        return self._ask(verbs.routes())
+    # reading ---------------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """The world now: immutable, yours to keep, and bit for bit what a local simulation would give."""
-        found = self._ask(verbs.snapshot()) or self._ask(verbs.snapshot(roster=True))
+        """Return the world now: immutable, and bit for bit that of a local simulation."""
+        found = self._ask(requests.snapshot()) or self._ask(requests.snapshot(roster=True))
         if found is None:
-            raise PaddockError("the server's answer holds no state")
+            raise PaddockError("the server's reply holds no state")
         return found
 
     def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """Call `callback(snapshot)` for every state published, of the ticks that `every` divides; returns what ends it.
+        """Call `callback(snapshot)` for every published state whose tick `every` divides; returns a function to end it.
 
-        In the thread that is in `step` or `run`, if there is one.
+        It runs in the thread that is in `step` or `run`, if any.
         """
         return self.watching.on_state(callback, every)
 
     def on_event(self, callback: Callable[[Event], object]) -> Callable[[], None]:
-        """Call `callback(event)` for every event; returns what ends it."""
+        """Call `callback(event)` for every event; returns a function to end it."""
         return self.watching.on_event(callback)
 
     def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
-        """Call `callback(command)` with all markers, and whenever anyone changes them; returns what ends it."""
+        """Call `callback(command)` with all markers, then with every change; returns a function to end it."""
         return self.watching.on_markers(callback)
-
-    def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
-        """What a vehicle's (or a whole fleet's) sensors last delivered: sensor -> reading -> value or (n,) array."""
-        found: dict[str, dict[str, Any]] = self._ask(verbs.call("sensors", target=target))
-        return found
-
-    def inspect(self, target: str | int) -> dict[str, dict[str, Any]]:
-        """Every state, command and parameter column of a vehicle: group -> name -> value."""
-        found: dict[str, dict[str, Any]] = self._ask(verbs.call("inspect", target=target))
-        return found
-
-    def transform(self, target: str, source: str, time: float | None = None) -> Transform:
-        """What takes points of one frame to another: `world`, a vehicle's name, or a frame set by `set_frame`."""
-        return self._ask(verbs.transform(target, source, time))
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What is simulated: scenario, seed, rate, owner of the clock, fleets with their inputs."""
-        return self._ask(verbs.METADATA)
+        """The scenario, the clock, and the fleets with their inputs and sensors."""
+        return self._ask(requests.metadata())
 
-    # markers ---------------------------------------------------------------------------------------------------------
+    @property
+    def mission(self) -> RemoteMission | None:
+        """The mission: its fields as they are now, and verbs that change it; None without one."""
+        view = self._ask(requests.mission_view())
+        return None if view is None else RemoteMission(self._ask, view)
 
-    def mark(self, *markers: Marker) -> None:
-        """Show markers, in place of those of the same namespace and id; all, or none if any frame is unknown."""
-        self._ask(verbs.mark(markers))
-
-    def unmark(self, namespace: str | None = None, id: int | None = None) -> None:
-        """Take a marker away, a whole namespace, or everything."""
-        self._ask(verbs.unmark(namespace, id))
-
-    def show_markers(self, namespace: str, visible: bool = True) -> None:
-        """Show or hide a namespace of markers."""
-        self._ask(verbs.show_markers(namespace, visible))
-
-    # state -----------------------------------------------------------------------------------------------------------
-
-    def state_hash(self) -> str:
-        """Hex digest of the complete state at this tick."""
-        return str(self._ask(verbs.call("state_hash")))
-
-    def save(self) -> bytes:
-        """The complete state."""
-        return self._ask(verbs.save())
-
-    def restore(self, blob: bytes) -> None:
-        """Go back (or forth) to a saved state of this scenario."""
-        self._ask(verbs.restore(blob))
-
-    def reset(self, seed: int | None = None) -> None:
-        """Start the scenario again from tick 0; a seed that is given replaces the scenario's."""
-        self._ask(verbs.reset(seed))
+    # connection ------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Leave: what this client owned and claimed is free again. The simulation goes on."""
+        """Disconnect, and release the clock and all claims. The simulation continues."""
         if not self._closed:
             self._closed = True
             self.session.close()
@@ -293,17 +293,15 @@ class RemoteSimulation(RemoteMission):
         """Close."""
         self.close()
 
-    # inside ----------------------------------------------------------------------------------------------------------
-
-    def _ask(self, verb: Verb[T], keep: bool = False) -> T:
-        """Ask and wait; `keep`: what is known of the state stays true."""
+    def _ask(self, request: Verb[T], keep: bool = False) -> T:
+        """Send a request and wait; `keep`: the known state stays valid."""
         if self._closed:
             raise PaddockError("the connection is closed")
-        if not (keep or isinstance(verb.body, KEEPING)):
+        if not (keep or isinstance(request.body, KEEPING)):
             self.controls.forget()
-        future = self.session.ask(verb, wake=False)
-        self._finish(future, attend=verb.patient)
-        return verb.read(future.result())
+        future = self.session.ask(request, wake=False)
+        self._finish(future, attend=request.patient)
+        return request.read(future.result())
 
     def _finish(self, future: Future[Any], attend: bool = False) -> None:
         try:

@@ -1,20 +1,42 @@
-"""Where compiled kernels are kept between runs: one folder for each state of the sources they were made from."""
+"""The cache of compiled kernels: one folder per entry, named after a digest of everything that shapes its machine code.
+
+An entry never changes, so no stale code is used: after an edit the key differs and a new entry is compiled. A lock per
+entry makes processes that need the same kernel compile it once. Entries that were not used for long are removed.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import xxhash
+
+from paddock.compute.twin import described
+
+MOST_BYTES = 512 * 1024 * 1024
+"""The size to which the cache is cut back."""
+OLDEST = 60 * 86400.0
+"""Entries that were not used for this long (s) are removed."""
+SPARED = 3600.0
+"""Entries used within this time (s) are never removed: another process may be about to load them."""
+USED = "used"
+"""The file of an entry whose time is that of the last use; Numba forbids touching the source."""
+SWEPT_EVERY = 86400.0
+"""Time between two removals of old entries (s), over all processes."""
 
 
 @cache
 def cache_root() -> Path:
-    """The user's cache folder for Paddock ($PADDOCK_CACHE overrides it), or a temporary one if it cannot be written."""
+    """Return the user's cache folder ($PADDOCK_CACHE overrides it), or a temporary one if that is read-only."""
     root = _preferred_root()
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -35,37 +57,131 @@ def _preferred_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "paddock" / "kernels"
 
 
-def source_path(name: str, text: str, sources: set[str], identity: str = "") -> Path:
-    """The file that holds one generated kernel, written once; its folder is keyed on everything that shapes the code.
+def cache_key(text: str, functions: Iterable[Callable[..., Any]], tuples: Iterable[type] = (), flags: Any = ()) -> str:
+    """Return the digest of everything that shapes the machine code of a kernel, a routine or a neighbour search.
 
-    `identity` describes what the text does not show: the functions it calls and the constants they use.
+    `text` is the generated source, `functions` are those it calls, `tuples` the named tuple classes it builds, `flags`
+    the compiler's options. The digest also covers the code of this package, the compiler's version and the processor.
     """
-    folder = cache_root() / f"{name}-{_key(text + identity, sources)}"
-    path = folder / f"{name.replace('.', '_')}.py"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(dir=folder, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(draft, path)  # another process may have been faster: the content is the same
-    return path
-
-
-def _key(text: str, sources: set[str]) -> str:
-    """A digest of the kernel's text, the sources of the functions it calls, Numba's version and the machine."""
-    import numba
-
     digest = xxhash.xxh3_128()
-    for part in (text, numba.__version__, platform.machine(), platform.python_version(), *sorted(sources)):
+    parts = [text, repr(flags), *(line for function in functions for line in described(function))]
+    parts += [line for tuple_class in tuples for line in described(tuple_class)]
+    for part in (*parts, *_toolchain()):
         digest.update(part.encode())
-    for source in sorted(sources):
-        digest.update(_content(source))
+        digest.update(b"\0")
     return digest.hexdigest()[:20]
 
 
 @cache
-def _content(source: str) -> bytes:
+def _toolchain() -> tuple[str, ...]:
+    """The generator of the source, the compiler and the processor it compiles for."""
+    import llvmlite  # type: ignore[import-untyped]
+    import llvmlite.binding as llvm  # type: ignore[import-untyped]
+    import numba
+
+    own = Path(__file__).parent
+    generator = xxhash.xxh3_64()
+    for name in ("cache.py", "kernel.py", "neighbours.py", "routine.py", "twin.py"):
+        generator.update((own / name).read_bytes())
+    settings = {key: value for key, value in os.environ.items() if key.startswith("NUMBA_CPU") or key == "NUMBA_OPT"}
+    return (
+        generator.hexdigest(),
+        f"numba {numba.__version__} llvmlite {llvmlite.__version__} python {platform.python_version()}",
+        f"{platform.machine()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}",
+        repr(sorted(settings.items())),
+    )
+
+
+class CacheEntry:
+    """The folder of one compiled function: the generated source, the machine code beside it and a lock."""
+
+    def __init__(self, name: str, key: str, text: str) -> None:
+        self.folder = cache_root() / f"{name}-{key}"
+        self.source = self.folder / f"{name.replace('.', '_')}.py"
+        self._text = text
+        self.write()
+
+    def write(self) -> None:
+        """Write the source unless another process has, and mark the entry as used."""
+        if not self.source.exists():
+            _sweep_sometimes(self.folder.parent)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, draft = tempfile.mkstemp(dir=self.folder, suffix=".part")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(self._text)
+            os.replace(draft, self.source)  # another process may have been faster: the content is the same
+        with suppress(OSError):
+            (self.folder / USED).touch()
+
+    def is_compiled(self, signature: str) -> bool:
+        """Return whether the machine code for this signature is in the entry."""
+        return self._mark(signature).exists()
+
+    def guard(self, dispatcher: Any) -> Any:
+        """Let a Numba dispatcher compile or load under the entry's lock; returns the dispatcher."""
+        compile_or_load = dispatcher.compile
+
+        def guarded(types: Any) -> Any:
+            with locked(self.folder / "lock"):
+                self.write()  # the entry may have been removed since
+                result = compile_or_load(types)
+                with suppress(OSError):
+                    self._mark(str(dispatcher.signatures[-1])).touch()
+            return result
+
+        dispatcher.compile = guarded
+        return dispatcher
+
+    def _mark(self, signature: str) -> Path:
+        return self.folder / f"{xxhash.xxh3_64(signature.encode()).hexdigest()}.compiled"
+
+
+@contextmanager
+def locked(path: Path, wait: bool = True) -> Iterator[bool]:
+    """Hold an exclusive lock on a file across processes and threads; yields False if it is taken and `wait` is off."""
     try:
-        return Path(source).read_bytes()
-    except OSError:  # a function typed into a notebook has no file; its code is in the kernel's own key
-        return b""
+        import fcntl
+    except ImportError:  # no such locks on this system: at worst a kernel is compiled twice
+        yield True
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True  # closing the file releases the lock
+
+
+def _sweep_sometimes(root: Path) -> None:
+    mark = root / ".swept"
+    with suppress(OSError):
+        if not mark.exists() or time.time() - mark.stat().st_mtime > SWEPT_EVERY:
+            root.mkdir(parents=True, exist_ok=True)
+            mark.touch()
+            sweep(root)
+
+
+def sweep(root: Path, most_bytes: int = MOST_BYTES, oldest: float = OLDEST, spared: float = SPARED) -> list[str]:
+    """Remove entries that are too old, then the least recently used ones until the cache is small enough.
+
+    Entries that another process has locked or used within the last `spared` seconds stay. Returns the removed names.
+    """
+    now, removed = time.time(), []
+    entries = sorted((_last_use(path), path) for path in root.iterdir() if path.is_dir())
+    sizes = {path: sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) for _, path in entries}
+    total = sum(sizes.values())
+    for used, path in entries:
+        if now - used > spared and (now - used > oldest or total > most_bytes):
+            with locked(path / "lock", wait=False) as free:
+                if free and _last_use(path) <= used:
+                    shutil.rmtree(path, ignore_errors=True)
+                    total -= sizes[path]
+                    removed.append(path.name)
+    return removed
+
+
+def _last_use(entry: Path) -> float:
+    mark = entry / USED
+    return (mark if mark.exists() else entry).stat().st_mtime

@@ -1,30 +1,31 @@
 """From a scalar function to a kernel: generated source whose loop the compiler turns into packed vector code.
 
 A fleet's state is one C-contiguous array, columns x capacity. The generated kernel binds each row to a local name
-*before* the parallel loop (that is what lets the compiler prove that rows do not overlap, and vectorise), calls the
-scalar function with named tuples, and writes the rows back. Substeps loop over blocks of agents that stay in cache.
+*before* the loop (this lets the compiler prove that rows do not overlap, and vectorise), calls the scalar function with
+named tuples, and writes the rows back. Substeps loop over blocks of vehicles that stay in cache. The same source is
+compiled twice at most: for the calling thread, and with its blocks shared by all threads for large fleets.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from paddock.compute import twin
-from paddock.compute.cache import source_path
-from paddock.compute.threads import launch
-from paddock.compute.twin import compiled, fingerprint, reached
+from paddock.compute.cache import CacheEntry, cache_key
+from paddock.compute.threads import launch, uses_threads
+from paddock.compute.twin import compiled
 
 BLOCK = 256
-"""Agents per block: their rows fit in the second-level cache while the substeps run over them."""
+"""Vehicles per block: their rows fit in the second-level cache while the substeps run over them."""
+KERNEL_FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+"""Numba's options for everything that Python calls; fastmath stays off, it would make results depend on the loop."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """An argument that is a named tuple of one agent's values, each a row of a 2-D array (columns x capacity)."""
+    """An argument that is a named tuple of one vehicle's values, each a row of a 2-D array (columns x capacity)."""
 
     name: str
     fields: type
@@ -33,7 +34,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Shared:
-    """A named tuple that is the same for every agent (a 1-D array), but for the fields that vary (a 2-D array)."""
+    """A named tuple that is the same for every vehicle (a 1-D array), but for the fields that vary (a 2-D array)."""
 
     name: str
     fields: type
@@ -42,16 +43,18 @@ class Shared:
 
 @dataclass(frozen=True)
 class Each:
-    """One value per agent from a 1-D array of any type."""
+    """One value per vehicle from a 1-D array; whole numbers unless another type is declared."""
 
     name: str
+    type: str = "int64"
 
 
 @dataclass(frozen=True)
 class Value:
-    """A scalar or an array handed on as it is."""
+    """A scalar or an array passed on unchanged: a number, "int64", "table" (2-D) or "fixed table" (2-D, read-only)."""
 
     name: str
+    type: str = "number"
 
 
 Argument = Rows | Shared | Each | Value
@@ -59,7 +62,7 @@ Argument = Rows | Shared | Each | Value
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """What to build: a scalar function, its arguments in order, and the number type.
+    """The recipe of a kernel: a scalar function, its arguments in order, and the number type.
 
     The function returns the named tuples of its `update` and `write` arguments: one alone, or several in a tuple.
     """
@@ -69,87 +72,118 @@ class KernelSpec:
     arguments: tuple[Argument, ...]
     dtype: str = "float64"
 
-    def source_files(self) -> set[str]:
-        """The files whose text shapes the compiled code."""
-        files = {inspect.getsourcefile(f) or f.__code__.co_filename for f in reached(self.function)}
-        classes = [a.fields for a in self.arguments if isinstance(a, Rows | Shared)]
-        return (
-            files | {getattr(inspect.getmodule(c), "__file__", None) or "" for c in classes} | {__file__, twin.__file__}
-        )
-
 
 class Kernel:
     """A compiled kernel for CPUs: `kernel(n, substeps, *arrays)`, arrays in the order of the spec's arguments."""
 
     def __init__(self, spec: KernelSpec) -> None:
         self.spec = spec
-        self._compiled: Any = None
+        self._variants: dict[bool, Any] = {}
+        self._entries: dict[bool, CacheEntry] = {}
 
     def __call__(self, n: int, substeps: int, *arrays: Any) -> None:
-        """Run the function on the first `n` agents, `substeps` times over."""
-        launch(n, self.compiled, n, substeps, *arrays)
+        """Run the function on the first `n` vehicles, `substeps` times over."""
+        parallel = uses_threads(n)
+        launch(parallel, self._variants.get(parallel) or self.variant(n), n, substeps, *arrays)
+
+    def variant(self, n: int) -> Any:
+        """Return the Numba function for `n` vehicles: compiled for one thread, or for all of them if `n` is large."""
+        parallel = uses_threads(n)
+        if parallel not in self._variants:
+            self._variants[parallel] = self._build(parallel)
+        return self._variants[parallel]
 
     @property
     def compiled(self) -> Any:
-        """The Numba function (made on first use; loaded from the kernel cache when it was compiled before)."""
-        if self._compiled is None:
-            self._compiled = self._compile()
-        return self._compiled
+        """The Numba function for the calling thread."""
+        return self.variant(1)
+
+    def is_compiled(self, n: int) -> bool:
+        """Return whether the machine code for `n` vehicles is in the cache."""
+        return self._entry(uses_threads(n)).is_compiled(str(self.signature()))
+
+    def compile(self, n: int) -> None:
+        """Compile (or load) the code for `n` vehicles without running it. Any thread may call this."""
+        self.variant(n).compile(self.signature())
+
+    def signature(self) -> tuple[Any, ...]:
+        """Return the Numba types of a call: counts, then one or two arrays or a scalar per argument."""
+        from numba import from_dtype, int64, types
+        from numpy import dtype
+
+        number = from_dtype(dtype(self.spec.dtype))
+        table, row = types.Array(number, 2, "C"), types.Array(number, 1, "C")
+        values = {"number": number, "int64": int64, "table": table, "fixed table": types.Array(number, 2, "C", True)}
+        found: list[Any] = [int64, int64]
+        for a in self.spec.arguments:
+            if isinstance(a, Shared):
+                found += [row, table] if a.varying else [row]
+            elif isinstance(a, Each):
+                found.append(types.Array(from_dtype(dtype(a.type)), 1, "C"))
+            else:
+                found.append(table if isinstance(a, Rows) else values[a.type])
+        return tuple(found)
 
     def assembly(self, *arguments: Any) -> str:
-        """The machine code for these arguments, compiled afresh: what comes from the cache cannot be inspected."""
+        """Return the machine code for these arguments, compiled again: code from the cache cannot be inspected."""
         from numba import njit
 
-        fresh = njit(parallel=True, error_model="numpy")(self.compiled.py_func)
+        fresh = njit(parallel=uses_threads(arguments[0]), **KERNEL_FLAGS)(self.variant(arguments[0]).py_func)
         fresh(*arguments)
         return "\n".join(fresh.inspect_asm().values())
 
-    def _compile(self) -> Any:
-        function = compiled(self.spec.function, self.spec.dtype)
+    def _entry(self, parallel: bool) -> CacheEntry:
+        if parallel not in self._entries:
+            text, spec = cpu_source(self.spec), self.spec
+            tuples = tuple_classes(spec).values()
+            key = cache_key(text, [spec.function], tuples, (spec.dtype, parallel, KERNEL_FLAGS))
+            name = f"{spec.name}-{spec.dtype}-{'parallel' if parallel else 'serial'}"
+            self._entries[parallel] = CacheEntry(name, key, text)
+        return self._entries[parallel]
+
+    def _build(self, parallel: bool) -> Any:
+        function = compiled(self.spec.function, self.spec.dtype, from_python=False)
         from numba import njit, prange, uint64
 
-        text = cpu_source(self.spec)
-        # the text names no function: without the fingerprint, two functions of one file would share their machine code
-        identity = fingerprint(self.spec.function)
-        path = source_path(f"{self.spec.name}-{self.spec.dtype}", text, self.spec.source_files(), identity)
+        entry = self._entry(parallel)
         # Numba stores the module's name with the cached code and imports it on loading: it has to be a real one
         names = {"__name__": __name__, "function": function, "prange": prange, "uint64": uint64}
         names |= tuple_classes(self.spec)
-        exec(compile(text, str(path), "exec"), names)
-        return njit(parallel=True, error_model="numpy", cache=True, nogil=True)(names["kernel"])
+        exec(compile(cpu_source(self.spec), str(entry.source), "exec"), names)
+        return entry.guard(njit(parallel=parallel, cache=True, **KERNEL_FLAGS)(names["kernel"]))
 
 
 @lru_cache(maxsize=512)
 def kernel(spec: KernelSpec) -> Kernel:
-    """The CPU kernel for a spec, built once per process."""
+    """Return the CPU kernel for a spec, built once per process."""
     return Kernel(spec)
 
 
 def tuple_classes(spec: KernelSpec) -> dict[str, type]:
-    """The named tuple classes under the names that the generated source uses."""
+    """Map the names that the generated source uses to the named tuple classes."""
     return {_class_name(a.name): a.fields for a in spec.arguments if isinstance(a, Rows | Shared)}
 
 
 def cpu_source(spec: KernelSpec) -> str:
-    """Python source of the CPU kernel."""
+    """Return the Python source of the CPU kernel."""
     bind = [line for a in spec.arguments for line in _bind_rows(a)]
-    agent = [f"result = function({', '.join(call_arguments(spec.arguments))})", *_store(spec.arguments)]
+    vehicle = [f"result = function({', '.join(call_arguments(spec.arguments))})", *_store(spec.arguments)]
     lines = [
         f"def kernel(n, substeps, {', '.join(parameter_names(spec.arguments))}):",
         *_indent(bind, 1),
         f"    for block in prange((n + {BLOCK - 1}) // {BLOCK}):",
-        # unsigned indices spare the compiler the negative-index test that would stop it from vectorising
+        # unsigned indices spare the compiler the test for negative ones, which would stop it from vectorising
         f"        first = uint64(block) * uint64({BLOCK})",
         f"        last = min(first + uint64({BLOCK}), uint64(n))",
         "        for _ in range(substeps):",
         "            for i in range(first, last):",
-        *_indent(agent, 4),
+        *_indent(vehicle, 4),
     ]
     return "\n".join(lines) + "\n"
 
 
 def parameter_names(arguments: Sequence[Argument]) -> list[str]:
-    """The kernel's own parameters: one array per argument, and a second one where a shared tuple has varying fields."""
+    """Return the kernel's parameters: one array per argument, a second one where a shared tuple has varying fields."""
     names = []
     for a in arguments:
         names.append(a.name)
@@ -175,7 +209,7 @@ def _bind_rows(a: Argument) -> list[str]:
 
 
 def call_arguments(arguments: Sequence[Argument]) -> list[str]:
-    """The expressions that the kernel passes to the scalar function for agent `i`."""
+    """Return the expressions that the kernel passes to the scalar function for vehicle `i`."""
     return [_call_argument(a) for a in arguments if not (isinstance(a, Rows) and a.access == "write")]
 
 
@@ -198,7 +232,7 @@ def _store(arguments: Sequence[Argument]) -> list[str]:
 
 
 def fields(tuple_class: type) -> tuple[str, ...]:
-    """The field names of a named tuple class."""
+    """Return the field names of a named tuple class."""
     return tuple_class._fields  # type: ignore[attr-defined,no-any-return]
 
 

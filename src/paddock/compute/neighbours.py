@@ -1,13 +1,12 @@
-"""Who is near whom: a grid of cells sorted by counting, whose visitors process each pair where it stands.
+"""Neighbours: a grid of cells sorted by counting, whose visitors process each pair in place.
 
 Cells are anchored at the world's origin and wrapped onto a small torus, so that the table never grows with the extent
-of the world; vehicles that share a table entry only through wrapping fail the distance test. An agent meets its
+of the world; vehicles that share a table entry only through wrapping fail the distance test. A vehicle meets its
 neighbours cell by cell in a fixed order, and within a cell in the order of the input: sums do not depend on threads.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,30 +15,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.cache import source_path
-from paddock.compute.kernel import fields
-from paddock.compute.threads import launch
-from paddock.compute.twin import compiled, fingerprint, reached
+from paddock.compute.cache import CacheEntry, cache_key
+from paddock.compute.kernel import KERNEL_FLAGS, fields
+from paddock.compute.threads import launch, uses_threads
+from paddock.compute.twin import compiled
 
 Floats = NDArray[np.float64]
 
 BLOCK = 256
-"""Agents that a thread takes at a time."""
+"""Vehicles that a thread takes at a time."""
 
 
 @dataclass(frozen=True)
 class NeighbourSpec:
-    """What to do with neighbours.
+    """What to compute from neighbours.
 
-    `source` is the named tuple class of the rows that are handed in; `agent` has those of its fields that neighbours
-    see of each other, x, y and z first; `gathered` are running sums, with defaults to start from; `result` is what
-    remains of them. `visit(gathered, me, other, dx, dy, dz, distance_squared, options)`
-    returns the sums with one more neighbour, `finish(gathered, me, options)` the result.
+    `source` is the named tuple class of the given rows; `seen` has those of its fields that neighbours see of each
+    other, x, y and z first; `gathered` are running sums, with defaults to start from; `result` is computed from them.
+    `visit(gathered, me, other, dx, dy, dz, distance_squared, options)` returns the sums with one more neighbour,
+    `finish(gathered, me, options)` the result.
     """
 
     name: str
     source: type
-    agent: type
+    seen: type
     gathered: type
     result: type
     options: type
@@ -48,40 +47,44 @@ class NeighbourSpec:
 
 
 class NeighbourGrid:
-    """Scratch arrays for up to `capacity` agents, reused from call to call."""
+    """Scratch arrays for up to `capacity` vehicles, reused from call to call."""
 
     def __init__(self, spec: NeighbourSpec) -> None:
         self.spec = spec
         self.capacity = 0
-        self._sort, self._visit = compiled_neighbours(spec)
+        self.kernels = neighbour_kernels(spec)
 
     def reserve(self, n: int) -> None:
-        """Make room for `n` agents."""
+        """Make room for `n` vehicles."""
         if n > self.capacity:
             self.capacity = max(n, 2 * self.capacity)
-            self.sorted = np.empty((len(fields(self.spec.agent)), self.capacity))
+            self.sorted = np.empty((len(fields(self.spec.seen)), self.capacity))
             self.order = np.empty(self.capacity, np.int32)
             self.cell = np.empty(self.capacity, np.int32)
 
-    def run(self, agents: Floats, n: int, radius: float, options: Floats, result: Floats) -> None:
-        """For the first `n` agents (rows of `source` x capacity) visit all others within `radius` (m)."""
+    def run(self, poses: Floats, n: int, radius: float, options: Floats, result: Floats) -> None:
+        """For the first `n` vehicles (rows of `source` x capacity) visit all others within `radius` (m)."""
         if n == 0:
             return
         self.reserve(n)
+        poses = poses.view()
+        poses.flags.writeable = False  # compiled code for writable arrays is another one
         rows = [fields(self.spec.source).index(name) for name in ("x", "y", "z")]
-        bits = torus_bits(n, [float(np.ptp(agents[row, :n])) / radius for row in rows])
+        bits = torus_bits(n, [float(np.ptp(poses[row, :n])) / radius for row in rows])
         start = np.zeros((1 << sum(bits)) + 1, np.int32)
-        launch(n, self._sort, n, agents, 1.0 / radius, *bits, start, self.order, self.cell, self.sorted)
-        launch(n, self._visit, n, self.sorted, radius, *bits, start, self.order, options, result)
+        parallel = uses_threads(n)
+        sort, visit = self.kernels.variant(n)
+        launch(parallel, sort, n, poses, 1.0 / radius, *bits, start, self.order, self.cell, self.sorted)
+        launch(parallel, visit, n, self.sorted, radius, *bits, start, self.order, options, result)
 
 
 def torus_bits(n: int, extents: list[float]) -> tuple[int, int, int]:
-    """Cells along x, y, z as powers of two, for agents that spread over these extents (in cells).
+    """Return the number of cells along x, y, z as powers of two, for vehicles that spread over these extents (cells).
 
-    Enough for the extent where the table stays within about four cells an agent, and at least four each way, so that
-    the 27 cells around one are distinct. The choice changes how much is tested in vain, never the result.
+    Enough for the extent where the table stays within about four cells per vehicle, and at least four each way, so that
+    the 27 cells around one are distinct. The choice changes how many distances are tested, never the result.
     """
-    # a vehicle whose position is no number sees nobody, but must not stop the others
+    # a vehicle whose position is NaN has no neighbours, but must not stop the others
     bits = [max(2, int((extent if extent < 1e9 else 1e9) + 2.0).bit_length()) for extent in extents]
     most = max(6, (4 * n - 1).bit_length())
     while sum(bits) > most:
@@ -89,38 +92,80 @@ def torus_bits(n: int, extents: list[float]) -> tuple[int, int, int]:
     return bits[0], bits[1], bits[2]
 
 
-@lru_cache(maxsize=64)
-def compiled_neighbours(spec: NeighbourSpec) -> tuple[Any, Any]:
-    """The sorting and the visiting kernel of a spec."""
-    visit, finish = compiled(spec.visit), compiled(spec.finish)
-    from numba import njit, prange, uint64
+class NeighbourKernels:
+    """The sorting and the visiting kernel of a spec, each compiled for one thread and for all, as `Kernel` is."""
 
-    names: dict[str, Any] = {
-        "__name__": __name__,
-        **{"np": np, "prange": prange, "uint64": uint64, "visit": visit, "finish": finish},
-        **{"Agent": spec.agent, "Gathered": spec.gathered, "Options": spec.options},
-    }
-    text = neighbour_source(spec)
-    functions = [*reached(spec.visit), *reached(spec.finish)]
-    sources = {inspect.getsourcefile(f) or f.__code__.co_filename for f in functions} | {__file__}
-    identity = fingerprint(spec.visit) + fingerprint(spec.finish)
-    path = source_path(f"{spec.name}-neighbours", text, sources, identity)
-    exec(compile(text, str(path), "exec"), names)
-    flags: dict[str, Any] = {"error_model": "numpy", "cache": True, "nogil": True, "parallel": True}
-    return njit(**flags)(names["sort"]), njit(**flags)(names["visit_all"])
+    def __init__(self, spec: NeighbourSpec) -> None:
+        self.spec = spec
+        self._variants: dict[bool, tuple[Any, Any]] = {}
+        self._entries: dict[bool, CacheEntry] = {}
+
+    def variant(self, n: int) -> tuple[Any, Any]:
+        """Return the Numba functions `sort` and `visit_all` for `n` vehicles."""
+        parallel = uses_threads(n)
+        if parallel not in self._variants:
+            self._variants[parallel] = self._build(parallel)
+        return self._variants[parallel]
+
+    def is_compiled(self, n: int) -> bool:
+        """Return whether the machine code for `n` vehicles is in the cache."""
+        return all(map(self._entry(uses_threads(n)).is_compiled, map(str, self.signatures())))
+
+    def compile(self, n: int) -> None:
+        """Compile (or load) the code for `n` vehicles without running it."""
+        for function, signature in zip(self.variant(n), self.signatures(), strict=True):
+            function.compile(signature)
+
+    def signatures(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Return the Numba types of the calls of both kernels."""
+        from numba import float64, int32, int64, types
+
+        table, counts, bits = types.Array(float64, 2, "C"), types.Array(int32, 1, "C"), (int64,) * 3
+        fixed, options = types.Array(float64, 2, "C", True), types.Array(float64, 1, "C")
+        sort = (int64, fixed, float64, *bits, counts, counts, counts, table)
+        return sort, (int64, table, float64, *bits, counts, counts, options, table)
+
+    def _entry(self, parallel: bool) -> CacheEntry:
+        if parallel not in self._entries:
+            spec, text = self.spec, neighbour_source(self.spec)
+            tuples = (spec.source, spec.seen, spec.gathered, spec.result, spec.options)
+            key = cache_key(text, [spec.visit, spec.finish], tuples, (parallel, KERNEL_FLAGS))
+            name = f"{spec.name}-neighbours-{'parallel' if parallel else 'serial'}"
+            self._entries[parallel] = CacheEntry(name, key, text)
+        return self._entries[parallel]
+
+    def _build(self, parallel: bool) -> tuple[Any, Any]:
+        visit, finish = (compiled(function, from_python=False) for function in (self.spec.visit, self.spec.finish))
+        from numba import njit, prange, uint64
+
+        entry = self._entry(parallel)
+        names: dict[str, Any] = {
+            "__name__": __name__,
+            **{"np": np, "prange": prange, "uint64": uint64, "visit": visit, "finish": finish},
+            **{"Seen": self.spec.seen, "Gathered": self.spec.gathered, "Options": self.spec.options},
+        }
+        exec(compile(neighbour_source(self.spec), str(entry.source), "exec"), names)
+        made = njit(parallel=parallel, cache=True, **KERNEL_FLAGS)
+        return entry.guard(made(names["sort"])), entry.guard(made(names["visit_all"]))
+
+
+@lru_cache(maxsize=64)
+def neighbour_kernels(spec: NeighbourSpec) -> NeighbourKernels:
+    """Return the kernels of a spec, built once per process."""
+    return NeighbourKernels(spec)
 
 
 def neighbour_source(spec: NeighbourSpec) -> str:
-    """Python source of both kernels."""
-    agent = fields(spec.agent)
-    rows = [fields(spec.source).index(f) for f in agent]
+    """Return the Python source of both kernels."""
+    seen = fields(spec.seen)
+    rows = [fields(spec.source).index(f) for f in seen]
     defaults = [repr(spec.gathered._field_defaults[f]) for f in fields(spec.gathered)]  # type: ignore[attr-defined]
     return SOURCE.format(
-        coordinates=", ".join(f"agents[{row}]" for row in rows[:3]),
-        copies="\n".join(f"        sorted_agents[{k}, i] = agents[{row}, j]" for k, row in enumerate(rows)),
-        rows="\n".join(f"    row_{f} = sorted_agents[{k}]" for k, f in enumerate(agent)),
-        me=", ".join(f"row_{f}[me_at]" for f in agent),
-        other=", ".join(f"row_{f}[j]" for f in agent),
+        coordinates=", ".join(f"poses[{row}]" for row in rows[:3]),
+        copies="\n".join(f"        sorted_poses[{k}, i] = poses[{row}, j]" for k, row in enumerate(rows)),
+        rows="\n".join(f"    row_{f} = sorted_poses[{k}]" for k, f in enumerate(seen)),
+        me=", ".join(f"row_{f}[me_at]" for f in seen),
+        other=", ".join(f"row_{f}[j]" for f in seen),
         start_values=", ".join(defaults),
         block=BLOCK,
         options=", ".join(f"options[{k}]" for k in range(len(fields(spec.options)))),
@@ -130,7 +175,7 @@ def neighbour_source(spec: NeighbourSpec) -> str:
 
 
 SOURCE = """\
-def sort(n, agents, inverse, bits_x, bits_y, bits_z, start, order, cell, sorted_agents):
+def sort(n, poses, inverse, bits_x, bits_y, bits_z, start, order, cell, sorted_poses):
     mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << bits_z) - 1
     x, y, z = {coordinates}
     for i in prange(n):
@@ -155,7 +200,7 @@ def sort(n, agents, inverse, bits_x, bits_y, bits_z, start, order, cell, sorted_
 {copies}
 
 
-def visit_all(n, sorted_agents, radius, bits_x, bits_y, bits_z, start, order, options, result):
+def visit_all(n, sorted_poses, radius, bits_x, bits_y, bits_z, start, order, options, result):
     mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << bits_z) - 1
     inverse, reach = 1.0 / radius, radius * radius
     opts = Options({options})
@@ -167,7 +212,7 @@ def visit_all(n, sorted_agents, radius, bits_x, bits_y, bits_z, start, order, op
         index, near = np.empty(room, np.uint32), np.empty(room, np.uint32)
         there_x, there_y, there_z, apart = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
         while i < last:
-            # agents of one cell have the same candidates: collect them once
+            # vehicles of one cell have the same candidates: collect them once
             cx = np.int64(np.floor(row_x[i] * inverse)) & mask_x
             cy = np.int64(np.floor(row_y[i] * inverse))
             cz = np.int64(np.floor(row_z[i] * inverse))
@@ -198,7 +243,7 @@ def visit_all(n, sorted_agents, radius, bits_x, bits_y, bits_z, start, order, op
                 j = index[m]
                 there_x[m], there_y[m], there_z[m] = row_x[j], row_y[j], row_z[j]
             for me_at in range(i, stop):
-                me = Agent({me})
+                me = Seen({me})
                 x, y, z = row_x[me_at], row_y[me_at], row_z[me_at]
                 for m in range(found):
                     dx, dy, dz = there_x[m] - x, there_y[m] - y, there_z[m] - z
@@ -214,7 +259,7 @@ def visit_all(n, sorted_agents, radius, bits_x, bits_y, bits_z, start, order, op
                     m = uint64(near[q])
                     j = uint64(index[m])
                     dx, dy, dz = there_x[m] - x, there_y[m] - y, there_z[m] - z
-                    gathered = visit(gathered, me, Agent({other}), dx, dy, dz, apart[m], opts)
+                    gathered = visit(gathered, me, Seen({other}), dx, dy, dz, apart[m], opts)
                 outcome = finish(gathered, me, opts)
                 k = order[me_at]
 {store}

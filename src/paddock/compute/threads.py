@@ -1,4 +1,4 @@
-"""How many threads the kernels may use. Results never depend on it."""
+"""How many threads the kernels use. Results never depend on it."""
 
 from __future__ import annotations
 
@@ -11,28 +11,32 @@ from typing import Any
 from paddock.errors import InvalidValueError
 
 SERIAL_BELOW = 384
-"""Fleets smaller than this run on the calling thread: waking the others costs 20 to 50 us."""
+"""Smaller fleets run on the calling thread: waking the others costs 20 to 50 us."""
 
 _launching = threading.RLock()  # two threads inside one parallel runtime could abort the process
-
 _limit: int | None = None
 _active = threading.local()
 
 
 def available_threads() -> int:
-    """The threads that kernels can use at most: the cores this process may run on, or $NUMBA_NUM_THREADS."""
+    """Return the largest number of threads: the cores this process may run on, or $NUMBA_NUM_THREADS."""
     if chosen := os.environ.get("NUMBA_NUM_THREADS"):
         return int(chosen)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def thread_count() -> int:
-    """The threads that a large fleet's kernels use."""
+    """Return the number of threads that the kernels of a large fleet use."""
     return available_threads() if _limit is None else _limit
 
 
+def uses_threads(n: int) -> bool:
+    """Return whether work on `n` vehicles is shared by several threads."""
+    return n >= SERIAL_BELOW and thread_count() > 1
+
+
 def limit_threads(count: int | None) -> None:
-    """Use at most `count` threads from now on; None: all there are."""
+    """Use at most `count` threads from now on; None: all available ones."""
     global _limit
     if count is not None and not 1 <= count <= available_threads():
         raise InvalidValueError(f"threads must lie in 1..{available_threads()}, not {count}")
@@ -49,16 +53,22 @@ def use_threads(count: int) -> None:
 
 
 class CompiledTime:
-    """Nanoseconds spent inside compiled code by this process."""
+    """Nanoseconds that this process has spent inside compiled code."""
 
     nanoseconds = 0
 
 
-def launch(n: int, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a compiled function for `n` agents with as many threads as they are worth; what it returns."""
+def launch(parallel: bool, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Call a compiled function, alone on the threads if it is a parallel one, and return its result."""
+    if not parallel:
+        return _timed(function, arguments, named)
     with _launching:
-        use_threads(1 if n < SERIAL_BELOW else thread_count())
-        started = perf_counter_ns()
-        result = function(*arguments)
-        CompiledTime.nanoseconds += perf_counter_ns() - started
+        use_threads(thread_count())
+        return _timed(function, arguments, named)
+
+
+def _timed(function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    started = perf_counter_ns()
+    result = function(*arguments, **named)
+    CompiledTime.nanoseconds += perf_counter_ns() - started
     return result

@@ -1,1 +1,9 @@
-"""The tick: stages, run modes, mailbox, events, and `build`, which turns a Scenario into a Simulation."""
+"""The tick, run modes, actions and events: a `Simulation` and the `Engine` behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+services: dict[str, Callable[..., Any]] = {}
+"""Functions of rooms above that a simulation offers, such as `show`; `paddock/__init__.py` registers them."""

@@ -1,4 +1,4 @@
-"""What may change a run from outside: the only things that enter the mailbox, the queue and the log."""
+"""Actions: everything that changes a run from outside. The mailbox, the log and recordings hold nothing else."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from numpy.typing import NDArray
 from paddock.errors import PaddockError
 
 Target = str | int | Sequence[str | int] | NDArray[np.int64]
-"""A name of a vehicle or a fleet, an id, or several of them."""
+"""The name of a vehicle or fleet, an id, or a list of them."""
 
 
 @dataclass(frozen=True)
-class Control:
-    """New values for some inputs of a vehicle (floats) or of several of a fleet (floats or arrays of that length)."""
+class CommandAction:
+    """New values for inputs of one vehicle (floats) or of vehicles of one fleet (floats or arrays of that length)."""
 
     target: str | int | NDArray[np.int64]  # a name, an id, or ids of one fleet
     inputs: Mapping[str, Any]
-    timeout: float | None = None  # simulated s until the failsafe acts; None: as the vehicle's entry says
+    timeout: float | None = None  # simulated s until the failsafe; None: the timeout of the vehicle's entry
 
 
 @dataclass(frozen=True)
-class Spawn:
-    """A new fleet, as a `vehicles` entry of a scenario would declare it; or more members for an existing one."""
+class SpawnAction:
+    """A new fleet, given as a `vehicles` entry of a scenario, or more vehicles for an existing one."""
 
     entry: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Remove:
-    """Take a vehicle or a whole fleet out of the world."""
+class RemoveAction:
+    """Remove a vehicle or a fleet."""
 
     target: str | int
 
 
 @dataclass(frozen=True)
-class Place:
-    """Put a vehicle somewhere else, as if it started there: x, y, z (m) and yaw (rad), speed (m/s)."""
+class PlaceAction:
+    """Move a vehicle to a pose as if it started there: x, y, z (m) and yaw (rad), speed (m/s)."""
 
     target: str | int
     pose: Sequence[float]
@@ -48,7 +48,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class SetFrame:
+class FrameAction:
     """Place a named frame in another one: position (m) and quaternion (x, y, z, w)."""
 
     name: str
@@ -59,54 +59,67 @@ class SetFrame:
 
 
 @dataclass(frozen=True)
-class Order:
-    """Vehicles are to do something else than their entry says."""
+class OverrideAction:
+    """Replace the behaviour of vehicles."""
 
     target: Target
-    behaviour: Any  # a name, {name: options}, `external`: take commands, or None: back to what the entry says
+    behaviour: Any  # a name, {name: options}, `external`: take commands, or None: the behaviour of the entry
 
 
 @dataclass(frozen=True)
-class MissionOrder:
-    """Something that is asked of the mission: a verb with its arguments, in plain values."""
+class MissionAction:
+    """A change of the mission: a verb with its arguments in plain values."""
 
     verb: str
     arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Report:
-    """An event that came about outside the simulation, such as a wall-clock deadline that was missed."""
+class EventAction:
+    """An event with a cause outside the simulation, such as a missed wall-clock deadline."""
 
     kind: str
     subject: str
     detail: str = ""
 
 
-Action = Control | Spawn | Remove | Place | SetFrame | Order | MissionOrder | Report
+Action = (
+    CommandAction
+    | SpawnAction
+    | RemoveAction
+    | PlaceAction
+    | FrameAction
+    | OverrideAction
+    | MissionAction
+    | EventAction
+)
 KINDS: dict[str, type[Any]] = {
-    "control": Control,
-    "spawn": Spawn,
-    "remove": Remove,
-    "place": Place,
-    "frame": SetFrame,
-    "order": Order,
-    "mission": MissionOrder,
-    "report": Report,
+    "control": CommandAction,
+    "spawn": SpawnAction,
+    "remove": RemoveAction,
+    "place": PlaceAction,
+    "frame": FrameAction,
+    "order": OverrideAction,
+    "mission": MissionAction,
+    "report": EventAction,
 }
+"""Name in saved states and recordings -> class."""
+POSTABLE = (CommandAction, SpawnAction, RemoveAction, PlaceAction, OverrideAction, MissionAction)
+"""Actions that any thread may post."""
 
 
 @dataclass(frozen=True, order=True)
 class Posted:
-    """An action on its way: applied at the first tick >= `tick`, in the order of posting."""
+    """An action with its due tick: applied at the first tick >= `tick`, in the order of posting."""
 
     tick: int
     sequence: int
     action: Action = field(compare=False)
-    source: str = field(default="", compare=False)  # who sent it
+    source: str = field(default="", compare=False)  # name of the sender
+    checked_at: tuple[int, ...] = field(default=(), compare=False)  # `Applier.version` at the check; (): not checked
 
     def to_tree(self) -> dict[str, Any]:
-        """Plain values, for saving and recording."""
+        """Return plain values, for saving and recording."""
         kind = next(name for name, class_ in KINDS.items() if isinstance(self.action, class_))
         return {
             "tick": self.tick,
@@ -118,7 +131,7 @@ class Posted:
 
     @staticmethod
     def from_tree(tree: Mapping[str, Any]) -> Posted:
-        """The inverse of `to_tree`."""
+        """Return the action of a tree that `to_tree` made."""
         if tree.get("kind") not in KINDS:
             raise PaddockError(f"unknown kind of action {tree.get('kind')!r}; valid: {', '.join(KINDS)}")
         action: Action = KINDS[tree["kind"]](**tree["action"])

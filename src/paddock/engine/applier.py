@@ -1,165 +1,244 @@
-"""How actions take effect: each is checked against the world as it is now, applied, and noted in the log."""
+"""Actions are checked once, when they are posted, and applied here, at their tick.
+
+An action that waited while the world changed, or that comes from a recording, is checked when it is applied.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from paddock.engine.actions import Control, MissionOrder, Order, Place, Posted, Remove, Report, SetFrame, Spawn
-from paddock.engine.addressing import plain_target
+from paddock.engine.actions import (
+    Action,
+    CommandAction,
+    EventAction,
+    FrameAction,
+    MissionAction,
+    OverrideAction,
+    PlaceAction,
+    Posted,
+    RemoveAction,
+    SpawnAction,
+)
+from paddock.engine.barrier import Claims
+from paddock.engine.commands import apply_command, check_command, check_place, fail_silent, place_vehicle, policy_inputs
 from paddock.engine.events import EventLog
+from paddock.engine.fleets import Fleets
 from paddock.engine.frames import place_frame
-from paddock.engine.inspect import sensor_readings
-from paddock.engine.latch import apply_control, check_control, policy_inputs
-from paddock.engine.log import ActionLog
-from paddock.engine.ordering import Understood, give, understood
-from paddock.engine.placing import checked_place, put
+from paddock.engine.mailbox import ActionLog
+from paddock.engine.overrides import CheckedOverride, apply_override, check_override, plain_target
+from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
-from paddock.engine.roster import Roster
+from paddock.engine.publishing import PublishStage
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.fleet import Ints
 from paddock.world.world import World
+
+if TYPE_CHECKING:
+    from paddock.engine.tick import MissionStage
 
 LONGEST_TIMEOUT = 1e6
 """s of simulated time."""
 
 
 class Applier:
-    """Finds vehicles by name and changes them. `changed(roster)` is told after every change."""
+    """Checks actions against the world as it is now, applies and logs them."""
 
     def __init__(
-        self, world: World, roster: Roster, events: EventLog, log: ActionLog, changed: Callable[[bool], None]
+        self,
+        world: World,
+        fleets: Fleets,
+        events: EventLog,
+        log: ActionLog,
+        claims: Claims,
+        mission: MissionStage,
+        publisher: PublishStage,
     ) -> None:
         self.world = world
-        self.roster = roster
+        self.fleets = fleets
+        self.programs = fleets.programs
         self.events = events
         self.log = log
-        self.changed = changed
-        self.refuse_claimed: Callable[[Ints], None] = lambda ids: None  # of vehicles that are to follow a rule
-        self.refuse_flown: Callable[[Ints], None] = lambda ids: None  # of vehicles that get commands
-        self.direct: Callable[[MissionOrder], None] = lambda order: None  # lets it take effect
-        self.rebuilding = threading.RLock()  # held while fleets come and go, and while a vehicle is looked up
+        self.claims = claims
+        self.mission = mission
+        self.publisher = publisher
+        self._changes = 0  # of overrides, places and frames
+        self.rebuilding = threading.RLock()  # held while fleets change, and while a vehicle is looked up
+        self._next_timeout: int | None = None  # None: not known
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """Changes with vehicles and overrides: an action that was checked at another version is checked again."""
+        return self._changes, self.world.run, self.world.roster_version
+
+    # looking up, from any thread -------------------------------------------------------------------------------------
 
     def found(self, target: str | int | Ints) -> tuple[FleetProgram, Ints]:
-        """The program and rows that a name or an id stands for. Any thread may ask."""
+        """Return the program and rows of a name, an id, or ids of one fleet."""
         with self.rebuilding:
             fleet, rows = self.world.find(target)
-            return self.roster.programs[fleet.name], rows
+            return self.programs[fleet.name], rows
 
     def exists(self, vehicle: str) -> bool:
-        """Whether there is still a vehicle of that name."""
+        """Return whether a vehicle or fleet of that name exists."""
         try:
             self.found(vehicle)
         except UnknownNameError:
             return False
         return True
 
-    def checked(self, control: Control) -> Control:
-        """The same command with clean values; refused when the vehicle cannot take it."""
-        timeout = control.timeout
+    def readings(self, target: str | int) -> dict[str, dict[str, Any]]:
+        """Return the last delivered readings of the sensors of a vehicle or fleet."""
+        program, rows = self.found(target)
+        one = bool(program.fleet.single or target != program.fleet.name)
+        return program.readings(rows, self.world.clock.tick, one)
+
+    def policy_inputs(self, vehicle: str, policy: str) -> dict[str, Any]:
+        """Return the inputs that a policy sets: `brake`, `default` or `failsafe`."""
+        return policy_inputs(self.found(vehicle)[0], policy)
+
+    # checking, from any thread ---------------------------------------------------------------------------------------
+
+    def checked(self, action: Action) -> Action:
+        """Return the action in clean values; PaddockError if it cannot be applied to the world as it is now."""
+        match action:
+            case CommandAction():
+                return self.checked_command(action)
+            case PlaceAction():
+                with self.rebuilding:
+                    return check_place(*self.found(action.target), action)
+            case OverrideAction():
+                return self.checked_override(action)
+            case MissionAction():
+                return self.mission.checked(action)
+        return action
+
+    def checked_command(self, action: CommandAction) -> CommandAction:
+        """Return the command with clean values; PaddockError if the vehicle does not accept it."""
+        timeout = action.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout <= LONGEST_TIMEOUT):
             raise InvalidValueError(f"the timeout of a command is > 0 and <= {LONGEST_TIMEOUT:g} s, not {timeout!r}")
         with self.rebuilding:
-            program, rows = self.found(control.target)
-            self.refuse_flown(program.fleet.ids[rows])
-            return replace(control, inputs=check_control(program, rows, control.inputs, control.target))
+            program, rows = self.found(action.target)
+            self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
+            return replace(action, inputs=check_command(program, rows, action.inputs, action.target))
 
-    def checked_place(self, place: Place) -> Place:
-        """The same in plain floats; refused when that vehicle cannot be put there. Any thread may ask."""
+    def checked_override(self, action: OverrideAction) -> OverrideAction:
+        """Return the override in plain values, with its kernel compiled; PaddockError if it cannot be applied."""
         with self.rebuilding:
-            return checked_place(*self.found(place.target), place)
+            override = self._understood(action)
+            self.claims.refuse_controlled(override.driven_ids())
+        override.compile()
+        return OverrideAction(plain_target(action.target), override.written())
 
-    def _place(self, given: Place) -> None:
-        program, rows = self.found(given.target)
-        place = checked_place(program, rows, given)
-        put(program, rows, place, self.world.environment)
-        detail = "at {:g}, {:g}, {:g}".format(*place.pose)
-        self.events.report(self.world.clock.tick, "placed", program.fleet.names_of(rows), detail)
+    def _understood(self, action: OverrideAction) -> CheckedOverride:
+        return check_override(self.world, self.programs, action)
 
-    def understood(self, order: Order) -> Understood:
-        """What an order means now; refused when it cannot be given. Any thread may ask."""
-        with self.rebuilding:
-            return understood(self.world, self.roster.programs, order)
-
-    def readings(self, target: str | int) -> dict[str, dict[str, Any]]:
-        """What a vehicle's or a fleet's sensors last delivered."""
-        program, rows = self.found(target)
-        one = bool(program.fleet.single or target != program.fleet.name)
-        return sensor_readings(program, rows, self.world.clock.tick, one)
-
-    def readings_if_there(self, vehicle: str) -> dict[str, dict[str, Any]]:
-        """What a claimed vehicle's sensors say; nothing for one that has left."""
-        return self.readings(vehicle) if self.exists(vehicle) else {}
-
-    def policy_inputs(self, vehicle: str, policy: str) -> dict[str, Any]:
-        """What a policy sets; nothing for a vehicle that has left."""
-        return policy_inputs(self.found(vehicle)[0], policy) if self.exists(vehicle) else {}
-
-    def report(self, kind: str, subject: str, detail: str) -> None:
-        """An event that a replay could not come to by itself: it enters the log."""
-        self.apply(Posted(self.world.clock.tick, 0, Report(kind, subject, detail), ""))
-
-    def checked_order(self, given: Order) -> Order:
-        """The same order in plain values, with its machine code ready; refused when it cannot be given."""
-        with self.rebuilding:
-            order = self.understood(given)
-            self.refuse_claimed(order.relieved)
-        order.compile()
-        return Order(plain_target(given.target), order.written)
-
-    def _give(self, given: Order) -> None:
-        order = self.understood(given)
-        for part in order.parts:
-            program, changed = part.program, give(part)
-            own = EXTERNAL if program.conduct is None else program.conduct.rule.name
-            kind, name = ("order_ended", own) if order.choice is None else ("ordered", order.choice.name)
-            if len(changed):
-                self.events.report(self.world.clock.tick, kind, program.fleet.names_of(changed), name)
+    # applying, in the ticking thread ---------------------------------------------------------------------------------
 
     def take_up(self, posted: Posted) -> None:
-        """Apply what was posted; it was valid then, but the world may have changed since."""
-        tick = self.world.clock.tick
+        """Apply a posted action; report a refusal as an event, since the world may have changed since the posting."""
         try:
             self.apply(posted)
         except PaddockError as error:
-            self.events.report(tick, "refused", posted.source, str(error))
+            tick = self.world.clock.tick
+            self.events.report(tick, "refused", posted.source, _recorded(str(error)))
             self.log.append(_at(posted, tick))
 
     def apply(self, posted: Posted) -> str:
-        """Let an action take effect at this tick, and note it in the log; returns the name of what was spawned."""
-        tick, spawned = self.world.clock.tick, ""
-        match posted.action:
-            case Control(target, inputs, timeout):
-                program, rows = self.found(target)
-                lasting = None if timeout is None else max(1, self.world.clock.ticks(timeout))
-                if apply_control(program, rows, check_control(program, rows, inputs, target), tick, lasting):
-                    self.events.report(tick, "recovered", program.fleet.names_of(rows), "commands are back")
-            case Spawn(entry):
+        """Apply an action at this tick and log it; return the name of a spawned fleet."""
+        spawned, action = "", posted.action
+        match action:
+            case CommandAction():
+                self._command(action, posted.checked_at == self.version)
+            case EventAction(kind, subject, detail):
+                self.events.report(self.world.clock.tick, kind, subject, detail)
+            case PlaceAction():
+                self._place(action)
+            case _:
                 with self.rebuilding:
-                    spawned = self.roster.spawn(entry)
-            case Remove(target):
-                with self.rebuilding:
-                    self.roster.remove(target)
-            case Place():
-                self._place(posted.action)
-            case SetFrame():
-                place_frame(self.world, posted.action)
-            case Order():
-                with self.rebuilding:
-                    self._give(posted.action)
-            case MissionOrder():
-                with self.rebuilding:
-                    self.direct(posted.action)
-            case Report(kind, whom, detail):
-                self.events.report(tick, kind, whom, detail)
-        self.log.append(_at(posted, tick))
-        self.changed(not isinstance(posted.action, Control))
+                    spawned = self._change_fleets(action)
+        self.log.append(_at(posted, self.world.clock.tick))
+        self._next_timeout = None
+        if not isinstance(action, CommandAction):
+            self._changes += 1
+            self.publisher.forget()
         return spawned
+
+    def report(self, kind: str, subject: str, detail: str) -> None:
+        """Report an event with a cause outside the simulation; it enters the log, for a replay."""
+        self.apply(Posted(self.world.clock.tick, 0, EventAction(kind, subject, detail), ""))
+
+    def _command(self, action: CommandAction, checked: bool) -> None:
+        (program, rows), tick = self.found(action.target), self.world.clock.tick
+        inputs = action.inputs if checked else check_command(program, rows, action.inputs, action.target)
+        lasting = None if action.timeout is None else max(1, self.world.clock.ticks(action.timeout))
+        if apply_command(program, rows, inputs, tick, lasting):
+            self.events.report(tick, "recovered", program.fleet.names_of(rows), "commands are back")
+
+    def _place(self, action: PlaceAction) -> None:
+        program, rows = self.found(action.target)
+        action = check_place(program, rows, action)
+        place_vehicle(program, rows, action, self.world.environment)
+        detail = "at {:g}, {:g}, {:g}".format(*action.pose)
+        self.events.report(self.world.clock.tick, "placed", program.fleet.names_of(rows), detail)
+
+    def _change_fleets(self, action: Action) -> str:
+        match action:
+            case SpawnAction(entry):
+                return self.fleets.spawn(entry)
+            case RemoveAction(target):
+                self.fleets.remove(target)
+            case FrameAction():
+                place_frame(self.world, action)
+            case OverrideAction():
+                self._override(action)
+            case MissionAction():
+                self.mission.apply(action)
+        return ""
+
+    def _override(self, action: OverrideAction) -> None:
+        override = self._understood(action)
+        for part in override.parts:
+            program, changed = part.program, apply_override(part)
+            own = EXTERNAL if program.behaviour is None else program.behaviour.rule.name
+            kind, name = ("order_ended", own) if override.choice is None else ("ordered", override.choice.name)
+            if len(changed):
+                self.events.report(self.world.clock.tick, kind, program.fleet.names_of(changed), name)
+
+    # timeouts --------------------------------------------------------------------------------------------------------
+
+    def next_timeout(self) -> int:
+        """Return the tick at which the next command times out."""
+        if self._next_timeout is None:
+            self._next_timeout = min((program.expires_from for program in self.programs.values()), default=NEVER_DUE)
+        return self._next_timeout
+
+    def apply_timeouts(self) -> None:
+        """Apply the failsafe to vehicles whose command has timed out."""
+        tick = self.world.clock.tick
+        for program in self.programs.values():
+            if program.expires_from <= tick:
+                for row in fail_silent(program, tick):
+                    self.events.report(tick, "failsafe", program.fleet.vehicle_name(row), "no command in time")
+        self._next_timeout = None
+
+    def forget(self) -> None:
+        """Discard what is cached: the state was replaced by a reset or restore."""
+        self._changes += 1
+        self._next_timeout = None
+        self.publisher.forget()
+
+
+def _recorded(text: str) -> str:
+    """Return an error in the words of earlier recordings: the details of events are part of the state."""
+    text = re.sub(r"^override(?=[.:])", "order", text)
+    return text.replace(" is driven by its override ", " is driven by its order ")
 
 
 def _at(posted: Posted, tick: int) -> Posted:
-    """The same action, taken up at that tick."""
+    """Return the action with the tick at which it was applied."""
     return posted if posted.tick == tick else replace(posted, tick=tick)

@@ -1,99 +1,106 @@
-"""Synchronous control: before some ticks the engine asks whoever claimed a vehicle for its commands, and waits.
+"""The barrier: before some ticks the engine waits for the programs that control vehicles.
 
-Only declared sources are waited for, each until a deadline; what happens then is a policy. A reply, and what a policy
-does in its place, enters the run as logged commands: a replay needs neither the client nor the wall clock.
-
-Partners of the barrier (autopilots in lockstep) have a rhythm and a policy of their own: the ticking thread calls them,
-and what they `post` enters the run in the same way.
+Two kinds of program control vehicles. A client *claims* vehicles and answers requests from its own thread, within the
+deadline of `clock.sync`; a policy replaces a missing answer. An *autopilot* joins as a `Partner`: the ticking thread
+calls it, and it has its own rhythm, deadline and policy. Both enter the run as logged commands, so that a replay needs
+neither the program nor the wall clock.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from paddock.engine.actions import Control
-from paddock.engine.mailbox import Mailbox
+from paddock.engine.actions import CommandAction
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, every
 from paddock.errors import PaddockError
 from paddock.scenario import Sync
 from paddock.world.fleet import Ints
 from paddock.world.snapshot import Snapshot
 
+if TYPE_CHECKING:
+    from paddock.engine.applier import Applier
+    from paddock.engine.clock_thread import ClockThread
+    from paddock.engine.mailbox import Mailbox
+    from paddock.engine.publishing import PublishStage
+
 Readings = dict[str, dict[str, Any]]
+Check = Callable[[CommandAction], CommandAction]
 
 
 class LateReplyError(PaddockError):
-    """An answer to a request that is not open: it came too late, or twice."""
+    """A reply to a request that is not open: it came too late, or twice."""
 
 
 @dataclass(frozen=True)
-class ControlRequest:
-    """The engine asks: what shall these vehicles do from this tick on?"""
+class CommandRequest:
+    """The engine requests the commands of claimed vehicles from this tick on."""
 
     tick: int
     deadline: float  # s on the monotonic clock
     vehicles: tuple[str, ...]
     snapshot: Snapshot
-    sensors: Mapping[str, Readings]  # vehicle -> sensor -> reading -> value, as `Simulation.sensors` gives them
+    sensors: Mapping[str, Readings]  # vehicle -> sensor -> reading -> value, as from `Simulation.sensors`
 
 
-class ControlSource:
-    """Someone who has claimed vehicles and answers the engine's requests, from any thread."""
+class Claim:
+    """Vehicles that one client controls synchronously. The client may use it from any thread."""
 
-    def __init__(
-        self, name: str, vehicles: tuple[str, ...], ids: frozenset[int], check: Callable[[Control], Control]
-    ) -> None:
+    def __init__(self, name: str, vehicles: tuple[str, ...], ids: frozenset[int], check: Check) -> None:
         self.name = name
         self.vehicles = vehicles
         self.ids = ids
         self.released = False
         self._check = check
         self._change = threading.Condition()
-        self.on_request: Callable[[ControlRequest], None] | None = None  # called by the ticking thread; must not wait
-        self._request: ControlRequest | None = None
-        self._reply: list[Control] | None = None
-        self._prepared: tuple[int, list[Control]] | None = None
+        self.on_request: Callable[[CommandRequest], None] | None = None  # called by the ticking thread; must not block
+        self._request: CommandRequest | None = None
+        self._reply: list[CommandAction] | None = None
+        self._prepared: tuple[int, list[CommandAction]] | None = None
 
-    def wait(self, timeout: float | None = None) -> ControlRequest | None:
-        """The next unanswered request; None when none came within `timeout` seconds, or none will come any more."""
+    # for the client --------------------------------------------------------------------------------------------------
+
+    def wait(self, timeout: float | None = None) -> CommandRequest | None:
+        """Return the next open request; None after `timeout` seconds or when the claim has ended."""
         with self._change:
             self._change.wait_for(lambda: self.released or (self._request is not None and self._reply is None), timeout)
             return self._request if self._reply is None and not self.released else None
 
     def reply(self, tick: int, commands: Mapping[str, Mapping[str, Any]]) -> None:
-        """Answer the request of that tick: vehicle -> inputs. An answer to another tick is refused."""
-        controls = self._checked(commands)
+        """Answer the request of that tick: vehicle -> inputs. LateReplyError if that request is not open."""
+        actions = self._checked(commands)
         with self._change:
             if self._request is None or self._request.tick != tick:
                 waiting = "none" if self._request is None else f"tick {self._request.tick}"
                 raise LateReplyError(f"the reply for tick {tick} comes too late; open request: {waiting}")
             if self._reply is not None:
                 raise LateReplyError(f"the request of tick {tick} has been answered already")
-            self._reply = controls
+            self._reply = actions
             self._change.notify_all()
 
     def prepare(self, tick: int, commands: Mapping[str, Mapping[str, Any]]) -> None:
-        """Answer the next request beforehand, should it be of that tick; otherwise it is asked as usual."""
+        """Answer the request of that tick in advance; a request of another tick is sent as usual."""
         self._prepared = tick, self._checked(commands)
 
-    def prepared_for(self, tick: int) -> bool:
-        """Whether the request of that tick has its answer already."""
-        return self._prepared is not None and self._prepared[0] == tick
-
     def release(self) -> None:
-        """Give the vehicles back; the engine no longer waits for this source."""
+        """End the claim; the engine no longer waits for this client."""
         with self._change:
             self.released = True
             self._change.notify_all()
 
-    def ask(self, request: ControlRequest) -> None:
-        """Open a request (called by the engine)."""
+    # for the engine --------------------------------------------------------------------------------------------------
+
+    def prepared_for(self, tick: int) -> bool:
+        """Return whether the request of that tick is answered in advance."""
+        return self._prepared is not None and self._prepared[0] == tick
+
+    def request(self, request: CommandRequest) -> None:
+        """Open a request."""
         prepared, self._prepared = self._prepared, None
         ready = prepared is not None and prepared[0] == request.tick
         with self._change:
@@ -102,195 +109,215 @@ class ControlSource:
         if self.on_request is not None and not ready:
             self.on_request(request)
 
-    def poke(self) -> None:
-        """Have the engine look around while it waits for the reply."""
+    def wake(self) -> None:
+        """Interrupt the wait for the reply, so that the engine serves other threads."""
         with self._change:
             self._change.notify_all()
 
-    def answer(
-        self, until: float | None, go_on: Callable[[], bool], meanwhile: Callable[[], None] = lambda: None
-    ) -> list[Control] | None:
-        """Wait for the reply until a monotonic time (None: for ever), while `go_on()` holds; closes the request."""
+    def collect(self, until: float, thread: ClockThread) -> list[CommandAction] | None:
+        """Wait for the reply until a monotonic time (s) or until the run stops, and close the request."""
         while True:
-            meanwhile()
+            thread.serve_looks()
             with self._change:
-                left = 0.05 if until is None else min(0.05, until - monotonic())
-                if self._reply is not None or self.released or left <= 0 or not go_on():
+                left = min(0.05, until - monotonic())
+                if self._reply is not None or self.released or left <= 0 or thread.stopping:
                     reply, self._request, self._reply = self._reply, None, None
                     return reply
                 self._change.wait(left)
 
-    def _checked(self, commands: Mapping[str, Mapping[str, Any]]) -> list[Control]:
+    def _checked(self, commands: Mapping[str, Mapping[str, Any]]) -> list[CommandAction]:
         for vehicle in commands:
             if vehicle not in self.vehicles:
                 raise PaddockError(f"{self.name!r} has not claimed {vehicle!r}; claimed: {', '.join(self.vehicles)}")
-        return [self._check(Control(vehicle, inputs)) for vehicle, inputs in commands.items()]
+        return [self._check(CommandAction(vehicle, inputs)) for vehicle, inputs in commands.items()]
 
 
 class Partner(Protocol):
-    """Someone who exchanges with the world before some ticks. All methods are called by the ticking thread.
+    """A program that exchanges data with the world before some ticks. The ticking thread calls all methods.
 
-    A reset or restore may take the ticks back; the simulation's `restarted` tells whoever wants to know.
+    A reset or restore may set the tick back; register with `Engine.on_restart` to be notified.
     """
 
     def due(self, tick: int) -> int:
-        """The first tick >= `tick` at which to exchange; NEVER_DUE if none is known. Cheap: asked at every tick."""
+        """Return the first tick >= `tick` of an exchange; NEVER_DUE if none is known. Called at every tick."""
 
     def exchange(self, tick: int) -> None:
-        """Read the world as it is, and post commands for this tick.
+        """Read the world and post commands for this tick to the mailbox.
 
-        It may wait, until a deadline of its own, calling `meanwhile()`; when the barrier's `go_on()` is false it raises
-        HaltedError: the tick has not begun, and is exchanged again when the run goes on.
+        It may wait up to its own deadline, calling `ClockThread.serve_looks()`. When `ClockThread.stopping` is set, it
+        raises HaltedError: the tick has not begun, and is exchanged again when the run continues.
         """
 
 
+class Autopilots:
+    """The partners of the barrier and the vehicles that they fly. Any thread may join or leave."""
+
+    def __init__(self) -> None:
+        self.partners: tuple[Partner, ...] = ()
+        self._flown: dict[int, frozenset[int]] = {}  # id(partner) -> ids of vehicles
+        self._lock = threading.Lock()
+
+    @property
+    def vehicles(self) -> frozenset[int]:
+        """Ids of the vehicles that autopilots fly."""
+        return frozenset().union(*self._flown.values())
+
+    def join(self, partner: Partner, vehicles: Iterable[int] = ()) -> None:
+        """Add a partner from the next tick on; the vehicles with these ids refuse commands of others."""
+        with self._lock:
+            self.partners = (*self.partners, partner)
+            self._flown = {**self._flown, id(partner): frozenset(vehicles)}
+
+    def leave(self, partner: Partner) -> None:
+        """Remove a partner; no effect if it has left."""
+        with self._lock:
+            self.partners = tuple(other for other in self.partners if other is not partner)
+            self._flown = {key: flown for key, flown in self._flown.items() if key != id(partner)}
+
+    def refuse_flown(self, ids: Ints) -> None:
+        """Raise PaddockError if an autopilot flies one of these vehicles."""
+        if any(not flown.isdisjoint(ids.tolist()) for flown in self._flown.values()):
+            raise PaddockError(
+                "it is flown by its autopilot: send commands to the autopilot, or remove the vehicle from sitl.pilots"
+            )
+
+    def due(self, tick: int) -> int:
+        """Return the first tick >= `tick` at which a partner is due."""
+        first = NEVER_DUE
+        for partner in self.partners:
+            first = min(first, partner.due(tick))
+        return first
+
+
+class Claims:
+    """The claims of all clients. A vehicle has at most one controller: a client, an autopilot or a behaviour."""
+
+    def __init__(self, autopilots: Autopilots) -> None:
+        self.autopilots = autopilots
+        self.active: list[Claim] = []
+        self._lock = threading.Lock()
+
+    def add(
+        self, name: str, vehicles: tuple[str, ...], ids: frozenset[int], check: Check, replaces: Claim | None
+    ) -> Claim:
+        """Add a claim on vehicles; `replaces` is an earlier claim that ends if this one is accepted."""
+        self.autopilots.refuse_flown(np.array(sorted(ids), dtype=np.int64))
+        claim = Claim(name, vehicles, ids, check)
+        with self._lock:
+            for other in self.active:
+                if other is not replaces and not other.released and other.ids & ids:
+                    taken = ", ".join(other.vehicles)
+                    raise PaddockError(f"{other.name!r} has already claimed {taken}: a vehicle has one source")
+            if replaces is not None:
+                replaces.release()
+            self.active = [*self.active, claim]
+        return claim
+
+    def refuse_controlled(self, ids: Ints) -> None:
+        """Raise PaddockError if a client or an autopilot controls one of these vehicles."""
+        self.autopilots.refuse_flown(ids)
+        for claim in self.active:
+            if not claim.released and not claim.ids.isdisjoint(ids.tolist()):
+                raise PaddockError(f"{claim.name!r} has claimed {', '.join(claim.vehicles)}: release the claim first")
+
+    def current(self, exists: Callable[[str], bool]) -> list[Claim]:
+        """Return the claims to wait for; release those whose vehicles no longer exist."""
+        with self._lock:
+            for claim in self.active:
+                if not any(exists(vehicle) for vehicle in claim.vehicles):
+                    claim.release()
+            self.active = [claim for claim in self.active if not claim.released]
+            return self.active
+
+    def wake(self) -> None:
+        """Interrupt a wait for replies."""
+        for claim in self.active:
+            claim.wake()
+
+    def release_all(self) -> None:
+        """End all claims."""
+        for claim in self.active:
+            claim.release()
+
+
 class BarrierStage:
-    """Runs every `sync.every` ticks while there are sources, and whenever a partner is due."""
+    """Exchanges with autopilots when they are due, and with clients every `sync.every` ticks while claims exist."""
 
     name = "barrier"
 
     def __init__(
         self,
         sync: Sync,
+        claims: Claims,
         mailbox: Mailbox,
-        report: Callable[[str, str, str], None],
-        snapshot: Callable[[], Snapshot],
-        check: Callable[[Control], Control],
+        applier: Applier,
+        publisher: PublishStage,
+        thread: ClockThread,
     ) -> None:
         self.sync = sync
+        self.claims = claims
+        self.autopilots = claims.autopilots
         self.mailbox = mailbox
-        self.report = report  # (kind, subject, detail) -> an event that enters the log
-        self.snapshot = snapshot
-        self.check = check
-        self.sources: list[ControlSource] = []
-        self.partners: tuple[Partner, ...] = ()
-        self._flown: dict[int, frozenset[int]] = {}  # by the identity of the partner: ids of vehicles
-        self.policy_inputs: Callable[[str, str], dict[str, Any]] = lambda vehicle, policy: {}
-        self.exists: Callable[[str], bool] = lambda vehicle: True
-        self.readings: Callable[[str], Readings] = lambda vehicle: {}
-        self.go_on: Callable[[], bool] = lambda: True
-        self.meanwhile: Callable[[], None] = lambda: None  # called while waiting for replies
-        self._claiming = threading.Lock()
+        self.applier = applier
+        self.publisher = publisher
+        self.thread = thread
 
-    def claim(
-        self, name: str, vehicles: tuple[str, ...], ids: frozenset[int], instead_of: ControlSource | None = None
-    ) -> ControlSource:
-        """Declare a source for vehicles given by name, whose ids these are; a vehicle has at most one."""
-        self.refuse_flown(np.array(sorted(ids), dtype=np.int64))
-        claimed = ControlSource(name, vehicles, ids, self.check)
-        with self._claiming:
-            for source in self.sources:
-                if source is not instead_of and not source.released and source.ids & ids:
-                    taken = ", ".join(source.vehicles)
-                    raise PaddockError(f"{source.name!r} has already claimed {taken}: a vehicle has one source")
-            if instead_of is not None:
-                instead_of.release()
-            self.sources = [*self.sources, claimed]
-        return claimed
+    def due(self, tick: int) -> int:
+        """Return the next tick at which a partner is due or claims are requested."""
+        partners = self.autopilots.due(tick)
+        return min(partners, every(tick, self.sync.every)) if self.claims.active else partners
 
-    def join(self, partner: Partner, flies: frozenset[int] = frozenset()) -> None:
-        """Have a partner from the next tick on; the vehicles that it `flies` take no one else's commands.
+    def longest_slice(self, tick: int) -> int:
+        """Return the number of ticks until the engine may have to wait again."""
+        return min(self.due(tick + 1) - tick, 1 << 20)
 
-        Any thread may call this.
-        """
-        with self._claiming:
-            self.partners = (*self.partners, partner)
-            self._flown = {**self._flown, id(partner): flies}
-
-    def leave(self, partner: Partner) -> None:
-        """Do without a partner; nothing if it has left. Any thread may call this."""
-        with self._claiming:
-            self.partners = tuple(other for other in self.partners if other is not partner)
-            self._flown = {key: flies for key, flies in self._flown.items() if key != id(partner)}
-
-    def post(self, control: Control, tick: int, source: str) -> None:
-        """A partner's command for this tick: checked when it is taken up, refused then if the vehicle has gone."""
-        self.mailbox.post(control, tick, source)
-
-    def refuse_flown(self, ids: Ints) -> None:
-        """Who flies by an autopilot takes no commands from others: they would be replaced at once."""
-        if any(not flies.isdisjoint(ids.tolist()) for flies in self._flown.values()):
-            raise PaddockError("it is flown by its autopilot: talk to that one, or leave it out of sitl.pilots")
-
-    def refuse_claimed(self, ids: Ints) -> None:
-        """What somebody has claimed, or an autopilot flies, cannot be given to a rule."""
-        self.refuse_flown(ids)
-        for source in self.sources:
-            if not source.released and not source.ids.isdisjoint(ids.tolist()):
-                raise PaddockError(f"{source.name!r} has claimed {', '.join(source.vehicles)}: it has to let go first")
-
-    def poke(self) -> None:
-        """Have the engine look around, should it be waiting here."""
-        for source in self.sources:
-            source.poke()
-
-    def waits_for_nobody(self, tick: int, ticks: int) -> bool:
-        """Whether so many ticks can pass without waiting for a reply."""
+    def is_free(self, tick: int, ticks: int) -> bool:
+        """Return whether that many ticks can pass without waiting for a reply."""
         first = self.due(tick)
         if first >= tick + ticks:
             return True
-        if self._partners_due(tick) < tick + ticks:
+        if self.autopilots.due(tick) < tick + ticks:
             return False
-        return ticks == 1 and all(source.released or source.prepared_for(first) for source in self.sources)
-
-    def due(self, tick: int) -> int:
-        """The next multiple of the period, while anyone has claimed a vehicle, or the next tick of a partner."""
-        partners = self._partners_due(tick)
-        return min(partners, self._sources_due(tick)) if self.sources else partners
-
-    def longest_slice(self, tick: int) -> int:
-        """Ticks from this one until the engine may have to wait again: others are served between."""
-        return min(self.due(tick + 1) - tick, 1 << 20)
-
-    def _sources_due(self, tick: int) -> int:
-        return every(tick, self.sync.every) if self.sources else NEVER_DUE
-
-    def _partners_due(self, tick: int) -> int:
-        first = NEVER_DUE
-        for partner in self.partners:
-            first = min(first, partner.due(tick))
-        return first
+        return ticks == 1 and all(claim.released or claim.prepared_for(first) for claim in self.claims.active)
 
     def run(self, tick: int) -> None:
-        """Partners exchange in the order in which they joined, then the sources are asked."""
-        for partner in self.partners:
+        """Exchange with the partners in the order in which they joined, then with the clients."""
+        for partner in self.autopilots.partners:
             if partner.due(tick) == tick:
                 partner.exchange(tick)
-        if self.sources and self._sources_due(tick) == tick:
-            self._ask_all(tick)
+        if self.claims.active and every(tick, self.sync.every) == tick:
+            self._exchange_claims(tick)
 
-    def _ask_all(self, tick: int) -> None:
-        """Ask everyone at once, then collect the answers in the order of the claims."""
-        with self._claiming:
-            for source in self.sources:
-                if not any(self.exists(vehicle) for vehicle in source.vehicles):
-                    source.release()  # all its vehicles have gone: nobody to wait for
-            sources = self.sources = [source for source in self.sources if not source.released]
+    def _exchange_claims(self, tick: int) -> None:
+        """Send all requests, then collect the replies in the order of the claims."""
+        claims = self.claims.current(self.applier.exists)
         deadline = monotonic() + self.sync.timeout
-        for source in sources:
-            self._ask(source, tick, deadline)
-        for source in sources:
-            reply = source.answer(deadline, self.go_on, self.meanwhile)
-            if reply is None and not source.released:
-                reply = self._late(source, tick)
-            for control in reply or ():
-                self.mailbox.post(control, tick, source.name)
-            if reply is None and not source.released and not self.go_on():
+        for claim in claims:
+            self._request(claim, tick, deadline)
+        for claim in claims:
+            reply = claim.collect(deadline, self.thread)
+            if reply is None and not claim.released and not self.thread.stopping:
+                reply = self._late(claim, tick)
+            for action in reply or ():
+                self.mailbox.post(action, tick, claim.name)
+            if reply is None and not claim.released and self.thread.stopping:
                 raise HaltedError
 
-    def _ask(self, source: ControlSource, tick: int, deadline: float) -> None:
-        sensors = {vehicle: self.readings(vehicle) for vehicle in source.vehicles}
-        source.ask(ControlRequest(tick, deadline, source.vehicles, self.snapshot(), sensors))
+    def _request(self, claim: Claim, tick: int, deadline: float) -> None:
+        exists = self.applier.exists
+        sensors = {name: self.applier.readings(name) if exists(name) else {} for name in claim.vehicles}
+        claim.request(CommandRequest(tick, deadline, claim.vehicles, self.publisher.snapshot(), sensors))
 
-    def _late(self, source: ControlSource, tick: int) -> list[Control] | None:
-        if not self.go_on():
-            return None
+    def _late(self, claim: Claim, tick: int) -> list[CommandAction] | None:
+        """Apply the policy for a missing reply."""
         policy = self.sync.on_timeout
-        self.report("barrier_timeout", source.name, f"no reply within {self.sync.timeout:g} s: {policy}")
-        if policy == "pause":  # time stands still until the source answers or is released
-            self._ask(source, tick, float("inf"))
-            return source.answer(None, self.go_on, self.meanwhile)
+        self.applier.report("barrier_timeout", claim.name, f"no reply within {self.sync.timeout:g} s: {policy}")
+        if policy == "pause":  # time stands still until the client replies or releases
+            self._request(claim, tick, float("inf"))
+            return claim.collect(float("inf"), self.thread)
         if policy == "hold":
             return None
-        wanted = {vehicle: self.policy_inputs(vehicle, policy) for vehicle in source.vehicles}
-        return [Control(vehicle, inputs) for vehicle, inputs in wanted.items() if inputs]
+        wanted = {
+            name: self.applier.policy_inputs(name, policy) for name in claim.vehicles if self.applier.exists(name)
+        }
+        return [CommandAction(vehicle, inputs) for vehicle, inputs in wanted.items() if inputs]

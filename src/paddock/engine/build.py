@@ -1,8 +1,9 @@
-"""From a scenario's entry to a running fleet; names that nobody knows are reported where they were written."""
+"""Build fleets from the entries of a scenario; errors name the place where a value was written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,7 @@ import numpy as np
 from paddock.behaviour.rule import find_rule
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
-from paddock.engine.conduct import Conduct
-from paddock.engine.plan import plan
+from paddock.engine.behaviours import FleetBehaviour, set_up_rule
 from paddock.engine.program import VARYING, FleetProgram, checked_inputs
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
@@ -25,20 +25,20 @@ from paddock.world.geodesy import Origin
 from paddock.world.pose import FARTHEST, Environment
 from paddock.world.world import World
 
+MOST_PLACED = 1000
+"""Limit of vehicles of a fleet that are placed for a check."""
 SPAWN_PURPOSE = 1
 SPREAD_PURPOSE = 1024
 """Purposes of random draws; a spread parameter adds its row."""
 
 Place = Callable[..., str]
 """Path inside an entry -> where the user wrote it."""
-
-
 FASTEST = 1e4
-"""m/s at the start."""
+"""Speed limit of a vehicle at its start, m/s."""
 
 
 def environment_values(scenario: Scenario) -> Floats:
-    """The surroundings as an array of Environment's fields, each in its range."""
+    """Return the world section as values of Environment; an error names a value out of range."""
     w = scenario.world
     values = Environment(w.gravity, w.air_density, *w.wind, w.mu, w.ground_z)
     places = [("gravity",), ("air_density",), ("wind", 0), ("wind", 1), ("wind", 2), ("mu",), ("ground_z",)]
@@ -50,7 +50,7 @@ def environment_values(scenario: Scenario) -> Floats:
 def build_program(
     world: World, scenario: Scenario, entry: VehicleEntry, place: Place, device: str = "cpu"
 ) -> FleetProgram:
-    """A fleet with its model, behaviour and sensors, but without vehicles yet."""
+    """Build a fleet with its model, behaviour and sensors, without vehicles yet."""
     model = _at(place("model"), find_model, entry.model)
     _check_tick(world, model, place("model"))
     parameters = _parameters(model, entry, place)
@@ -63,19 +63,19 @@ def build_program(
         fleet.add_table(VARYING, len(varying))
     program.entry = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
     _failsafe(program, world, entry, place)
-    _conduct(program, entry, place)
+    _behaviour(program, entry, place)
     _sensors(program, world, scenario, entry, place)
     return program
 
 
 def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place) -> None:
-    """Put an entry's vehicles into the world."""
+    """Add the vehicles of an entry to their fleet."""
     fleet = program.fleet
     members = np.arange(fleet.next_member, fleet.next_member + entry.count)
     streams = stream_ids(fleet.name, members)
     uniform = _uniform(world.seed, streams)
     ground = float(world.environment[column_index(Environment)["ground_z"]])
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in the next line
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
         poses = _at(place("spawn"), spawn_poses, entry, uniform, ground)
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
         where = place("spawn" if entry.spawn else "pose")
@@ -98,7 +98,7 @@ def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place
 
 
 def _at(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call; an error that does not know its place gets it."""
+    """Call a function and prefix its errors with the place."""
     try:
         return function(*arguments)
     except PaddockError as error:
@@ -137,7 +137,7 @@ def _failsafe(program: FleetProgram, world: World, entry: VehicleEntry, place: P
         program.failsafe[column_index(program.model.command)[name]] = value
 
 
-def _conduct(program: FleetProgram, entry: VehicleEntry, place: Place) -> None:
+def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place) -> None:
     chosen = entry.controller
     if chosen is None:
         return
@@ -150,8 +150,8 @@ def _conduct(program: FleetProgram, entry: VehicleEntry, place: Place) -> None:
         return place(key, chosen.name, option) if option else place(key)
 
     rule = _at(place(key), find_rule, chosen.name)
-    drawn_up = plan(rule, chosen.options, where)
-    program.conduct = Conduct(drawn_up, program.model, program.fleet, program.varying)
+    setup = set_up_rule(rule, chosen.options, where)
+    program.behaviour = FleetBehaviour(setup, program.model, program.fleet, program.varying)
 
 
 def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
@@ -170,7 +170,7 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
 
 
 def _from_vehicle(program: FleetProgram, sensor: Sensor, given: Mapping[str, Any], where: str) -> dict[str, float]:
-    """Options that a sensor takes from the vehicle's own parameters unless the user gives them."""
+    """Return the options that a sensor takes from the vehicle's parameters unless the user gives them."""
     rows = column_index(program.model.parameters)
     taken = {}
     for option, sources in sensor.from_vehicle.items():
@@ -192,7 +192,7 @@ def _uniform(seed: int, streams: Any) -> Callable[[int, int], Floats]:
 
 
 def _varied(program: FleetProgram, entry: VehicleEntry, seed: int, streams: Any) -> dict[str, Floats]:
-    """The parameters that differ between vehicles: normally distributed about the fleet's value, kept in range."""
+    """Draw the parameters that differ between vehicles: normal about the fleet's value, clipped to their range."""
     varied = {}
     for name in program.varying:
         row = column_index(program.model.parameters)[name]
@@ -210,7 +210,7 @@ def placed_states(
     environment: Floats,
     varied: Mapping[str, Floats] | None = None,
 ) -> Floats:
-    """States (columns, count) at poses (count, 4), by the model's own `place` on whole arrays."""
+    """Return the states (columns, count) of vehicles at poses (count, 4), by the model's `place`."""
     model = program.model
     values = dict(zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True))
     count = len(poses)
@@ -218,3 +218,66 @@ def placed_states(
     parameters = model.parameters(**(values | dict(varied or {})))
     state = vectorised(model.place)(Placement(*columns), parameters, Environment(*environment.tolist()))
     return np.stack([np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)) for value in state])
+
+
+# checking without compiling ------------------------------------------------------------------------------------------
+
+
+def build_problems(scenario: Scenario) -> list[str]:
+    """Return one line for each part of a scenario that cannot be built, beginning with its place.
+
+    Cheap: no kernel is compiled and few vehicles are placed.
+    """
+    try:
+        world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
+    except PaddockError as error:
+        return [str(error)]
+    problems, built = _mission_problems(scenario, world), []
+    declared = sorted(enumerate(scenario.vehicles), key=lambda one: (one[1].id is None, one[1].name))  # as a run does
+    for k, entry in declared:
+        place = partial(scenario.at, "vehicles", k)
+        try:
+            built.append((_built(world, scenario, entry, place), entry, place))
+        except PaddockError as error:
+            problems.append(str(error))
+    whole = {entry.name for program, entry, _ in built if program.fleet.n == entry.count}
+    partly = {entry.name for entry in scenario.vehicles} - whole
+    return [*problems, *(problem for one in built if (problem := _lost_target(world, *one, partly)))]
+
+
+def _mission_problems(scenario: Scenario, world: World) -> list[str]:
+    if scenario.mission is None:
+        return []
+    from paddock.engine.mission.tracks import check_members  # planning is imported for a mission only
+    from paddock.planning.from_scenario import setup_of
+
+    try:
+        check_members(scenario, world)
+        setup_of(scenario)
+    except PaddockError as error:
+        return [str(error)]
+    return []
+
+
+def _built(world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> FleetProgram:
+    """Build the fleet of an entry in the world, with a limited number of vehicles."""
+    if entry.count > MOST_PLACED and entry.spawn is not None and entry.spawn.poses is None:
+        entry = entry.model_copy(update={"count": MOST_PLACED})
+    program = build_program(world, scenario, entry, place)
+    admit(world, program, entry, place)
+    world.add_fleet(program.fleet)
+    return program
+
+
+def _lost_target(
+    world: World, program: FleetProgram, entry: VehicleEntry, place: Place, partly: set[str]
+) -> str | None:
+    """Return the problem of a behaviour's target; None if it is in a fleet of which only a part was placed."""
+    target = None if program.behaviour is None else program.behaviour.target
+    if program.behaviour is None or target is None or target.partition("[")[0] in partly:
+        return None
+    try:
+        world.find(target)
+    except PaddockError as error:
+        return f"{place(entry.controller_key, program.behaviour.rule.name, 'target')}: {error}"
+    return None

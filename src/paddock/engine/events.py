@@ -1,4 +1,4 @@
-"""What happened: events that stages report, kept in order for whoever asks."""
+"""Events of a run, in order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 KEPT = 10_000
-"""Events that stay in memory; older ones are dropped and counted."""
+"""Number of events in memory; older ones are dropped and counted."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class EventLog:
         self.listeners: list[Callable[[Event], None]] = []
 
     def report(self, tick: int, kind: str, subject: str, detail: str = "") -> None:
-        """Add an event and tell the listeners."""
+        """Add an event and notify the listeners."""
         self.count += 1
         event = Event(self.count, tick, kind, subject, detail)
         self._kept.append(event)
@@ -42,24 +42,24 @@ class EventLog:
             listener(event)
 
     def since(self, number: int = 0) -> list[Event]:
-        """The kept events after the given number, oldest first."""
+        """Return the kept events after the given number, oldest first."""
         return [event for event in self._kept if event.number > number]
 
     @property
     def dropped(self) -> int:
-        """Events that are no longer in memory."""
+        """Number of events that are no longer in memory."""
         return self.count - len(self._kept)
 
     def clear(self) -> None:
-        """A new run begins."""
+        """Start a new run."""
         self._kept.clear()
         self.count = 0
 
     def save(self) -> dict[str, Any]:
-        """All that is kept."""
+        """Return the kept events."""
         return {"count": self.count, "kept": [asdict(event) for event in self._kept]}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Exactly what was saved."""
+        """Load what `save` returned."""
         self.count = saved["count"]
         self._kept = deque((Event(**tree) for tree in saved["kept"]), maxlen=KEPT)

@@ -1,78 +1,107 @@
-"""Named frames: the world, every vehicle, and what users mount on them (a lidar on `red`, a map in the world)."""
+"""Named frames: the world, every vehicle, and frames mounted on them (a lidar on `red`, a map in the world)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paddock.engine.actions import SetFrame
-from paddock.engine.conduct import PoseBlocks
+from paddock.engine.actions import FrameAction, Posted
+from paddock.engine.behaviours import PoseBlocks
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.world.fleet import Fleet
 from paddock.world.transforms import Transform
 from paddock.world.world import World
 
+if TYPE_CHECKING:
+    from paddock.engine.applier import Applier
+    from paddock.engine.clock_thread import ClockThread
+
 WORLD = "world"
 
 
-def place_frame(world: World, frame: SetFrame) -> None:
-    """Put a frame where the action says, for good or (a moving one) for now."""
-    check_frame(world, frame.name, frame.parent)
-    pose = Transform(frame.position, frame.quaternion)
-    if frame.moving:
-        world.transforms.set_dynamic(frame.name, frame.parent, world.clock.time, pose)
-    else:
-        world.transforms.set_static(frame.name, frame.parent, pose)
+class NamedFrames:
+    """The frames of a simulation, `sim.frames`."""
 
+    def __init__(self, world: World, poses: PoseBlocks, applier: Applier, thread: ClockThread) -> None:
+        self.world = world
+        self._poses = poses
+        self._applier = applier
+        self._thread = thread
 
-def check_frame(world: World, child: str, parent: str) -> None:
-    """A new frame needs a name of its own and a parent that exists."""
-    if child == WORLD or _is_vehicle(world, child):
+    def set(
+        self,
+        name: str,
+        parent: str = WORLD,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        quaternion: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        moving: bool = False,
+    ) -> None:
+        """Place a named frame in another (`world`, a vehicle, a frame), immediately; position in m, quaternion xyzw.
+
+        A `moving` frame keeps a history and is stale soon after its last `set`; other frames stay as they are.
+        """
+        action = FrameAction(name, parent, list(map(float, position)), list(map(float, quaternion)), moving)
+        with self._thread.driving("frames.set()"):
+            self._applier.apply(Posted(self.world.clock.tick, 0, action, ""))
+
+    def transform(self, target: str, source: str, time: float | None = None) -> Transform:
+        """Return the transform that takes points of frame `source` to frame `target`, now or at a simulation time (s).
+
+        Vehicles have no history: another time needs two frames on the same vehicle, or in the world.
+        """
+        self._thread.refuse_elsewhere("frames.transform()")
+        if time is not None and time != self.world.clock.time:
+            return self._transform_at(target, source, time)
+        return self._to_world(target).inverse() @ self._to_world(source)
+
+    def check(self, frame: str) -> None:
+        """Raise PaddockError unless the frame exists and is not stale. Any thread may call this."""
+        with self._applier.rebuilding:
+            if (root := _root(self.world, frame)) != frame:
+                self.world.transforms.lookup(root, frame, self.world.clock.time)
+
+    def _to_world(self, frame: str) -> Transform:
+        world, root = self.world, _root(self.world, frame)
+        mounted = Transform() if root == frame else world.transforms.lookup(root, frame, world.clock.time)
+        if root == WORLD:
+            return mounted
+        fleet, row = _one_vehicle(world, root)
+        pose = self._poses(fleet.name)[:, row]
+        return Transform(pose[:3], pose[3:7]) @ mounted
+
+    def _transform_at(self, target: str, source: str, time: float) -> Transform:
+        world = self.world
+        if not (isinstance(time, int | float | np.number) and isfinite(time)):
+            raise InvalidValueError(f"transform(time=...) takes a finite time in s, not {time!r}")
+        roots = [_root(world, frame) for frame in (target, source)]
+        if roots[0] == roots[1]:
+            return Transform() if target == source else world.transforms.lookup(target, source, float(time))
+        vehicle = next(root for root in roots if root != WORLD)
         raise PaddockError(
-            f"{child!r} is {'the world' if child == WORLD else 'a vehicle'}: give the frame another name"
+            f"the pose of vehicle {vehicle!r} is known only now, at {world.clock.time:.3f} s, not at {time:.3f} s; "
+            "keep snapshots to look back"
         )
+
+
+def place_frame(world: World, frame: FrameAction) -> None:
+    """Apply a frame action."""
+    name, parent = frame.name, frame.parent
+    if name == WORLD or _is_vehicle(world, name):
+        raise PaddockError(f"{name!r} is {'the world' if name == WORLD else 'a vehicle'}: give the frame another name")
     if parent != WORLD and parent not in world.transforms.names() and not _is_vehicle(world, parent):
         raise unknown_name("frame", parent, [WORLD, *world.transforms.names(), *world.fleets])
-
-
-def transform_between(
-    world: World, poses: PoseBlocks, target: str, source: str, time: float | None = None
-) -> Transform:
-    """The transform that takes points of `source` to `target`, now or at another simulation time (s)."""
-    if time is not None and time != world.clock.time:
-        return _transform_at(world, target, source, time)
-    return _to_world(world, poses, target).inverse() @ _to_world(world, poses, source)
-
-
-def refuse_unusable(world: World, frame: str) -> None:
-    """A frame must exist and not be stale. No pose is worked out: any thread may ask while no frame comes or goes."""
-    if (root := _root(world, frame)) != frame:
-        world.transforms.lookup(root, frame, world.clock.time)
-
-
-def _to_world(world: World, poses: PoseBlocks, frame: str) -> Transform:
-    root = _root(world, frame)
-    mounted = Transform() if root == frame else world.transforms.lookup(root, frame, world.clock.time)
-    return mounted if root == WORLD else _vehicle_pose(world, poses, root) @ mounted
-
-
-def _transform_at(world: World, target: str, source: str, time: float) -> Transform:
-    """Frames have a history, vehicles have none: both frames must hang on the same one, or in the world."""
-    if not (isinstance(time, int | float | np.number) and isfinite(time)):
-        raise InvalidValueError(f"transform(time=...) takes a finite time in s, not {time!r}")
-    roots = [_root(world, frame) for frame in (target, source)]
-    if roots[0] == roots[1]:
-        return Transform() if target == source else world.transforms.lookup(target, source, float(time))
-    vehicle = next(root for root in roots if root != WORLD)
-    raise PaddockError(
-        f"where vehicle {vehicle!r} is, is only known now, at {world.clock.time:.3f} s, not at {time:.3f} s; "
-        "keep snapshots to look back"
-    )
+    pose = Transform(frame.position, frame.quaternion)
+    if frame.moving:
+        world.transforms.set_dynamic(name, parent, world.clock.time, pose)
+    else:
+        world.transforms.set_static(name, parent, pose)
 
 
 def _root(world: World, frame: str) -> str:
-    """The world or the vehicle that a frame hangs on."""
+    """Return the world or the vehicle that a frame is mounted on."""
     tree = world.transforms
     root = tree.root(frame) if frame in tree.names() else frame
     if root != WORLD:
@@ -88,12 +117,6 @@ def _one_vehicle(world: World, name: str) -> tuple[Fleet, int]:
     if len(rows) != 1:
         raise PaddockError(f"{name!r} is a fleet of {len(rows)}: name one member as the frame")
     return fleet, int(rows[0])
-
-
-def _vehicle_pose(world: World, poses: PoseBlocks, name: str) -> Transform:
-    fleet, row = _one_vehicle(world, name)
-    pose = poses(fleet.name)[:, row]
-    return Transform(pose[:3], pose[3:7])
 
 
 def _is_vehicle(world: World, name: str) -> bool:

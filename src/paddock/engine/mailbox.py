@@ -1,78 +1,137 @@
-"""The one way in: any thread may post, the tick's thread collects."""
+"""The mailbox, through which every action enters a run, and the log of the actions that were applied."""
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from paddock.engine.actions import Action, Posted
+import numpy as np
+
+from paddock.engine.actions import Action, CommandAction, OverrideAction, Posted
 from paddock.errors import PaddockError
 
 MOST_WAITING = 100_000
-"""Actions that may wait at once."""
-AT_ONCE = 0
-"""Target tick of an action that is due as soon as it is collected."""
+"""Limit of queued actions."""
+NEXT_TICK = 0
+"""Due tick of an action that is applied at the next tick."""
+BYTES_KEPT = 256 * 2**20
+"""Size limit of the log in memory. A longer run needs a recording to be replayed."""
+ENTRY_BYTES = 1024
+"""Estimated size of a log entry without its arrays."""
 
 
 class Mailbox:
-    """Actions posted by any thread; `collect` moves them to a queue ordered by target tick, then by arrival."""
+    """Actions that wait for their tick. Any thread may post; the ticking thread takes what is due."""
 
     def __init__(self) -> None:
-        self._incoming: deque[tuple[int, Action, str]] = deque()
+        self._incoming: deque[tuple[int, Action, str, tuple[int, ...]]] = deque()
         self._queue: list[Posted] = []
         self.sequence = 0
 
-    def post(self, action: Action, tick: int = AT_ONCE, source: str = "") -> None:
-        """Leave an action for the first tick >= `tick`. Safe from any thread, never waits."""
-        self._incoming.append((tick, action, source))
+    def post(self, action: Action, tick: int = NEXT_TICK, source: str = "", checked_at: tuple[int, ...] = ()) -> None:
+        """Queue an action for the first tick >= `tick`. Safe from any thread, never blocks."""
+        self._incoming.append((tick, action, source, checked_at))
 
     @property
     def waiting(self) -> int:
-        """How many actions have not been taken up yet."""
+        """Number of queued actions."""
         return len(self._incoming) + len(self._queue)
 
     def refuse_if_full(self) -> None:
-        """PaddockError when so much waits already that more would only fill the memory."""
+        """Raise PaddockError when the limit of queued actions is reached."""
         if self.waiting >= MOST_WAITING:
-            raise PaddockError(f"{self.waiting:,} actions wait for their ticks already: let time pass first")
+            raise PaddockError(f"mailbox full: {self.waiting:,} actions are queued; step first")
 
     def collect(self, now: int) -> None:
-        """Number what has come in; what is overdue belongs to the tick that is about to begin."""
-        for _ in range(len(self._incoming)):  # what comes in meanwhile has to wait, or a busy sender could stop time
-            tick, action, source = self._incoming.popleft()
+        """Number the incoming actions and sort them into the queue; overdue ones are due now."""
+        for _ in range(len(self._incoming)):  # what arrives meanwhile waits, so that a busy sender cannot stop time
+            tick, action, source, checked_at = self._incoming.popleft()
             self.sequence += 1
-            heapq.heappush(self._queue, Posted(max(tick, now), self.sequence, action, source))
+            heapq.heappush(self._queue, Posted(max(tick, now), self.sequence, action, source, checked_at))
 
     def next_tick(self, now: int) -> int | None:
-        """The next tick at which something is due; None if nothing waits."""
+        """Return the tick of the next due action; None if the mailbox is empty."""
         if self._incoming:
             return now
         return max(now, self._queue[0].tick) if self._queue else None
 
     def due(self, now: int) -> Iterator[Posted]:
-        """What is due at this tick, in order."""
+        """Take the actions that are due at this tick, in order."""
         self.collect(now)
         while self._queue and self._queue[0].tick <= now:
             yield heapq.heappop(self._queue)
 
     def clear(self) -> None:
-        """Forget everything that waits."""
+        """Discard everything."""
         self._incoming.clear()
         self._queue.clear()
         self.sequence = 0
 
     def save(self, now: int) -> dict[str, Any]:
-        """What still waits, numbered anew: only the order counts, not how much was posted before."""
+        """Return the queued actions, renumbered from 1: only their order matters."""
         self.collect(now)
         queue = [replace(posted, sequence=k).to_tree() for k, posted in enumerate(sorted(self._queue), start=1)]
         return {"sequence": len(queue), "queue": queue}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Exactly what was saved."""
+        """Load what `save` returned."""
         self.clear()
         self.sequence = saved["sequence"]
         self._queue = [Posted.from_tree(tree) for tree in saved["queue"]]
         heapq.heapify(self._queue)
+
+
+class ActionLog:
+    """Every action that was applied or refused (a refusal leaves an event), with its tick.
+
+    The scenario and this log determine a run.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[Posted] = []
+        self.most_bytes = BYTES_KEPT  # 0 keeps nothing; listeners are notified anyway
+        self.kept_bytes = 0
+        self.lost = 0  # number of entries that did not fit
+        self.restored_at: int | None = None  # tick of the restored state with which the log begins
+        self.listeners: list[Callable[[Posted], None]] = []
+
+    def append(self, posted: Posted) -> None:
+        """Log an action and notify the listeners."""
+        for listener in self.listeners:
+            listener(posted)
+        size = _size(posted)
+        if self.lost or self.kept_bytes + size > self.most_bytes:
+            self.lost += 1
+            return
+        self.kept_bytes += size
+        self.entries.append(posted)
+
+    def clear(self) -> None:
+        """Start the log of a new run."""
+        self.entries, self.kept_bytes, self.lost, self.restored_at = [], 0, 0, None
+
+    def restart(self, tick: int) -> None:
+        """Start the log of a run that continues from a restored state."""
+        self.clear()
+        self.restored_at = tick
+
+    def complete(self) -> list[Posted]:
+        """Return all entries since tick 0; PaddockError if the log does not have them."""
+        if self.restored_at is not None:
+            raise PaddockError(f"the log begins with the state restored at tick {self.restored_at}, not with tick 0")
+        if self.lost:
+            raise PaddockError(
+                f"the log has lost {self.lost} actions beyond {self.most_bytes >> 20} MiB; record the run instead"
+            )
+        return list(self.entries)
+
+
+def _size(posted: Posted) -> int:
+    action = posted.action
+    inputs: Any = action.inputs.values() if isinstance(action, CommandAction) else ()
+    target: Any = action.target if isinstance(action, CommandAction | OverrideAction) else ()
+    listed = 64 * len(target) if isinstance(target, list) else 0
+    return ENTRY_BYTES + listed + sum(value.nbytes for value in (*inputs, target) if isinstance(value, np.ndarray))

@@ -1,7 +1,7 @@
-"""The markers that are shown now: put by any thread, seen by whoever listens, never part of the state.
+"""The markers of a simulation, `sim.markers`: put by any thread, seen by listeners, never part of the state.
 
-A frame is checked when a marker is put in it. If it leaves or goes stale later, the marker stays on the board until its
-time is over: whoever draws it cannot place it meanwhile, and can again when the frame is back.
+A frame is checked when a marker is put in it. If the frame goes stale later, the marker stays until its time is over,
+but cannot be drawn meanwhile.
 """
 
 from __future__ import annotations
@@ -18,103 +18,112 @@ from paddock.world.transforms import TIME_ROUNDING_S
 
 MAX_MARKERS = 100_000
 MAX_POINTS = 10_000_000
-"""Vertices of all markers together."""
+"""Limit of vertices of all markers together."""
 MAX_NAMESPACES = 10_000
 
 LOG = logging.getLogger("paddock.markers")
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedMarker:
     """A marker on the board."""
 
     marker: Marker
     since: float
-    """When it was put, simulation s."""
+    """Simulation time at which it was put, s."""
     until: float
-    """The simulation time (s) from which on it is gone; infinite if it stays until it is removed."""
+    """Simulation time at which it expires, s; infinite if it stays until it is removed."""
 
 
 @dataclass(frozen=True)
 class MarkerChange:
-    """What happened to the board. Markers whose time is over are not told: their `until` said so."""
+    """A change of the board. Expired markers cause no change: their `until` is known."""
 
     kind: str
     """put, removed, cleared or visibility."""
     version: int
-    placed: tuple[Placed, ...] = ()
-    """What was put or removed."""
+    placed: tuple[PlacedMarker, ...] = ()
+    """The markers that were put or removed."""
     namespace: str = ""
-    """Whose visibility changed, or what was removed from."""
+    """The namespace whose visibility changed, or from which markers were removed."""
     visible: bool = True
 
 
 class MarkerBoard:
     """Markers by namespace and id, each until its time is over. Any thread may use it.
 
-    Listeners are called in the order of the changes, while no other thread can change the board: they shall be quick.
+    Listeners are called in the order of the changes and block other changes meanwhile: they must be quick.
     """
 
-    def __init__(self, check_frame: Callable[[str], None]) -> None:
-        """`check_frame(name)` raises a PaddockError for a frame that is unknown or stale now."""
+    def __init__(self, check_frame: Callable[[str], None], now: Callable[[], float]) -> None:
+        """`check_frame(name)` raises a PaddockError for a frame that is unknown or stale; `now()` in simulation s."""
         self.check_frame = check_frame
+        self.now = now
         self.listeners: list[Callable[[MarkerChange], None]] = []
         self.version = 0
-        """Grows whenever what is shown changes."""
+        """+1 when the visible markers change."""
         self.refused = 0
-        """How often markers were refused."""
+        """Number of refused calls of `put`."""
         self._lock = threading.RLock()
-        self._placed: dict[str, dict[int, Placed]] = {}  # a namespace is known even when it has become empty
+        self._placed: dict[str, dict[int, PlacedMarker]] = {}  # a namespace is known even when it has become empty
         self._hidden: set[str] = set()
         self._count = self._points = 0
         self._era = 0  # +1 per restart
         self._next_end = inf  # no marker ends earlier
-        self._ordered: list[Placed] | None = None
+        self._ordered: list[PlacedMarker] | None = None
 
-    def put(self, markers: Sequence[Marker], now: float, source: str = "") -> None:
-        """Show these, in place of those of the same namespace and id: all of them, or none if any is refused."""
+    def put(self, *markers: Marker, source: str = "") -> None:
+        """Show markers, replacing those of the same namespace and id; all of them, or none if any is refused."""
+        now = self.now()  # waits for a reset to end: these are markers of the new run then
         era = self._era
         try:
-            self._check(markers)  # before the lock: whoever restarts the run holds the frames' lock and wants this one
+            self._check(markers)  # before taking the lock: a restart holds the frames' lock and takes this one
             with self._lock:
                 if era != self._era:
                     raise PaddockError("the run was restarted before the markers could be shown: send them again")
-                self._put([Placed(m, now, inf if m.ttl is None else now + m.ttl) for m in markers], now)
+                self._put([PlacedMarker(m, now, inf if m.ttl is None else now + m.ttl) for m in markers], now)
         except PaddockError as error:
             with self._lock:
                 self.refused += 1
             LOG.warning("markers%s refused: %s", f" of {source}" if source else "", error)
             raise
 
-    def remove(self, namespace: str, id: int | None = None) -> int:
-        """Take a marker, or a whole namespace, off the board; returns how many that were."""
+    def remove(self, namespace: str | None = None, id: int | None = None) -> int:
+        """Remove a marker, a namespace or everything; return the number of removed markers."""
+        if namespace is None and id is not None:
+            raise InvalidValueError(f"marker {id!r} needs its namespace: remove(namespace, {id!r})")
+        if namespace is None:
+            return self.clear()
         with self._lock:
             group = self._group(namespace)
             gone = list(group.values()) if id is None else [_found(namespace, group, id)]
             self._take(gone)
             if gone:
-                self._tell("removed", tuple(gone), namespace)
+                self._notify("removed", tuple(gone), namespace)
             return len(gone)
 
-    def clear(self) -> None:
-        """Take everything off the board; hidden namespaces stay hidden."""
+    def clear(self) -> int:
+        """Remove everything; hidden namespaces stay hidden. Return the number of removed markers."""
         with self._lock:
-            self._take(self._all())
+            gone = self._all()
+            self._take(gone)
             self._next_end = inf
-            self._tell("cleared")
+            self._notify("cleared")
+            return len(gone)
 
     def show(self, namespace: str, visible: bool = True) -> None:
-        """Show or hide a namespace: what is in it now, and what will be."""
+        """Show or hide a namespace, its present and future markers."""
         if not isinstance(visible, bool):
             raise InvalidValueError(f"visible is True or False, not {visible!r}")
         with self._lock:
             self._group(namespace)
             if visible == (namespace in self._hidden):
                 (self._hidden.discard if visible else self._hidden.add)(namespace)
-                self._tell("visibility", (), namespace, visible)
+                self._notify("visibility", (), namespace, visible)
 
-    def alive(self, now: float, hidden: bool = False) -> list[Placed]:
-        """What is shown at a simulation time (s), by namespace and id; with what is hidden too if asked for."""
+    def alive(self, now: float | None = None, hidden: bool = False) -> list[PlacedMarker]:
+        """Return the visible (and `hidden`) markers at a simulation time (s; None: now), by namespace and id."""
+        now = self.now() if now is None else now
         with self._lock:
             self._expire(now)
             if self._ordered is None:
@@ -124,22 +133,22 @@ class MarkerBoard:
             return [placed for placed in self._ordered if placed.marker.namespace not in self._hidden]
 
     def namespaces(self) -> dict[str, bool]:
-        """Every namespace that has been used, and whether it is visible."""
+        """Return every namespace that has been used, and whether it is visible."""
         with self._lock:
             return {name: name not in self._hidden for name in sorted(self._placed)}
 
     def restart(self, how: str) -> None:
-        """The run begins anew: nothing outlives a reset; after a restore only what has no end is still true."""
+        """Remove all markers on a reset, and on a restore those that expire."""
         with self._lock:
             self._era += 1
             if how == "reset":
                 self.clear()
             elif gone := [placed for placed in self._all() if placed.until < inf]:
                 self._take(gone)
-                self._tell("removed", tuple(gone))
+                self._notify("removed", tuple(gone))
 
     def _check(self, markers: Sequence[Marker]) -> None:
-        """Refuse what is no marker, and frames in which nothing can be shown; each frame is looked at once."""
+        """Refuse values that are no markers and frames that are unknown or stale; each frame is checked once."""
         for marker in markers:
             if not isinstance(marker, Marker):
                 raise InvalidValueError(f"a marker is made by paddock.Marker, not {marker!r}")
@@ -150,7 +159,7 @@ class MarkerBoard:
             except PaddockError as error:
                 raise type(error)(f"{marker.name}: {error}") from None
 
-    def _put(self, fresh: list[Placed], now: float) -> None:
+    def _put(self, fresh: list[PlacedMarker], now: float) -> None:
         self._expire(now)
         new = {(placed.marker.namespace, placed.marker.id): placed for placed in fresh}
         old = [found for name, id in new if (found := self._placed.get(name, {}).get(id)) is not None]
@@ -164,10 +173,10 @@ class MarkerBoard:
             self._placed.setdefault(name, {})[id] = placed
             self._next_end = min(self._next_end, placed.until)
         if new:
-            self._tell("put", tuple(new.values()))
+            self._notify("put", tuple(new.values()))
 
     def _make_room(self, names: set[str]) -> None:
-        """Know no more namespaces than allowed; of those that are empty the visible ones can be forgotten."""
+        """Keep within the limit of namespaces; visible empty ones are dropped."""
         if len(self._placed) + len(names - self._placed.keys()) > MAX_NAMESPACES:
             kept = {name: group for name, group in self._placed.items() if group or name in self._hidden}
             _refuse_more("namespaces", len(kept) + len(names - kept.keys()), MAX_NAMESPACES)
@@ -181,46 +190,46 @@ class MarkerBoard:
         self._next_end = min((placed.until for placed in self._all()), default=inf)
         self.version += bool(gone)
 
-    def _take(self, gone: list[Placed]) -> None:
+    def _take(self, gone: list[PlacedMarker]) -> None:
         for placed in gone:
             del self._placed[placed.marker.namespace][placed.marker.id]
         self._count -= len(gone)
         self._points -= _points(gone)
         self._ordered = None
 
-    def _all(self) -> list[Placed]:
+    def _all(self) -> list[PlacedMarker]:
         return [placed for group in self._placed.values() for placed in group.values()]
 
-    def _group(self, namespace: str) -> dict[int, Placed]:
+    def _group(self, namespace: str) -> dict[int, PlacedMarker]:
         if not isinstance(namespace, str) or namespace not in self._placed:
             raise unknown_name("marker namespace", str(namespace), self._placed)
         return self._placed[namespace]
 
-    def _tell(self, kind: str, placed: tuple[Placed, ...] = (), namespace: str = "", visible: bool = True) -> None:
+    def _notify(
+        self, kind: str, placed: tuple[PlacedMarker, ...] = (), namespace: str = "", visible: bool = True
+    ) -> None:
         self.version += 1
         self._ordered = None
         change = MarkerChange(kind, self.version, placed, namespace, visible)
         for listener in tuple(self.listeners):
             try:
                 listener(change)
-            except Exception:  # whoever put the marker can do nothing about it
+            except Exception:  # not the fault of the caller
                 LOG.exception("a listener failed on markers %s", kind)
 
 
-def _found(namespace: str, group: dict[int, Placed], id: int) -> Placed:
+def _found(namespace: str, group: dict[int, PlacedMarker], id: int) -> PlacedMarker:
     number = checked_id(id)
     if number in group:
         return group[number]
-    hint = f"the nearest is {min(group, key=lambda known: abs(known - number))}" if group else "it has none"
+    hint = f"the nearest is {min(group, key=lambda known: abs(known - number))}" if group else "it is empty"
     raise UnknownNameError(f"namespace {namespace!r} has no marker {number}; {hint}")
 
 
-def _points(placed: Iterable[Placed]) -> int:
+def _points(placed: Iterable[PlacedMarker]) -> int:
     return sum(len(one.marker.vertices) for one in placed)
 
 
 def _refuse_more(what: str, count: int, limit: int) -> None:
     if count > limit:
-        raise InvalidValueError(
-            f"there would be {count} {what}, and {limit} can be shown: remove some, or give them a ttl"
-        )
+        raise InvalidValueError(f"{count} {what} exceed the limit of {limit}: remove some, or give them a ttl")

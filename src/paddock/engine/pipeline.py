@@ -1,7 +1,7 @@
-"""The tick as a tuple of stages.
+"""The loop that runs the stages of a tick.
 
-Stages before the motion run at the beginning of a tick, stages after it on the new state. Ticks in which nothing but
-the motion is due are taken in one stride: the kernels loop over them in compiled code, with the same result.
+Stages before the motion run at the beginning of a tick, stages after it on the new state. Ticks in which only the
+motion is due are taken in one stride: the kernels loop over them in compiled code, with the same result.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from paddock.world.world import Clock
 NEVER_DUE = 1 << 62
 """A tick that no run reaches."""
 LONGEST_STRIDE = 4096
-"""Ticks in one stride at most, so that what other threads post does not wait for long."""
+"""Limit of ticks per stride, so that posted actions do not wait long."""
 
 
 class HaltedError(Exception):
-    """A stage before the motion gave up because the run is to stop; the tick has not begun."""
+    """A stage before the motion stopped waiting because the run stops; the tick has not begun."""
 
 
 class Stage(Protocol):
@@ -28,14 +28,14 @@ class Stage(Protocol):
     name: str
 
     def due(self, tick: int) -> int:
-        """The first tick >= `tick` at which it must run; NEVER_DUE if none is known."""
+        """Return the first tick >= `tick` at which the stage must run; NEVER_DUE if none is known."""
 
     def run(self, tick: int) -> None:
-        """Do its work at this tick."""
+        """Run the stage at this tick."""
 
 
-class Motion(Protocol):
-    """The stage that moves everything."""
+class MotionStage(Protocol):
+    """The stage that moves all vehicles."""
 
     name: str
 
@@ -45,26 +45,26 @@ class Motion(Protocol):
 
 @dataclass
 class StageTime:
-    """How long a stage has taken."""
+    """Accumulated run time of a stage."""
 
     calls: int = 0
     nanoseconds: int = 0
 
     def add(self, nanoseconds: int) -> None:
-        """One more call."""
+        """Count one call."""
         self.calls += 1
         self.nanoseconds += nanoseconds
 
 
 def every(tick: int, period: int) -> int:
-    """The first tick >= `tick` that the period divides."""
-    return -(-tick // period) * period
+    """Return the first tick >= `tick` that the period divides."""
+    return tick + (-tick) % period
 
 
 class Pipeline:
-    """Stages, in order, and the time each takes."""
+    """Runs the due stages of each tick, in order, and advances the clock."""
 
-    def __init__(self, clock: Clock, before: tuple[Stage, ...], motion: Motion, after: tuple[Stage, ...]) -> None:
+    def __init__(self, clock: Clock, before: tuple[Stage, ...], motion: MotionStage, after: tuple[Stage, ...]) -> None:
         self.clock = clock
         self.before = before
         self.motion = motion
@@ -72,7 +72,7 @@ class Pipeline:
         self.times = {name: StageTime() for name in (*(s.name for s in before), motion.name, *(s.name for s in after))}
 
     def advance(self, ticks: int) -> None:
-        """Exactly that many ticks, unless a stage is halted by `stop`."""
+        """Advance by exactly that many ticks, or fewer if a stage halts."""
         end = self.clock.tick + ticks
         while self.clock.tick < end:
             try:
@@ -94,7 +94,7 @@ class Pipeline:
                 self.times[stage.name].add(perf_counter_ns() - started)
 
     def _stride(self, end: int) -> int:
-        """Ticks until any other stage is due."""
+        """Return the number of ticks until any other stage is due."""
         tick = self.clock.tick
         next_tick = min(end, tick + LONGEST_STRIDE)
         for stage in (*self.before, *self.after):
@@ -102,6 +102,6 @@ class Pipeline:
         return next_tick - tick
 
     def reset_times(self) -> None:
-        """Start measuring anew."""
+        """Restart the measurement of run times."""
         for time in self.times.values():
             time.calls = time.nanoseconds = 0

@@ -1,17 +1,15 @@
-"""What runs a fleet: its model's kernels, parameters, failsafe, behaviour and sensors."""
+"""A fleet with everything that acts on it: its model's kernels, parameters, failsafe, behaviour and sensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.kernel import kernel
-from paddock.engine.conduct import Conduct
-from paddock.engine.motion import MOTIONS
-from paddock.engine.orders import COMMANDED, OWN, FleetOrders
+from paddock.compute.kernel import KernelSpec, kernel
+from paddock.engine.behaviours import FleetBehaviour, read_only
 from paddock.errors import unknown_name
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import VehicleModel
@@ -20,14 +18,66 @@ from paddock.world.fleet import NEVER, Fleet, Ints
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
 
+if TYPE_CHECKING:
+    from paddock.engine.overrides import FleetOverrides
+
 POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
 COMMANDS_SHOWN = 1000
-"""The most vehicles of a fleet whose commands are in snapshots."""
+"""Size limit of fleets whose commands are in snapshots."""
+
+
+class Motion(Protocol):
+    """Where the dynamics of a fleet are computed."""
+
+    def __init__(self, spec: KernelSpec) -> None:
+        """Take the step kernel of a model."""
+
+    def move(self, fleet: Fleet, ticks: int, parameters: tuple[Floats, ...], environment: Floats, dt: float) -> None:
+        """Advance all vehicles by that many ticks."""
+
+
+class CpuMotion:
+    """Dynamics on the CPU, in place."""
+
+    def __init__(self, spec: KernelSpec) -> None:
+        self._kernel = kernel(spec)
+
+    def move(self, fleet: Fleet, ticks: int, parameters: tuple[Floats, ...], environment: Floats, dt: float) -> None:
+        """Launch the kernel."""
+        self._kernel(fleet.n, ticks, fleet.state, fleet.tables["command"], *parameters, environment, dt)
+
+
+class CudaMotion:
+    """Dynamics on a GPU: the state stays there until the fleet's own tables are read."""
+
+    def __init__(self, spec: KernelSpec) -> None:
+        from paddock.compute.cuda import cuda_kernel, to_device
+
+        self._kernel = cuda_kernel(spec)
+        self._to_device = to_device
+        self._state: Any = None
+        self._command: Any = None
+        self._constants: Any = None
+
+    def move(self, fleet: Fleet, ticks: int, parameters: tuple[Floats, ...], environment: Floats, dt: float) -> None:
+        """Copy what the host may have changed, then launch the kernel."""
+        if fleet.bring_back is None:
+            self._state = self._to_device(fleet.state)
+            self._constants = [self._to_device(values) for values in (*parameters, environment)]
+        if fleet.command_changed:
+            self._command = self._to_device(fleet.command)
+            fleet.command_changed = False
+        self._kernel(fleet.n, ticks, self._state, self._command, *self._constants, dt)
+        fleet.bring_back = lambda: self._state.copy_to_host(fleet.tables["state"])
+
+
+MOTIONS: dict[str, type[Motion]] = {"cpu": CpuMotion, "cuda": CudaMotion}
+"""By name of the device."""
 
 
 class FleetProgram:
-    """A fleet together with everything that acts on it."""
+    """A fleet and what acts on it."""
 
     def __init__(
         self, fleet: Fleet, model: VehicleModel, parameters: Floats, varying: tuple[str, ...], device: str = "cpu"
@@ -36,10 +86,10 @@ class FleetProgram:
         self.model = model
         self.parameter_values = parameters
         self.varying = varying
-        self.entry: Mapping[str, Any] = {}  # what the user wrote, for saving
-        self.conduct: Conduct | None = None
-        self.orders: FleetOrders | None = None  # those who do something else than their entry says
-        self.carried = False  # somebody else places its vehicles: it does not move by itself
+        self.entry: Mapping[str, Any] = {}  # as the user wrote it, for saving
+        self.behaviour: FleetBehaviour | None = None
+        self.overrides: FleetOverrides | None = None  # None: no vehicle is overridden
+        self.carried = False  # the mission sets the poses: no dynamics
         self.sensors: dict[str, FleetSensor] = {}
         self.timeout_ticks: int | None = None
         self.expires_from = NEVER  # no command of the fleet times out before this tick
@@ -50,8 +100,8 @@ class FleetProgram:
         report = model.report_spec(varying)
         self._report = kernel(report) if report is not None else None
         self._telemetry = [column_index(model.state)[name] for name in model.telemetry]
-        self._own_block = np.zeros((len(POSE_COLUMNS), 0))
-        self._own_tick = -1
+        self._poses = np.zeros((len(POSE_COLUMNS), 0))
+        self._poses_tick = -1
 
     @property
     def parameters(self) -> tuple[Floats, ...]:
@@ -61,7 +111,7 @@ class FleetProgram:
         return (self.parameter_values,)
 
     def parameters_of(self, rows: Ints) -> tuple[Floats, ...]:
-        """The same for some of its vehicles, gathered side by side."""
+        """Return the parameter arguments for some of the vehicles."""
         if self.varying:
             return self.parameter_values, np.take(self.fleet.tables[VARYING], rows, axis=1)
         return (self.parameter_values,)
@@ -71,8 +121,24 @@ class FleetProgram:
         if self.fleet.n and not self.carried:
             self._motion.move(self.fleet, ticks, self.parameters, environment, dt)
 
+    # poses and snapshots ---------------------------------------------------------------------------------------------
+
+    def pose_block(self, tick: int) -> Floats:
+        """Return the poses at this tick, read-only, computed once per tick."""
+        if self._poses.shape[1] < self.fleet.n:
+            self._poses = np.zeros((len(POSE_COLUMNS), self.fleet.capacity))
+            self._poses_tick = -1
+        if self._poses_tick != tick:
+            self._pose(self.fleet.n, 1, self.fleet.state, *self.parameters, self._poses)
+            self._poses_tick = tick
+        return read_only(self._poses)
+
+    def forget_poses(self) -> None:
+        """Compute the poses again: the state was changed other than by a tick."""
+        self._poses_tick = -1
+
     def write_block(self, block: Floats, environment: Floats, tick: int) -> None:
-        """Fill a snapshot's block (columns, n): pose, telemetry, report, commands, then what sensors have delivered."""
+        """Fill a snapshot's block (columns, n): pose, telemetry, report, commands, sensor readings."""
         n, state = self.fleet.n, self.fleet.state
         after_pose = len(POSE_COLUMNS)
         after_telemetry = after_pose + len(self._telemetry)
@@ -80,7 +146,7 @@ class FleetProgram:
         after_commands = after_report + len(self.command_columns)
         if n:
             self._pose(n, 1, state, *self.parameters, block)
-            for k, row in enumerate(self._telemetry, after_pose):  # column by column: all at once would copy them twice
+            for k, row in enumerate(self._telemetry, after_pose):  # column by column: fancy indexing copies twice
                 block[k] = state[row, :n]
             if self._report is not None:
                 report = block[after_telemetry:after_report]
@@ -98,22 +164,8 @@ class FleetProgram:
             row += len(readings) + 1
             block[row - 1] = sensor.sample_tick
 
-    def pose_block(self, tick: int) -> Floats:
-        """The poses at this tick in a buffer of its own, for stages that run when no snapshot was made."""
-        if self._own_block.shape[1] < self.fleet.n:
-            self._own_block = np.zeros((len(POSE_COLUMNS), self.fleet.capacity))
-            self._own_tick = -1
-        if self._own_tick != tick:
-            self._pose(self.fleet.n, 1, self.fleet.state, *self.parameters, self._own_block)
-            self._own_tick = tick
-        return self._own_block
-
-    def forget_poses(self) -> None:
-        """The state was changed other than by a tick."""
-        self._own_tick = -1
-
     def layout(self) -> FleetLayout:
-        """How this fleet looks in a snapshot now."""
+        """Return the layout of this fleet's block in a snapshot."""
         fleet = self.fleet
         own = (*POSE_COLUMNS, *self.model.telemetry, *self.model.report_columns)
         return FleetLayout(
@@ -129,7 +181,7 @@ class FleetProgram:
 
     @property
     def command_columns(self) -> tuple[str, ...]:
-        """`command.steer`, ...: the commands in force; none in large fleets, where they would be most of a snapshot."""
+        """`command.steer`, ...: the commands in force; none in large fleets, where they would dominate a snapshot."""
         names = column_index(self.model.command) if self.fleet.n <= COMMANDS_SHOWN else ()
         return tuple(f"command.{name}" for name in names)
 
@@ -139,62 +191,83 @@ class FleetProgram:
         names = {name: (*column_index(sensor.sensor.reading), "sample_tick") for name, sensor in self.sensors.items()}
         return tuple(f"{sensor}.{reading}" for sensor, readings in names.items() for reading in readings)
 
+    def inspect(self, row: int) -> dict[str, dict[str, Any]]:
+        """Return the state, command and parameter values of one vehicle."""
+        fleet, model = self.fleet, self.model
+        state = {name: float(fleet.state[k, row]) for name, k in column_index(model.state).items()}
+        command = {name: float(fleet.command[k, row]) for name, k in column_index(model.command).items()}
+        parameters = {name: float(self.parameter_values[k]) for name, k in column_index(model.parameters).items()}
+        for k, name in enumerate(self.varying):
+            parameters[name] = float(fleet.tables[VARYING][k, row])
+        return {"state": state, "command": command, "parameters": parameters}
+
+    def readings(self, rows: Ints, tick: int, one: bool) -> dict[str, dict[str, Any]]:
+        """Return sensor -> reading -> a number for one vehicle, else an array (n,); with the tick of the sample."""
+        result: dict[str, dict[str, Any]] = {}
+        for name, sensor in self.sensors.items():
+            sensor.arrive(tick)
+            columns = sensor.readings()
+            values = {key: float(column[rows[0]]) if one else column[rows].copy() for key, column in columns.items()}
+            result[name] = {**values, "sample_tick": sensor.sample_tick}
+        return result
+
+    # what drives its vehicles ----------------------------------------------------------------------------------------
+
     @property
     def acts(self) -> bool:
-        """Whether any of its vehicles follows a rule."""
-        return self.conduct is not None or (self.orders is not None and self.orders.acting)
+        """Whether any vehicle follows a rule."""
+        return self.behaviour is not None or (self.overrides is not None and bool(self.overrides.groups))
 
     def driven(self, rows: Ints) -> NDArray[np.bool_]:
-        """Which of these vehicles a rule drives; the others take commands."""
-        own = self.conduct is not None
-        if self.orders is None:
-            return np.full(len(rows), own)
-        marks = self.orders.marks[rows]
-        return np.asarray(((marks == OWN) & own) | (marks > OWN), np.bool_)
+        """Return which of these vehicles a rule drives; the others take commands."""
+        own = self.behaviour is not None
+        return np.full(len(rows), own) if self.overrides is None else self.overrides.driven(rows, own)
 
     def driver(self, row: int) -> tuple[str, str] | None:
-        """What drives a vehicle, `behaviour` or `order` with the name of the rule; None if commands do."""
-        mark = OWN if self.orders is None else int(self.orders.marks[row])
-        if mark == COMMANDED or (mark == OWN and self.conduct is None):
+        """Return (`behaviour` or `override`, name of the rule) that drives a vehicle; None if commands do."""
+        if not self.driven(np.array([row]))[0]:
             return None
-        if self.orders is not None and mark > OWN:
-            return "order", self.orders.squads[mark].plan.rule.name
-        assert self.conduct is not None
-        return "behaviour", self.conduct.rule.name
+        rule = None if self.overrides is None else self.overrides.rule(row)
+        if rule is not None:
+            return "override", rule
+        assert self.behaviour is not None
+        return "behaviour", self.behaviour.rule.name
+
+    # vehicles join and leave -----------------------------------------------------------------------------------------
 
     def admit(self, rows: slice) -> None:
-        """Vehicles have joined in these rows: they do what the entry says."""
-        if self.conduct is not None:
-            self.conduct.admit(rows)
-        if self.orders is not None:
-            self.orders.admit(rows.stop - rows.start)
+        """Start vehicles that have joined in these rows; they follow the behaviour of the entry."""
+        if self.behaviour is not None:
+            self.behaviour.admit(rows)
+        if self.overrides is not None:
+            self.overrides.admit(rows.stop - rows.start)
 
     def keep(self, rows: Ints) -> None:
-        """Vehicles have left; these rows stay."""
+        """Remove all vehicles except these rows."""
         self.fleet.keep(rows)
-        if self.orders is not None:
-            self.orders.keep(rows)
-            self.forget_orders()
+        if self.overrides is not None:
+            self.overrides.keep(rows)
+            self.drop_empty_overrides()
         for sensor in self.sensors.values():
             sensor.keep(rows)
-        if self.conduct is not None:
-            self.conduct.assign_slots()
+        if self.behaviour is not None:
+            self.behaviour.assign_slots()
         self.forget_poses()
 
-    def forget_orders(self) -> None:
-        """Have no table of orders where nobody has any."""
-        if self.orders is not None and not len(self.orders.rows):
-            self.orders = None
+    def drop_empty_overrides(self) -> None:
+        """Drop the table of overrides when no vehicle is overridden."""
+        if self.overrides is not None and not len(self.overrides.rows):
+            self.overrides = None
 
 
 def command_values(model: VehicleModel, policy: str) -> Floats:
-    """The value of each command under a policy (failsafe or brake); NaN where the last command is held."""
+    """Return the value of each command under a policy (failsafe or brake); NaN where the last command is held."""
     values = [getattr(column, policy) for column in columns_of(model.command)]
     return np.array([np.nan if value is None else float(value) for value in values])
 
 
 def checked_inputs(model: VehicleModel, given: Mapping[str, Any], where: Callable[[str], str]) -> dict[str, float]:
-    """Command inputs by name, each known, finite and in range."""
+    """Return command inputs by name; an error names an input that is unknown, not finite or out of range."""
     rows = column_index(model.command)
     columns = columns_of(model.command)
     result = {}

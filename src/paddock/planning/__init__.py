@@ -12,51 +12,49 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from paddock.planning.assignment import Assignment, assign
-    from paddock.planning.coverage.shape import InfeasibleError
-    from paddock.planning.generating import generate
+    from paddock.planning.coverage.shapes import InfeasibleError
+    from paddock.planning.from_scenario import plan, simulate
     from paddock.planning.mission.kinematic import KinematicRun
     from paddock.planning.mission.mission import Mission
     from paddock.planning.paths.climb import climbing
     from paddock.planning.paths.dubins import dubins, dubins_lengths
-    from paddock.planning.paths.path import Path
+    from paddock.planning.paths.path import Path, Segment, arc, line
     from paddock.planning.paths.reeds_shepp import reeds_shepp, reeds_shepp_lengths
-    from paddock.planning.paths.segment import Segment, arc, line
     from paddock.planning.paths.wind import dubins_in_wind
     from paddock.planning.planner import solve
-    from paddock.planning.plans import Leg, Plan, Route, Undone
-    from paddock.planning.problem import Agent, Problem, Task
-    from paddock.planning.scenario_plan import plan, simulate
+    from paddock.planning.problem import Problem, Task, Vehicle
+    from paddock.planning.random_missions import generate
+    from paddock.planning.routes import Leg, Plan, Route, Undone
 
 HOMES = {
-    "Agent": "problem",
     "Assignment": "assignment",
-    "InfeasibleError": "coverage.shape",
+    "InfeasibleError": "coverage.shapes",
     "KinematicRun": "mission.kinematic",
-    "Leg": "plans",
+    "Leg": "routes",
     "Mission": "mission.mission",
     "Path": "paths.path",
-    "Plan": "plans",
+    "Plan": "routes",
     "Problem": "problem",
-    "Route": "plans",
-    "Segment": "paths.segment",
+    "Route": "routes",
+    "Segment": "paths.path",
     "Task": "problem",
-    "Undone": "plans",
-    "arc": "paths.segment",
+    "Undone": "routes",
+    "Vehicle": "problem",
+    "arc": "paths.path",
     "assign": "assignment",
     "climbing": "paths.climb",
     "dubins": "paths.dubins",
     "dubins_in_wind": "paths.wind",
     "dubins_lengths": "paths.dubins",
-    "generate": "generating",
-    "line": "paths.segment",
-    "plan": "scenario_plan",
+    "generate": "random_missions",
+    "line": "paths.path",
+    "plan": "from_scenario",
     "reeds_shepp": "paths.reeds_shepp",
     "reeds_shepp_lengths": "paths.reeds_shepp",
-    "simulate": "scenario_plan",
+    "simulate": "from_scenario",
     "solve": "planner",
 }
 __all__ = [
-    "Agent",
     "Assignment",
     "InfeasibleError",
     "KinematicRun",
@@ -69,6 +67,7 @@ __all__ = [
     "Segment",
     "Task",
     "Undone",
+    "Vehicle",
     "arc",
     "assign",
     "climbing",

@@ -37,12 +37,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paddock.errors import unknown_name
-from paddock.scenario import Mission
+from paddock.scenario import MissionSection
 from paddock.scenario.base import Section
-from paddock.scenario.loading import read_text
 from paddock.scenario.marked_yaml import plain as plain_values
+from paddock.scenario.marked_yaml import read_text
 from paddock.scenario.problems import Marks, ScenarioError, validated
-from paddock.scenario.tasks import NoFlyZone, Task
+from paddock.scenario.tasks import NoFlyZone, TaskEntry
 from paddock.wire import qgc_plan
 from paddock.wire.geojson import Feature, feature, feature_collection, read_features
 from paddock.wire.json_document import TEXT, Document, KeyPath, LatLon, parse_document
@@ -259,7 +259,7 @@ class _GeojsonReader:
             task["altitude"] = self._number(given, "altitude_m")
         if properties.get("earliest_s") is not None or properties.get("latest_s") is not None:
             task["window"] = [self._number(given, "earliest_s"), self._number(given, "latest_s")]
-        _checked(self.doc, Task, task, given.path)
+        _checked(self.doc, TaskEntry, task, given.path)
         self.found.mission["tasks"].append(task)
 
     def _number(self, given: Feature, key: str) -> float:
@@ -295,7 +295,7 @@ def _stretch(start: Sequence[float], end: Sequence[float]) -> dict[str, Any]:
 # writing GeoJSON
 
 
-def to_geojson(mission: Mission | Mapping[str, Any], origin: Origin, routes: Routes = ()) -> dict[str, Any]:
+def to_geojson(mission: MissionSection | Mapping[str, Any], origin: Origin, routes: Routes = ()) -> dict[str, Any]:
     """Return base, tasks and zones of a mission section and the routes of vehicles as a FeatureCollection."""
     mission = _mission(mission)
     x, y, course = mission.base[0], mission.base[1], mission.base[-1]
@@ -307,10 +307,10 @@ def to_geojson(mission: Mission | Mapping[str, Any], origin: Origin, routes: Rou
     return feature_collection(features)
 
 
-def _mission(mission: Mission | Mapping[str, Any]) -> Mission:
-    if isinstance(mission, Mission):
+def _mission(mission: MissionSection | Mapping[str, Any]) -> MissionSection:
+    if isinstance(mission, MissionSection):
         return mission
-    return validated(Mission, plain_values(mission), Marks(), ("mission",))
+    return validated(MissionSection, plain_values(mission), Marks(), ("mission",))
 
 
 def _positions(points: Any, origin: Origin) -> list[list[float]]:
@@ -324,7 +324,7 @@ def _closed(points: Sequence[Sequence[float]], origin: Origin, outer: bool = Tru
     return _positions([*turned, turned[0]], origin)
 
 
-def _task_feature(task: Task, origin: Origin) -> dict[str, Any]:
+def _task_feature(task: TaskEntry, origin: Origin) -> dict[str, Any]:
     properties: dict[str, Any] = {"kind": task.kind}
     if task.altitude is not None:
         properties["altitude_m"] = task.altitude
@@ -529,7 +529,7 @@ class _PlanReader:
     def _add(self, kind: str, task: dict[str, Any], path: KeyPath) -> None:
         task = {"name": f"{kind}_{self.counts[kind]}"} | task
         self.counts[kind] += 1
-        _checked(self.doc, Task, task, path)
+        _checked(self.doc, TaskEntry, task, path)
         self.found.mission["tasks"].append(task)
 
 
@@ -540,7 +540,7 @@ STANDING_SPEED = 5.0
 
 
 @dataclass(frozen=True)
-class Loiter:
+class LoiterCircles:
     """Full circles about a centre."""
 
     x: float  # m east, of the centre
@@ -551,13 +551,13 @@ class Loiter:
     turns: float = 1.0
 
 
-Waypoints = Floats | Sequence[Floats | Loiter]
+Waypoints = Floats | Sequence[Floats | LoiterCircles]
 """Waypoints (n, 4): x, y, z in m and heading in rad; or several such, with circles between them."""
 
 
 def to_plans(
     routes: Sequence[tuple[str, Waypoints]],
-    mission: Mission | Mapping[str, Any],
+    mission: MissionSection | Mapping[str, Any],
     origin: Origin,
     *,
     vehicle: str = "fixed_wing",
@@ -644,7 +644,7 @@ def _plan_items(
         items.append(PlanItem(command, qgc_plan.RELATIVE_FRAME, params))
 
     for part in parts:
-        if isinstance(part, Loiter):
+        if isinstance(part, LoiterCircles):
             radius = -part.radius if part.left else part.radius
             add(qgc_plan.LOITER_TURNS, (part.turns, 0, radius, 1), (part.x, part.y, part.z))
             continue

@@ -14,7 +14,7 @@ from foxglove_schemas_protobuf.PointCloud_pb2 import PointCloud
 from foxglove_schemas_protobuf.SceneEntityDeletion_pb2 import SceneEntityDeletion
 from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 
-from paddock.engine.actions import SetFrame
+from paddock.engine.actions import FrameAction
 from paddock.engine.events import Event
 from paddock.wire.stream.frames import COUNTED
 from paddock.wire.stream.positions import POSITIONS, Poses, encode_positions
@@ -81,7 +81,7 @@ class Transforms:
         return self.message
 
 
-def named_frame(frame: SetFrame, log_time: int) -> FrameTransforms:
+def named_frame(frame: FrameAction, log_time: int) -> FrameTransforms:
     """A frame that somebody has placed in another."""
     message = FrameTransforms()
     transform = message.transforms.add(parent_frame_id=frame.parent, child_frame_id=frame.name)

@@ -151,9 +151,9 @@ class HashPlan:
     def take(self) -> str:
         """The digest of the state now."""
         started = monotonic()
-        text = digest(settled_state(self.sim))
+        text = digest(settled_state(self.sim.engine))
         self._spent += monotonic() - started
-        period = max(1, self.sim.world.clock.ticks(OFTEN if self.sim.world.vehicles <= FEW else SELDOM))
+        period = max(1, self.sim.engine.world.clock.ticks(OFTEN if self.sim.engine.world.vehicles <= FEW else SELDOM))
         self._next_tick = max(self._next_tick + period, self.sim.tick + period // 2)
         return text
 
@@ -210,17 +210,17 @@ class Recorder:
         if precision not in PRECISIONS:
             raise unknown_name("precision", str(precision), PRECISIONS)
         self.sim, self.path = sim, os.fspath(path)
-        self.every = max(1, round(sim.world.clock.rate / rate))  # ticks between two samples
+        self.every = max(1, round(sim.engine.world.clock.rate / rate))  # ticks between two samples
         self.dropped = 0
         self.failure = ""
         self._tell = tell or _print
         self._conveyor = Conveyor()
         self._hashes = HashPlan(sim)
         started = time_ns()
-        self._timeline = Timeline(sim.world.clock.rate, started)
+        self._timeline = Timeline(sim.engine.world.clock.rate, started)
         self._dating = threading.Lock()  # a new section begins, or a time is told: not both at once
         self._last_sample = -1
-        with sim.driver.driving("recording"):
+        with sim.engine.thread.driving("recording"):
             self._output = open_output(path)
             self._scribe = self._prepared(self._output, precision, started)
             self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
@@ -235,7 +235,7 @@ class Recorder:
         sim = self.sim
         sim.log.listeners = [*sim.log.listeners, self._on_action]
         sim.events.listeners = [*sim.events.listeners, self._on_event]
-        sim.restarted.append(self._on_restart)
+        sim.engine.on_restart.append(self._on_restart)
         sim.markers.listeners = [*sim.markers.listeners, self._on_markers]
         self._unwatch = sim.watch(self._on_sample, self.every)
         untouched = sim.tick == 0 and sim.log.restored_at is None and not (sim.log.entries or sim.log.lost)
@@ -250,7 +250,7 @@ class Recorder:
         sim.log.listeners = [listener for listener in sim.log.listeners if listener != self._on_action]
         sim.events.listeners = [listener for listener in sim.events.listeners if listener != self._on_event]
         sim.markers.listeners = [listener for listener in sim.markers.listeners if listener != self._on_markers]
-        sim.restarted = [listener for listener in sim.restarted if listener != self._on_restart]
+        sim.engine.on_restart.remove(self._on_restart)
 
     def _on_restart(self, how: str) -> None:
         self._begin(how, with_state=how == "restore")
@@ -268,7 +268,7 @@ class Recorder:
     def _on_sample(self, snapshot: Snapshot) -> None:
         if self._conveyor.closed:
             return
-        real_time = self.sim.pacer.running and self.sim.pace > 0
+        real_time = self.sim.engine.pacer.running and self.sim.pace > 0
         job = partial(self._scribe.sample, snapshot, self._date(snapshot.tick), time_ns())
         if self._conveyor.offer(job, snapshot.buffer.nbytes, patient=not real_time):
             self._last_sample = snapshot.tick
@@ -281,7 +281,9 @@ class Recorder:
         """A section of the run begins at the present tick."""
         sim = self.sim
         state = sim.save() if with_state else b""
-        begin = RunStart(sim.world.run, sim.world.seed, self._scenario().to_dict(), versions(), how, state)
+        begin = RunStart(
+            sim.engine.world.run, sim.engine.world.seed, self._scenario().to_dict(), versions(), how, state
+        )
         with self._dating:
             log_time = self._timeline.begin(sim.tick)
         self._conveyor.put(partial(self._scribe.begin, begin, log_time, time_ns()))
@@ -290,7 +292,7 @@ class Recorder:
         self._on_sample(sim.snapshot())
 
     def _hash(self) -> None:
-        state = StateHash(self.sim.tick, self.sim.world.run, self._hashes.take())
+        state = StateHash(self.sim.tick, self.sim.engine.world.run, self._hashes.take())
         self._conveyor.put(partial(self._scribe.digest, state, self._date(state.tick), time_ns()))
 
     def _date(self, tick: int | None = None) -> int:
@@ -306,8 +308,8 @@ class Recorder:
         metadata = {
             "name": sim.scenario.name,
             "description": sim.scenario.description,
-            "seed": str(sim.world.seed),
-            "rate": f"{sim.world.clock.rate!r}",
+            "seed": str(sim.engine.world.seed),
+            "rate": f"{sim.engine.world.clock.rate!r}",
             "sample_ticks": str(self.every),
             "precision": precision,
             **versions(),
@@ -350,7 +352,7 @@ class Recorder:
             self._closed = True
             atexit.unregister(self.close)
             self._detach()
-            if not self.sim.driver.elsewhere() and not self._conveyor.closed:
+            if not self.sim.engine.thread.elsewhere() and not self._conveyor.closed:
                 self._finish()
             self._conveyor.close()
             self._thread.join()

@@ -124,10 +124,10 @@ class _Checked:
         for recorded, actions in zip(self.hashes, self.taken_up_before, strict=True):
             self._advance(recorded.tick, actions)
             progress(recorded.tick - self.first)
-            computed = digest(settled_state(self.sim))
+            computed = digest(settled_state(self.sim.engine))
             self.compared += 1
             if computed != recorded.hash:
-                at = recorded.tick / self.sim.world.clock.rate
+                at = recorded.tick / self.sim.engine.world.clock.rate
                 self.difference = Difference(self.section.number, recorded.tick, at, recorded.hash, computed)
                 return
 
@@ -140,18 +140,18 @@ class _Checked:
             self.sim.restore(begin.state)
         except PaddockError as error:
             raise PaddockError(f"the state that section {self.section.number} goes on from: {error}") from None
-        self.sim.mailbox.clear()  # what waited then is among the recorded actions
+        self.sim.engine.mailbox.clear()  # what waited then is among the recorded actions
 
     def _advance(self, tick: int, actions: int) -> None:
         """To a tick, through as many actions as had been taken up when its hash was made."""
         at_the_end = []
         for posted in islice(self.actions, actions - self.taken_up):
             if posted.tick < tick:
-                self.sim.mailbox.post(posted.action, posted.tick, posted.source)
+                self.sim.engine.mailbox.post(posted.action, posted.tick, posted.source)
             else:  # done by hand between two steps, so that the hash of that tick has it already
                 at_the_end.append(posted)
         self.taken_up = actions
         self.sim.step(max(0, tick - self.sim.tick))
         self.reached = tick
         for posted in at_the_end:
-            self.sim.applier.take_up(posted)
+            self.sim.engine.applier.take_up(posted)

@@ -16,9 +16,9 @@ from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 from mcap.writer import CompressionType, Writer
 from mcap_protobuf.schema import build_file_descriptor_set
 
-from paddock.engine.actions import Posted, SetFrame
+from paddock.engine.actions import FrameAction, Posted
 from paddock.engine.events import Event
-from paddock.engine.markers import MarkerBoard, MarkerChange, Placed
+from paddock.engine.markers import MarkerBoard, MarkerChange, PlacedMarker
 from paddock.errors import PaddockError
 from paddock.record import channels, foxglove
 from paddock.record.channels import CHANNELS
@@ -174,9 +174,9 @@ def present(board: MarkerBoard, now: float) -> list[MarkerChange]:
     return changes + [MarkerChange("visibility", board.version, (), name, False) for name in hidden]
 
 
-def _from_now(placed: Placed, now: float) -> Placed:
+def _from_now(placed: PlacedMarker, now: float) -> PlacedMarker:
     ttl = None if placed.until == inf else max(placed.until - now, 1e-9)
-    return Placed(replace(placed.marker, ttl=ttl), now, placed.until)
+    return PlacedMarker(replace(placed.marker, ttl=ttl), now, placed.until)
 
 
 def commands(change: MarkerChange) -> Iterator[wire.MarkerCommand]:
@@ -283,7 +283,7 @@ class Scribe:
     def action(self, posted: Posted, log_time: int, wall_time: int) -> None:
         """Something entered the run from outside."""
         self.writer.write(channels.ACTIONS, log_time, wall_time, channels.encode_posted(posted))
-        if isinstance(posted.action, SetFrame):
+        if isinstance(posted.action, FrameAction):
             frames = foxglove.named_frame(posted.action, log_time)
             self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
 

@@ -1,7 +1,8 @@
-"""What the user wrote: YAML -> a typed Scenario that remembers where every value stands."""
+"""Scenarios: YAML to a typed Scenario that keeps the file, line and column of every value."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from paddock.scenario.base import BehaviourChoice, MethodChoice, SensorChoice
@@ -14,33 +15,41 @@ from paddock.scenario.loading import (
     preset_names,
     scenario_from_text,
 )
-from paddock.scenario.mission import Mission
-from paddock.scenario.problems import Problem, ScenarioError, located
-from paddock.scenario.scenario import Clock, Every, Record, Scenario, Sync, World, scenario_schema
+from paddock.scenario.mission import MissionSection
+from paddock.scenario.problems import ScenarioError, ScenarioProblem, located
+from paddock.scenario.scenario import (
+    ClockSection,
+    Every,
+    RecordSection,
+    Scenario,
+    Sync,
+    WorldSection,
+    scenario_schema,
+)
 from paddock.scenario.serve import Serve
 from paddock.scenario.sitl import Sitl
-from paddock.scenario.vehicle import Spawn, VehicleEntry
+from paddock.scenario.vehicle import SpawnSection, VehicleEntry
 
 if TYPE_CHECKING:
     from paddock.scenario.spawning import spawn_poses
 
 __all__ = [
     "BehaviourChoice",
-    "Clock",
+    "ClockSection",
     "Every",
     "MethodChoice",
-    "Mission",
-    "Problem",
-    "Record",
+    "MissionSection",
+    "RecordSection",
     "Scenario",
     "ScenarioError",
+    "ScenarioProblem",
     "SensorChoice",
     "Serve",
     "Sitl",
-    "Spawn",
+    "SpawnSection",
     "Sync",
     "VehicleEntry",
-    "World",
+    "WorldSection",
     "demo_names",
     "demo_path",
     "load_preset",
@@ -53,11 +62,23 @@ __all__ = [
     "spawn_poses",
 ]
 
+_RENAMED = {
+    "Clock": "ClockSection",
+    "Mission": "MissionSection",
+    "Problem": "ScenarioProblem",
+    "Record": "RecordSection",
+    "Spawn": "SpawnSection",
+    "World": "WorldSection",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Import numpy only for who places vehicles: reading a scenario does not need it."""
+    """Import `spawn_poses`, which needs numpy, on first use; resolve deprecated names."""
     if name == "spawn_poses":
         from paddock.scenario.spawning import spawn_poses
 
         return spawn_poses
+    if name in _RENAMED:
+        warnings.warn(f"paddock.scenario.{name} is now {_RENAMED[name]}", DeprecationWarning, stacklevel=2)
+        return globals()[_RENAMED[name]]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

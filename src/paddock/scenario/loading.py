@@ -1,4 +1,4 @@
-"""What comes with Paddock: demo scenarios, and presets of vehicle parameters."""
+"""Load scenarios from files, demos, text and dicts, and vehicle presets from the catalog."""
 
 from __future__ import annotations
 
@@ -18,13 +18,67 @@ from paddock.scenario.problems import Marks, ScenarioError, validated
 from paddock.scenario.scenario import Scenario
 
 FOLDER = Path(__file__).parent / "catalog"
+TEXT_SOURCE = "<text>"
+"""File name in errors about YAML given as text."""
+
+Source = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 
 
-class Preset(Section):
-    """A named set of parameters of a vehicle model."""
+def load_scenario(source: Source) -> Scenario:
+    """Load a scenario from a file, the name of a demo, YAML text (a string of several lines), or a dict."""
+    if isinstance(source, Scenario):
+        return source
+    if isinstance(source, Mapping):
+        return _checked(plain(source), Marks())
+    if isinstance(source, str) and "\n" in source:
+        return scenario_from_text(source)
+    if isinstance(source, str | os.PathLike):
+        path = _find(source)
+        return scenario_from_text(read_text(path), str(path))
+    raise ScenarioError(f"a scenario is a path, a demo's name, YAML text or a dict, not {type(source).__name__}")
 
-    description: Text = Field(description="What it is, and where its values come from.")
-    parameters: Numbers = Field(description="Every parameter it sets, in SI units.")
+
+def scenario_from_text(text: str, name: str = TEXT_SOURCE, without: Collection[str] = ()) -> Scenario:
+    """Load a scenario from YAML text; `name` is the file name in errors, the sections `without` are not read."""
+    values, marks = load_yaml(text, name)
+    left_out = tuple(section for section in without if values.pop(section, None) is not None)
+    scenario = _checked(values, marks)
+    scenario._left_out = left_out
+    scenario._written = (text, scenario.seed)
+    return scenario
+
+
+def _checked(values: dict[str, Any], marks: Marks) -> Scenario:
+    scenario = validated(Scenario, values, marks)
+    scenario._marks = marks
+    return scenario
+
+
+def _find(source: str | os.PathLike[str]) -> Path:
+    """Return the scenario file: a path first, then the name of a demo."""
+    name = os.fspath(source)
+    if os.path.isfile(name):
+        return Path(name)
+    if name in demo_names():
+        return demo_path(name)
+    what = "is a folder, not a scenario file" if os.path.isdir(name) else "no such scenario file or demo"
+    shown = name if 0 < len(name) <= 200 and name.isprintable() else repr(name[:200])
+    raise ScenarioError(f"{shown}: {what}; {_advice(name)}")
+
+
+def _advice(name: str) -> str:
+    """Suggest files with a similar name, and demos if the name could be one."""
+    folder, last = (name, "") if os.path.isdir(name) else os.path.split(name)
+    try:
+        files = sorted(file for file in os.listdir(folder or ".") if file.endswith((".yaml", ".yml")))
+    except (OSError, ValueError):
+        return f"there is no folder {folder[:200]!r}"
+    choices = [os.path.join(folder, file) for file in files] + ([] if folder else demo_names())
+    near = get_close_matches(name, choices, n=3, cutoff=0.6) if last else []
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else suggestion("", choices)
+
+
+# the catalog ----------------------------------------------------------------------------------------------------------
 
 
 def demo_names() -> list[str]:
@@ -39,20 +93,27 @@ def demo_path(name: str) -> Path:
     return FOLDER / "demos" / f"{name}.yaml"
 
 
+class Preset(Section):
+    """A named set of parameters of a vehicle model."""
+
+    description: Text = Field(description="Description and source of the values.")
+    parameters: Numbers = Field(description="Every parameter it sets, in SI units.")
+
+
 def preset_names(model: str) -> list[str]:
-    """Return the presets of a model, its default first; none for a model the catalog does not know."""
+    """Return the presets of a model, its default first; none for a model that the catalog does not have."""
     return list(_presets_of(model))
 
 
 def preset_description(model: str, preset: str) -> str:
-    """Return what a preset is, in a sentence or two."""
+    """Return the description of a preset, a sentence or two."""
     return _chosen(model, preset, "").description
 
 
 def load_preset(model: str, preset: str | None = None, place: str = "") -> dict[str, float]:
-    """Return a preset's parameters in SI units; None takes the default one, or nothing where the model has none.
+    """Return a preset's parameters in SI units; None takes the default, or nothing if the model has none.
 
-    `place` is where the preset was asked for, e.g. `race.yaml:7:5`, and begins the error for an unknown one.
+    `place` is the location of the preset's name, e.g. `race.yaml:7:5`, for the error about an unknown one.
     """
     if preset is None and not _presets_of(model):
         return {}
@@ -79,66 +140,3 @@ def read_presets(path: Path) -> dict[str, Preset]:
     """Read a preset file: a mapping of names to presets, the default first."""
     values, marks = load_yaml(read_text(path), str(path))
     return {name: validated(Preset, value, marks, (name,)) for name, value in values.items()}
-
-
-TEXT_SOURCE = "<text>"
-"""What stands for the file name in errors about YAML that was given as text."""
-
-Source = str | os.PathLike[str] | Mapping[str, Any] | Scenario
-
-
-def load_scenario(source: Source) -> Scenario:
-    """Read a scenario from a file, the name of a demo, YAML text (a string of several lines), or a dict."""
-    if isinstance(source, Scenario):
-        return source
-    if isinstance(source, Mapping):
-        return _checked(plain(source), Marks())
-    if isinstance(source, str) and "\n" in source:
-        return scenario_from_text(source)
-    if isinstance(source, str | os.PathLike):
-        path = _find(source)
-        return scenario_from_text(read_text(path), str(path))
-    raise ScenarioError(f"a scenario is a path, a demo's name, YAML text or a dict, not {type(source).__name__}")
-
-
-def scenario_from_text(text: str, name: str = TEXT_SOURCE, without: Collection[str] = ()) -> Scenario:
-    """Read a scenario from YAML text and nothing else, whatever it looks like; `name` is that of its file in errors.
-
-    The sections `without` are left out, whatever they hold.
-    """
-    values, marks = load_yaml(text, name)
-    left_out = tuple(section for section in without if values.pop(section, None) is not None)
-    scenario = _checked(values, marks)
-    scenario._left_out = left_out
-    scenario._written = (text, scenario.seed)
-    return scenario
-
-
-def _checked(values: dict[str, Any], marks: Marks) -> Scenario:
-    scenario = validated(Scenario, values, marks)
-    scenario._marks = marks
-    return scenario
-
-
-def _find(source: str | os.PathLike[str]) -> Path:
-    """Return the file that is meant: a path first, then the name of a demo."""
-    name = os.fspath(source)
-    if os.path.isfile(name):
-        return Path(name)
-    if name in demo_names():
-        return demo_path(name)
-    what = "is a folder, not a scenario file" if os.path.isdir(name) else "no such scenario file or demo"
-    shown = name if 0 < len(name) <= 200 and name.isprintable() else repr(name[:200])
-    raise ScenarioError(f"{shown}: {what}; {_advice(name)}")
-
-
-def _advice(name: str) -> str:
-    """Return the files near the wanted name, and the demos if the name could be one."""
-    folder, last = (name, "") if os.path.isdir(name) else os.path.split(name)
-    try:
-        files = sorted(file for file in os.listdir(folder or ".") if file.endswith((".yaml", ".yml")))
-    except (OSError, ValueError):
-        return f"there is no folder {folder[:200]!r}"
-    choices = [os.path.join(folder, file) for file in files] + ([] if folder else demo_names())
-    near = get_close_matches(name, choices, n=3, cutoff=0.6) if last else []
-    return f"did you mean {' or '.join(map(repr, near))}?" if near else suggestion("", choices)

@@ -1,4 +1,4 @@
-"""Pydantic's errors -> one line each, at the place where the value was written."""
+"""Errors of a scenario, each at the file, line and column where the value was written."""
 
 from __future__ import annotations
 
@@ -14,45 +14,62 @@ from paddock.errors import PaddockError, suggestion
 
 Step = str | int
 KeyPath = tuple[Step, ...]
-"""The way to a value: keys and list indices, e.g. `("vehicles", 0, "model")`."""
-
+"""Keys and list indices that lead to a value, e.g. `("vehicles", 0, "model")`."""
 Mark = tuple[int, int]
-"""Line and column of a value, both counted from 1."""
+"""Line and column, both counted from 1."""
+Model = TypeVar("Model", bound=BaseModel)
 
 SHOWN_PROBLEMS = 20
-"""How many problems the text of one error lists before it says how many more there are."""
+"""Problems listed in the text of one error; the rest are counted."""
 
 
 class ScenarioError(PaddockError):
-    """What is wrong with a scenario: one line per problem, each beginning with its place."""
+    """An invalid scenario: one line per problem, each starting with its location."""
 
     def __init__(self, problems: str | Iterable[str]) -> None:
-        """Take one problem or several."""
         given = [problems] if isinstance(problems, str) else problems
         self.problems: list[str] = [_one_line(problem) for problem in given]
         super().__init__(self.problems)
 
     def __str__(self) -> str:
-        """Join the problems, one a line."""
         more = len(self.problems) - SHOWN_PROBLEMS
         tail = [f"(and {more} more)"] if more > 0 else []
         return "\n".join(self.problems[:SHOWN_PROBLEMS] + tail)
 
 
 def _one_line(text: str) -> str:
-    """Escape line breaks and control characters, which keys and values may contain."""
+    """Escape line breaks and control characters that come from keys and values."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+class ScenarioProblem(NamedTuple):
+    """One problem and its location; line and column count from 1."""
+
+    line: int
+    column: int
+    message: str
+
+
+_LOCATION = re.compile(r":(\d+):(\d+): ")
+
+
+def located(problem: str, source: str) -> ScenarioProblem:
+    """Split a line such as `race.yaml:7:5: unknown model`; a line without a location in `source` is at 1:1."""
+    found = _LOCATION.match(problem, len(source)) if problem.startswith(source) else None
+    if found is None:
+        return ScenarioProblem(1, 1, problem)
+    return ScenarioProblem(int(found[1]), int(found[2]), problem[found.end() :])
+
+
 def dotted(path: KeyPath) -> str:
-    """Write a path as users do: `vehicles[0].model`; the empty path is the `scenario` itself."""
+    """Format a path as `vehicles[0].model`; the empty path is `scenario`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.removeprefix(".") or "scenario"
 
 
 @dataclass(slots=True)
 class Marks:
-    """Line and column of every value and of every key; `source` is empty for values that came from Python."""
+    """Line and column of every value and key; `source` is empty for values that come from Python."""
 
     source: str = ""
     values: dict[KeyPath, Mark] = field(default_factory=dict)
@@ -66,40 +83,21 @@ class Marks:
         return self.values.get((), (1, 1))
 
     def at(self, path: KeyPath) -> str:
-        """Return `file.yaml:7:5` for a value, or `vehicles[0].model` where there is no file."""
-        return self.place(self.mark(path)) if self.source else dotted(path)
+        """Return the location of a value: `file.yaml:7:5`, or `vehicles[0].model` without a file."""
+        return self.location(self.mark(path)) if self.source else dotted(path)
 
     def at_key(self, path: KeyPath) -> str:
-        """Return the place of the key itself rather than of its value."""
-        return self.place(self.keys[path]) if path in self.keys else self.at(path)
+        """Return the location of a key rather than of its value."""
+        return self.location(self.keys[path]) if path in self.keys else self.at(path)
 
-    def place(self, mark: Mark) -> str:
-        """Write a mark as `file.yaml:7:5`."""
+    def location(self, mark: Mark) -> str:
+        """Format a mark as `file.yaml:7:5`."""
         return f"{self.source}:{mark[0]}:{mark[1]}"
 
 
-Model = TypeVar("Model", bound=BaseModel)
+# pydantic's errors ----------------------------------------------------------------------------------------------------
 
-_PLACE = re.compile(r":(\d+):(\d+): ")
-
-
-class Problem(NamedTuple):
-    """One thing that is wrong, and where: line and column count from 1."""
-
-    line: int
-    column: int
-    message: str
-
-
-def located(problem: str, source: str) -> Problem:
-    """Take a line such as `race.yaml:7:5: unknown model` apart; what names no place of `source` is at its beginning."""
-    place = _PLACE.match(problem, len(source)) if problem.startswith(source) else None
-    if place is None:
-        return Problem(1, 1, problem)
-    return Problem(int(place[1]), int(place[2]), problem[place.end() :])
-
-
-_NEEDS = {
+_REQUIREMENTS = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",
@@ -122,7 +120,7 @@ _NEEDS = {
 
 
 def validated(model: type[Model], value: Any, marks: Marks, prefix: KeyPath = ()) -> Model:
-    """Validate a value; on failure raise every problem, in the order of the file."""
+    """Validate a value; raise a ScenarioError with all problems in file order."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -140,9 +138,9 @@ def _line(model: type[BaseModel], value: Any, error: Any, marks: Marks, prefix: 
         message = f"missing key {path[-1]!r} in {dotted(prefix + path[:-1])}"
         path = path[:-1]
     else:
-        name = dotted(prefix + _written(value, path)) + " " if marks.source else ""  # else the place says it
+        name = dotted(prefix + _existing(value, path)) + " " if marks.source else ""  # else the location names it
         message = _message(error, name, marks)
-    path = prefix + _written(value, path)
+    path = prefix + _existing(value, path)
     return marks.mark(path), f"{marks.at(path)}: {message}"
 
 
@@ -158,18 +156,15 @@ def _message(error: Any, name: str, marks: Marks) -> str:
     if error["type"] == "scenario":
         other = context["other"]
         return str(context["message"]).replace("{other}", marks.at(other) if other else "{other}")
-    if (needs := _NEEDS.get(error["type"])) is None:
+    if (requirement := _REQUIREMENTS.get(error["type"])) is None:
         return f"{name}is not valid: {error['msg']}"
     limits = {key: f"{limit:g}" if isinstance(limit, float) else limit for key, limit in context.items()}
-    return f"{name}must be {needs.format(**limits)}, not {_shown(error['input'])}"
+    given = "null" if error["input"] is None else reprlib.repr(error["input"])
+    return f"{name}must be {requirement.format(**limits)}, not {given}"
 
 
-def _shown(value: Any) -> str:
-    return "null" if value is None else reprlib.repr(value)
-
-
-def _written(value: Any, path: KeyPath) -> KeyPath:
-    """Return the part of a path that the value really has; pydantic appends steps of its own."""
+def _existing(value: Any, path: KeyPath) -> KeyPath:
+    """Return the part of a path that exists in the value; pydantic appends steps of its own."""
     for index, step in enumerate(path):
         inside = isinstance(value, dict) or (isinstance(value, list | tuple) and isinstance(step, int))
         try:
@@ -182,7 +177,7 @@ def _written(value: Any, path: KeyPath) -> KeyPath:
 
 
 def _keys(model: type[BaseModel], path: KeyPath) -> list[str]:
-    """Return the valid keys of the section that a path leads to."""
+    """Return the valid keys of the section at a path."""
     found: type[BaseModel] | None = model
     for step in path:
         if isinstance(step, str) and found is not None and step in found.model_fields:
@@ -191,7 +186,7 @@ def _keys(model: type[BaseModel], path: KeyPath) -> list[str]:
 
 
 def _section_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the section that an annotation such as `tuple[VehicleEntry, ...] | None` speaks of."""
+    """Return the section class in an annotation such as `tuple[VehicleEntry, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _section_in(part))), None)

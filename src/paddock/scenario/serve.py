@@ -1,4 +1,4 @@
-"""Who may watch and drive from outside: the endpoints, their ports and who may reach them."""
+"""The section `serve`: endpoints, their ports, and access from other machines."""
 
 from __future__ import annotations
 
@@ -7,168 +7,164 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from paddock.scenario.base import Positive, Section, Text, Whole, trouble
+from paddock.scenario.base import Flag, Positive, Section, Text, Whole, invalid
 
 LAST_PORT = 65535
 SHORTEST_TOKEN = 8
 """Characters."""
 Port = Annotated[Whole, Field(ge=0, le=LAST_PORT)]
-Flag = Annotated[bool, Field(strict=True)]
 FrameName = Literal["enu", "nwu", "ned", "unreal"]
-Kind = Literal["positions", "telemetry", "fpv", "lines", "spheres", "markers", "events"]
-Kinds = tuple[Kind, ...]
-TickKind = Literal["positions", "telemetry", "fpv", "lines", "spheres"]
+Kinds = tuple[Literal["positions", "telemetry", "fpv", "lines", "spheres", "markers", "events"], ...]
+TickKinds = tuple[Literal["positions", "telemetry", "fpv", "lines", "spheres"], ...]
 ENDPOINTS = ("web", "stream", "vds1", "zmq", "shm", "metrics")
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """`host:port` -> (host, port); ValueError for anything else."""
+    """Split `host:port`; ValueError for anything else."""
     host, colon, port = address.rpartition(":")
     if not (host and colon and port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
         raise ValueError(f"an address is written host:port, e.g. 127.0.0.1:7002, not {address!r}")
     return host.strip("[]"), int(port)
 
 
-def _address(value: Any) -> Any:
+def _checked_address(value: Any) -> Any:
     if isinstance(value, str):
         try:
             split_address(value)
         except ValueError as error:
-            raise trouble(str(error)) from None
+            raise invalid(str(error)) from None
     return value
 
 
-Address = Annotated[Text, BeforeValidator(_address)]
+Address = Annotated[Text, BeforeValidator(_checked_address)]
 
 
-class Served(Section):
-    """An endpoint. Instead of a mapping its port alone may stand, or true for the usual one."""
+class EndpointSection(Section):
+    """An endpoint. The port alone, or true for the default port, is a short form."""
 
     @classmethod
     def short(cls, value: Any) -> Any:
-        """The mapping that a short form stands for."""
+        """Expand a short form to the mapping."""
         if value is True:
             return {}
         return {"port": value} if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 class Dial(Section):
-    """A renderer that listens, which Paddock connects to."""
+    """A renderer that listens and that Paddock connects to."""
 
-    to: Address = Field(description="Where it listens, host:port.")
+    to: Address = Field(description="Its address, host:port.")
     frame: FrameName = Field(default="unreal", description="The axes and units it expects.")
-    rate: Positive = Field(default=60.0, description="Frames per second at most, in Hz.")
-    kinds: Kinds = Field(default=("positions", "telemetry"), description="What it is sent.")
-    tick: Flag = Field(default=False, description="Whether tick frames (0x10) go before each group of frames.")
+    rate: Positive = Field(default=60.0, description="Maximum frame rate, in Hz.")
+    kinds: Kinds = Field(default=("positions", "telemetry"), description="The frames it receives.")
+    tick: Flag = Field(default=False, description="Whether a tick frame (0x10) precedes each group of frames.")
 
 
-class Stream(Served):
+class StreamEndpoint(EndpointSection):
     """Binary frames and JSON-RPC over TCP."""
 
     port: Port = Field(default=41451, description="TCP port; 0 takes a free one.")
-    rate: Positive = Field(default=60.0, description="Frames per second that a subscriber may have at most, in Hz.")
+    rate: Positive = Field(default=60.0, description="Maximum frame rate of a subscriber, in Hz.")
     dial: tuple[Dial, ...] = Field(default=(), description="Renderers to connect to.")
-    connections: Whole = Field(default=64, ge=1, description="Connections at once at most.")
-    requests: Positive = Field(default=2000.0, description="Requests per second of one connection, in Hz.")
+    connections: Whole = Field(default=64, ge=1, description="Maximum number of connections.")
+    requests: Positive = Field(default=2000.0, description="Maximum request rate of one connection, in Hz.")
 
 
-class Web(Served):
+class WebEndpoint(EndpointSection):
     """The page, and its WebSocket."""
 
     port: Port = Field(default=8000, description="TCP port; 0 takes a free one.")
-    rate: Positive = Field(default=60.0, description="Frames per second that a page may have at most, in Hz.")
-    connections: Whole = Field(default=64, ge=1, description="Pages at once at most.")
-    requests: Positive = Field(default=2000.0, description="Requests per second of one page, in Hz.")
+    rate: Positive = Field(default=60.0, description="Maximum frame rate of a page, in Hz.")
+    connections: Whole = Field(default=64, ge=1, description="Maximum number of pages.")
+    requests: Positive = Field(default=2000.0, description="Maximum request rate of one page, in Hz.")
 
 
-class Vds1(Served):
+class Vds1Endpoint(EndpointSection):
     """Cars over UDP: one STATE datagram per vehicle, commands by vehicle id."""
 
     port: Port = Field(default=7001, description="UDP port for commands; 0 takes a free one.")
-    rate: Positive = Field(default=200.0, description="Publishes per simulated second, in Hz.")
-    timeout: Positive = Field(default=0.1, description="Simulated seconds that a command holds until the failsafe.")
+    rate: Positive = Field(default=200.0, description="Publications per simulated second, in Hz.")
+    timeout: Positive = Field(default=0.1, description="Simulated seconds that a command holds before the failsafe.")
     state: Address | None = Field(
-        default="127.0.0.1:7002", description="Who is sent every state without asking, host:port; null is nobody."
+        default="127.0.0.1:7002", description="Receiver of every state without a subscription, host:port; null is none."
     )
-    subscribers: Whole = Field(default=64, ge=1, description="Subscribers at once at most.")
-    datagrams: Positive = Field(default=20000.0, description="Datagrams per second of one client, in Hz.")
-    vehicles: Whole = Field(default=1024, ge=1, description="Cars whose state is sent at most.")
+    subscribers: Whole = Field(default=64, ge=1, description="Maximum number of subscribers.")
+    datagrams: Positive = Field(default=20000.0, description="Maximum datagram rate of one client, in Hz.")
+    vehicles: Whole = Field(default=1024, ge=1, description="Maximum number of cars whose state is sent.")
 
 
-class Zmq(Served):
-    """The notebook interface: ZeroMQ and Protobuf, what `paddock.connect` speaks."""
+class ZmqEndpoint(EndpointSection):
+    """The notebook interface: ZeroMQ and Protobuf, used by `paddock.connect`."""
 
     port: Port = Field(default=5556, description="TCP port for requests; 0 takes a free one.")
-    publish: Port | None = Field(default=None, description="TCP port for states; null is the next one after port.")
+    publish: Port | None = Field(default=None, description="TCP port for states; null is port + 1.")
     rate: Positive = Field(default=50.0, description="States per simulated second, in Hz.")
-    clients: Whole = Field(default=64, ge=1, description="Clients at once at most.")
-    requests: Positive = Field(default=20000.0, description="Requests per second of one client, in Hz.")
+    clients: Whole = Field(default=64, ge=1, description="Maximum number of clients.")
+    requests: Positive = Field(default=20000.0, description="Maximum request rate of one client, in Hz.")
 
     @model_validator(mode="after")
     def _has_next_port(self) -> Self:
         if self.publish is None and self.port == LAST_PORT:
-            raise trouble(
-                f"there is no port after {LAST_PORT} for states: take a lower port, or say publish", ("port",)
-            )
+            raise invalid(f"there is no port after {LAST_PORT} for states: use a lower port, or set publish", ("port",))
         return self
 
 
-class Shm(Served):
+class ShmEndpoint(EndpointSection):
     """Stream frames in shared memory, for renderers on the same machine."""
 
     name: Text = Field(default="paddock", pattern=r"^[A-Za-z0-9_-]{1,40}$", description="Name of the ring.")
-    rate: Positive = Field(default=60.0, description="Frames per simulated second at most, in Hz.")
+    rate: Positive = Field(default=60.0, description="Maximum number of frames per simulated second, in Hz.")
     frame: FrameName = Field(default="enu", description="Axes and units.")
-    kinds: tuple[TickKind, ...] = Field(default=("positions", "telemetry"), description="What is written.")
+    kinds: TickKinds = Field(default=("positions", "telemetry"), description="The frames that are written.")
 
     @classmethod
     def short(cls, value: Any) -> Any:
-        """A name alone may stand for it."""
+        """Expand a name, too."""
         return {"name": value} if isinstance(value, str) else super().short(value)
 
 
-class Metrics(Served):
-    """Prometheus figures, health and readiness over HTTP."""
+class MetricsEndpoint(EndpointSection):
+    """Prometheus metrics, health and readiness over HTTP."""
 
     port: Port = Field(default=9464, description="TCP port; 0 takes a free one.")
 
 
 class Serve(Section):
-    """Endpoints that outsiders use, all of them in a process of their own. What is not named is not served."""
+    """Endpoints for other programs, all in one separate process. An endpoint that is not named is not served."""
 
     bind: Text = Field(default="127.0.0.1", description="Address that endpoints listen on.")
     token: Text | None = Field(
         default=None,
         min_length=SHORTEST_TOKEN,
-        description="What a client has to know; needed to listen beyond this machine.",
+        description="Token that clients must send; required to listen beyond this machine.",
     )
     insecure: Flag = Field(default=False, description="Listen beyond this machine without a token.")
-    lock: Flag = Field(default=False, description="Whether clients are kept from stepping, pausing and resetting.")
-    web: Annotated[Web | None, BeforeValidator(Web.short)] = Field(
+    lock: Flag = Field(default=False, description="Whether clients may not step, pause and reset.")
+    web: Annotated[WebEndpoint | None, BeforeValidator(WebEndpoint.short)] = Field(
         default=None, description="The page: a port, true, or a mapping."
     )
-    stream: Annotated[Stream | None, BeforeValidator(Stream.short)] = Field(
+    stream: Annotated[StreamEndpoint | None, BeforeValidator(StreamEndpoint.short)] = Field(
         default=None, description="Binary frames and JSON-RPC over TCP: a port, true, or a mapping."
     )
-    vds1: Annotated[Vds1 | None, BeforeValidator(Vds1.short)] = Field(
+    vds1: Annotated[Vds1Endpoint | None, BeforeValidator(Vds1Endpoint.short)] = Field(
         default=None, description="Cars over UDP: a port, true, or a mapping."
     )
-    zmq: Annotated[Zmq | None, BeforeValidator(Zmq.short)] = Field(
+    zmq: Annotated[ZmqEndpoint | None, BeforeValidator(ZmqEndpoint.short)] = Field(
         default=None, description="Notebooks over ZeroMQ: a port, true, or a mapping."
     )
-    shm: Annotated[Shm | None, BeforeValidator(Shm.short)] = Field(
+    shm: Annotated[ShmEndpoint | None, BeforeValidator(ShmEndpoint.short)] = Field(
         default=None, description="Shared memory for local renderers: a name, true, or a mapping."
     )
-    metrics: Annotated[Metrics | None, BeforeValidator(Metrics.short)] = Field(
+    metrics: Annotated[MetricsEndpoint | None, BeforeValidator(MetricsEndpoint.short)] = Field(
         default=None, description="Prometheus over HTTP: a port, true, or a mapping."
     )
 
     @field_validator("token", mode="before")
     @classmethod
     def _is_long(cls, token: Any) -> Any:
-        """Says what is wrong without saying the token."""
+        """Check the length without showing the token."""
         if isinstance(token, str) and len(token) < SHORTEST_TOKEN:
-            raise trouble(f"a token has at least {SHORTEST_TOKEN} characters, not {len(token)}")
+            raise invalid(f"a token has at least {SHORTEST_TOKEN} characters, not {len(token)}")
         return token
 
     @field_validator("bind", mode="after")
@@ -178,7 +174,7 @@ class Serve(Section):
             ipaddress.ip_address(bind)
         except ValueError:
             if bind != "localhost":
-                raise trouble(f"bind is an IP address such as 127.0.0.1 or 0.0.0.0, not {bind!r}") from None
+                raise invalid(f"bind is an IP address such as 127.0.0.1 or 0.0.0.0, not {bind!r}") from None
         return bind
 
     @model_validator(mode="after")
@@ -186,9 +182,9 @@ class Serve(Section):
         if self.local or self.insecure:
             return self
         if self.token is None:
-            raise trouble(f"listening on {self.bind} needs a token, or insecure: true to do without", ("bind",))
+            raise invalid(f"listening on {self.bind} needs a token, or insecure: true", ("bind",))
         if self.vds1 is not None:
-            raise trouble("vds1 cannot check a token: listen on 127.0.0.1, or say insecure: true", ("vds1",))
+            raise invalid("vds1 cannot check a token: listen on 127.0.0.1, or set insecure: true", ("vds1",))
         return self
 
     @property
@@ -197,6 +193,6 @@ class Serve(Section):
         return self.bind == "localhost" or ipaddress.ip_address(self.bind).is_loopback
 
     @property
-    def endpoints(self) -> dict[str, Served]:
-        """What is served: name -> its options."""
+    def endpoints(self) -> dict[str, EndpointSection]:
+        """The endpoints to serve, by name."""
         return {name: getattr(self, name) for name in ENDPOINTS if getattr(self, name) is not None}

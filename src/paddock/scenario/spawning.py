@@ -1,4 +1,4 @@
-"""Where every member of a fleet starts, computed for all of them at once."""
+"""Start poses of a fleet, computed as arrays."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.scenario.vehicle import Circle, Grid, Line, Random, VehicleEntry
+from paddock.scenario.vehicle import CirclePattern, GridPattern, LinePattern, RandomPattern, VehicleEntry
 
 Floats = NDArray[np.float64]
 Uniform = Callable[[int, int], NDArray[Any]]
-"""`uniform(count, k)` returns (count, k) numbers in [0, 1), row i belonging to member i."""
+"""`uniform(count, k)` returns (count, k) numbers in [0, 1), row i for vehicle i."""
 
 RANDOM_COLUMNS = 4
-"""Numbers drawn per member: x, y, z, yaw; always all four, so that fixing the heading moves nobody."""
+"""Numbers drawn per vehicle: x, y, z, yaw; always all four, so that a fixed heading changes no position."""
 
 
 def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground_z: float = 0.0) -> Floats:
     """Return (count, 4) float64: x, y, z in m and yaw in rad within (-pi, pi], world frame ENU.
 
-    `uniform` is called only by the random pattern. Poses without a height stand at `ground_z`.
+    Only the random pattern calls `uniform`. Poses without a height are at `ground_z`.
     """
     poses = _pattern(entry, uniform, ground_z)
     poses[:, 3] = _wrapped(poses[:, 3])
@@ -48,8 +48,8 @@ def _listed(poses: tuple[tuple[float, ...], ...], ground_z: float) -> Floats:
     return np.array(full, dtype=np.float64).reshape(len(full), 4)
 
 
-def _grid(grid: Grid, count: int, ground_z: float) -> Floats:
-    """Fill rows along x one after another, centred on the origin."""
+def _grid(grid: GridPattern, count: int, ground_z: float) -> Floats:
+    """Fill rows along x, centred on the origin."""
     columns = min(grid.columns or _square_side(count), count)
     rows = -(-count // columns)
     row, column = np.divmod(np.arange(count), columns)
@@ -63,41 +63,41 @@ def _square_side(count: int) -> int:
     return int(np.ceil(np.sqrt(count)))
 
 
-def _circle(circle: Circle, count: int, ground_z: float) -> Floats:
-    """Start in the east and go round counter-clockwise."""
+def _circle(circle: CirclePattern, count: int, ground_z: float) -> Floats:
+    """Start in the east, counter-clockwise."""
     angle = 2 * np.pi * np.arange(count) / count
-    turned = {"tangent": angle + np.pi / 2, "inward": angle + np.pi, "outward": angle}
-    yaw = turned.get(circle.face, circle.heading or 0.0)
+    yaws = {"tangent": angle + np.pi / 2, "inward": angle + np.pi, "outward": angle}
+    yaw = yaws.get(circle.face, circle.heading or 0.0)
     x = circle.center[0] + circle.radius * np.cos(angle)
     y = circle.center[1] + circle.radius * np.sin(angle)
     return _stacked(x, y, ground_z if circle.z is None else circle.z, yaw)
 
 
-def _random(box: Random, count: int, uniform: Uniform) -> Floats:
+def _random(box: RandomPattern, count: int, uniform: Uniform) -> Floats:
     drawn = np.asarray(uniform(count, RANDOM_COLUMNS), dtype=np.float64)
     low, high = np.array(box.low), np.array(box.high)
-    place = low + drawn[:, :3] * (high - low)
+    position = low + drawn[:, :3] * (high - low)
     yaw = 2 * np.pi * drawn[:, 3] - np.pi if box.heading is None else box.heading
-    return _stacked(place[:, 0], place[:, 1], place[:, 2], yaw)
+    return _stacked(position[:, 0], position[:, 1], position[:, 2], yaw)
 
 
-def _line(line: Line, count: int) -> Floats:
+def _line(line: LinePattern, count: int) -> Floats:
     start, end = np.array(line.start), np.array(line.end)
     along = np.linspace(0.0, 1.0, count)[:, None]
-    place = start * (1 - along) + end * along
+    position = start * (1 - along) + end * along
     east, north, _ = end - start
     yaw = np.arctan2(north, east) if line.heading is None else line.heading
-    return _stacked(place[:, 0], place[:, 1], place[:, 2], yaw)
+    return _stacked(position[:, 0], position[:, 1], position[:, 2], yaw)
 
 
 def _stacked(x: Floats, y: Floats, z: Floats | float, yaw: Floats | float) -> Floats:
-    """Put four columns side by side; a number stands for a whole column."""
+    """Stack four columns; a number fills a whole column."""
     poses = np.empty((len(x), 4))
     poses[:, 0], poses[:, 1], poses[:, 2], poses[:, 3] = x, y, z, yaw
     return poses
 
 
 def _wrapped(yaw: Floats) -> Floats:
-    """Bring angles into (-pi, pi]; those already there keep every bit."""
+    """Wrap angles into (-pi, pi]; those already there keep every bit."""
     turned = np.pi - np.mod(np.pi - yaw, 2 * np.pi)
     return np.where((yaw > -np.pi) & (yaw <= np.pi), yaw, turned)

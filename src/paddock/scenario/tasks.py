@@ -1,19 +1,28 @@
-"""What a mission has to do, and where nobody may be: tasks and zones."""
+"""Tasks and no-fly zones of a mission."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, Field, model_validator
 
-from paddock.scenario.base import NotNegative, Number, Positive, Section, Vector2, Whole, trouble
-from paddock.scenario.vehicle import Name
+from paddock.scenario.base import (
+    Name,
+    NotNegative,
+    Number,
+    Positive,
+    Section,
+    Vector2,
+    Whole,
+    has_length,
+    invalid,
+    one_of,
+)
 
 KINDS = ("point", "line", "circle", "area", "polygon")
 FARTHEST = 1e6
-"""m from the origin: farther away there are no tasks, zones and bases."""
+"""Largest distance of tasks, zones and bases from the origin, in m."""
 
 Side = Literal["left", "right"]
 _HEADING = "in rad (0 is east, counter-clockwise)"
@@ -21,72 +30,63 @@ _HEADING = "in rad (0 is east, counter-clockwise)"
 
 def _in_reach(value: tuple[float, ...]) -> tuple[float, ...]:
     if not all(abs(number) <= FARTHEST for number in value):
-        raise trouble(f"a place lies within {FARTHEST:g} m of the origin, not at {list(value)}")
+        raise invalid(f"a position must be within {FARTHEST:g} m of the origin, not at {list(value)}")
     return value
 
 
-Place = Annotated[Vector2, AfterValidator(_in_reach)]
+Position = Annotated[Vector2, AfterValidator(_in_reach)]
 """`[x, y]` in m, world frame ENU."""
 Length = Annotated[Positive, Field(le=FARTHEST)]
 """m."""
 
 
-def _ring(points: tuple[Any, ...]) -> tuple[Any, ...]:
+def _at_least_three(points: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(points) < 3:
-        raise trouble(f"a polygon has at least 3 points, not {len(points)}")
+        raise invalid(f"a polygon has at least 3 points, not {len(points)}")
     return points
 
 
-Ring = Annotated[tuple[Place, ...], AfterValidator(_ring)]
-"""The corners of a polygon, either way round; the last one joins the first."""
-
-
-def one_of(section: Section, names: Sequence[str], what: str) -> str:
-    """The only one of some fields that is given; several, or none, are refused."""
-    given = [name for name in names if getattr(section, name) is not None]
-    if len(given) != 1:
-        has = f"it has {' and '.join(given)}" if given else "it has none"
-        raise trouble(f"{what} needs exactly one of {', '.join(names)}; {has}", (given[1],) if given else ())
-    return given[0]
+Ring = Annotated[tuple[Position, ...], AfterValidator(_at_least_three)]
+"""The corners of a polygon, either way round; the last joins the first."""
 
 
 class PointTask(Section):
-    """A place to be passed."""
+    """A point to pass."""
 
-    at: Place = Field(description="Where [x, y], in m.")
-    heading: Number | None = Field(default=None, description=f"Heading there, {_HEADING}; null is any.")
+    at: Position = Field(description="Position [x, y], in m.")
+    heading: Number | None = Field(default=None, description=f"Heading at the point, {_HEADING}; null is any.")
 
 
 class LineTask(Section):
-    """A straight line to be followed."""
+    """A straight line to follow."""
 
-    at: Place = Field(description="Where it begins [x, y], in m.")
-    heading: Number = Field(description=f"Where it leads, {_HEADING}.")
-    length: Length = Field(description="How long it is, in m.")
+    at: Position = Field(description="Start [x, y], in m.")
+    heading: Number = Field(description=f"Direction, {_HEADING}.")
+    length: Length = Field(description="Length, in m.")
 
 
 class CircleTask(Section):
-    """A full circle that begins and ends at a place on it."""
+    """A full circle that starts and ends at one point."""
 
-    at: Place = Field(description="Where it begins [x, y], a place on the circle, in m.")
-    heading: Number = Field(description=f"Heading there, {_HEADING}.")
-    radius: Length = Field(description="Its radius, in m.")
-    turn: Side = Field(default="left", description="Which way round; left is counter-clockwise.")
+    at: Position = Field(description="Start [x, y], a point on the circle, in m.")
+    heading: Number = Field(description=f"Heading at the start, {_HEADING}.")
+    radius: Length = Field(description="Radius, in m.")
+    turn: Side = Field(default="left", description="Direction of the turn; left is counter-clockwise.")
 
 
 class AreaTask(Section):
-    """Parallel passes to and fro, joined by half circles."""
+    """Parallel passes back and forth, joined by half circles."""
 
-    at: Place = Field(description="Where the first pass begins [x, y], in m.")
-    heading: Number = Field(description=f"Where the first pass leads, {_HEADING}.")
+    at: Position = Field(description="Start of the first pass [x, y], in m.")
+    heading: Number = Field(description=f"Direction of the first pass, {_HEADING}.")
     length: Length = Field(description="Length of a pass, in m.")
     spacing: Length = Field(description="Distance between passes, in m.")
-    passes: Whole = Field(ge=1, le=10_000, description="How many passes.")
-    side: Side = Field(default="left", description="On which side of the first pass the others lie.")
+    passes: Whole = Field(ge=1, le=10_000, description="Number of passes.")
+    side: Side = Field(default="left", description="Side of the first pass on which the others lie.")
 
 
-class Camera(Section):
-    """A camera that looks straight down, its width across the passes; height and overlap give their spacing."""
+class CameraSection(Section):
+    """A camera that looks straight down, its width across the passes; height and overlap give the spacing."""
 
     width_px: Whole = Field(ge=1, description="Pixels across.")
     height_px: Whole = Field(ge=1, description="Pixels along.")
@@ -94,22 +94,22 @@ class Camera(Section):
     sensor_height_mm: Positive = Field(description="Height of the sensor, in mm.")
     focal_length_mm: Positive = Field(description="Focal length of the lens, in mm.")
     side_overlap: NotNegative = Field(
-        default=0.7, lt=1, description="Share of a picture that the next pass shows again (no unit)."
+        default=0.7, lt=1, description="Overlap of the pictures of neighbouring passes, 0 to 1 (no unit)."
     )
 
 
 class PolygonTask(Section):
-    """An area of any outline to be swept by parallel passes; `spacing` and `camera` say the same thing: give one."""
+    """An area of any outline, covered by parallel passes. Give `spacing` or `camera`."""
 
-    outline: Ring = Field(description="Its corners [[x, y], ...], in m.")
-    holes: tuple[Ring, ...] = Field(default=(), description="What is left out of it [[[x, y], ...], ...], in m.")
+    outline: Ring = Field(description="Corners [[x, y], ...], in m.")
+    holes: tuple[Ring, ...] = Field(default=(), description="Excluded areas [[[x, y], ...], ...], in m.")
     spacing: Length | None = Field(default=None, description="Distance between passes, in m.")
-    camera: Camera | None = Field(default=None, description="The camera whose pictures cover it.")
+    camera: CameraSection | None = Field(default=None, description="The camera whose pictures cover the area.")
     angle: Number | None = Field(
         default=None, description=f"Direction of the passes, {_HEADING}; null takes the shortest."
     )
     margin: NotNegative = Field(
-        default=0.0, le=FARTHEST, description="How far passes stay inside the outline and out of holes, in m."
+        default=0.0, le=FARTHEST, description="Distance of the passes from the outline and the holes, in m."
     )
 
     @model_validator(mode="after")
@@ -118,35 +118,29 @@ class PolygonTask(Section):
         return self
 
 
-def _two(value: Any) -> Any:
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise PydanticCustomError("form", "{form}", {"form": "[earliest, latest]"})
-    return value
-
-
 def _ordered(window: tuple[float, float]) -> tuple[float, float]:
     if window[0] > window[1]:
-        raise trouble(f"a window begins before it ends, not at {window[0]:g} s and {window[1]:g} s")
+        raise invalid(f"a window must start before it ends, not at {window[0]:g} s and {window[1]:g} s")
     return window
 
 
-Window = Annotated[tuple[NotNegative, NotNegative], BeforeValidator(_two), AfterValidator(_ordered)]
+Window = Annotated[tuple[NotNegative, NotNegative], has_length(2, form="[earliest, latest]"), AfterValidator(_ordered)]
 
 
-class Task(Section):
-    """Something to be done once, by one vehicle; of exactly one kind."""
+class TaskEntry(Section):
+    """Work for one vehicle, done once; of exactly one kind."""
 
-    name: Name = Field(default="", description="Unique name; by default its position in the list: task_0.")
-    point: PointTask | None = Field(default=None, description="A place to be passed.")
-    line: LineTask | None = Field(default=None, description="A straight line to be followed.")
+    name: Name = Field(default="", description="Unique name; by default its index in the list: task_0.")
+    point: PointTask | None = Field(default=None, description="A point to pass.")
+    line: LineTask | None = Field(default=None, description="A straight line to follow.")
     circle: CircleTask | None = Field(default=None, description="A full circle.")
     area: AreaTask | None = Field(default=None, description="Parallel passes.")
     polygon: PolygonTask | None = Field(default=None, description="An area of any outline.")
     altitude: Number | None = Field(
-        default=None, ge=-FARTHEST, le=FARTHEST, description="Its height, in m; null is the mission's."
+        default=None, ge=-FARTHEST, le=FARTHEST, description="Height, in m; null is the mission's altitude."
     )
     window: Window | None = Field(
-        default=None, description="When it may be begun: [earliest, latest], in s; null is any time."
+        default=None, description="When it may start: [earliest, latest], in s; null is any time."
     )
 
     @model_validator(mode="after")
@@ -156,7 +150,7 @@ class Task(Section):
 
     @property
     def kind(self) -> str:
-        """What it is: point, line, circle, area or polygon."""
+        """One of point, line, circle, area and polygon."""
         return one_of(self, KINDS, "a task")
 
     @property
@@ -167,18 +161,18 @@ class Task(Section):
 
 
 class ZoneCircle(Section):
-    """All within a radius of a place."""
+    """A disc."""
 
-    at: Place = Field(description="Centre [x, y], in m.")
-    radius: Length = Field(description="Its radius, in m.")
+    at: Position = Field(description="Centre [x, y], in m.")
+    radius: Length = Field(description="Radius, in m.")
 
 
 class NoFlyZone(Section):
-    """Where nobody may be, at any height: a circle or a polygon."""
+    """An area that vehicles must not enter, at any height: a circle or a polygon."""
 
-    name: Name = Field(default="", description="Unique name; by default its position in the list: zone_0.")
+    name: Name = Field(default="", description="Unique name; by default its index in the list: zone_0.")
     circle: ZoneCircle | None = Field(default=None, description="A circle.")
-    polygon: Ring | None = Field(default=None, description="Its corners [[x, y], ...], in m.")
+    polygon: Ring | None = Field(default=None, description="Corners [[x, y], ...], in m.")
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -187,7 +181,7 @@ class NoFlyZone(Section):
 
 
 def numbered(prefix: str, taken: set[str]) -> Callable[[int], str]:
-    """Default names `prefix_0`, `prefix_1`, ... that differ from those taken."""
+    """Return a function that makes default names `prefix_0`, `prefix_1`, ... that differ from those taken."""
 
     def name(index: int) -> str:
         found = f"{prefix}_{index}"

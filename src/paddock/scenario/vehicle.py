@@ -1,8 +1,8 @@
-"""One entry of the list of vehicles: a single vehicle, or a fleet of like ones."""
+"""An entry of `vehicles`: one vehicle or a fleet of equal ones, and the spawn pattern of a fleet."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -10,6 +10,7 @@ from paddock.scenario.base import (
     Behaviour,
     BehaviourChoice,
     Inputs,
+    Name,
     NotNegative,
     Number,
     Numbers,
@@ -21,48 +22,51 @@ from paddock.scenario.base import (
     Vector2,
     Vector3,
     Whole,
-    trouble,
+    invalid,
+    one_of,
 )
 
+ID_MAX = 2**31 - 1
+COUNT_MAX = 10_000_000
+EXTERNAL = "external"
+"""The driver that is not a behaviour: commands come from outside."""
 PATTERNS = ("poses", "grid", "circle", "random", "line")
-_ON_GROUND = "null stands on the ground."
+_GROUND = "null is the ground."
 
 
-class Grid(Section):
+class GridPattern(Section):
     """Rows and columns centred on the origin; x grows along a row, y from row to row."""
 
     spacing: Positive = Field(description="Distance between neighbours, in m.")
-    z: Number | None = Field(default=None, description=f"Height, in m; {_ON_GROUND}")
+    z: Number | None = Field(default=None, description=f"Height, in m; {_GROUND}")
     origin: Vector2 = Field(default=(0.0, 0.0), description="Centre of the grid [x, y], in m.")
-    columns: Whole | None = Field(
-        default=None, ge=1, description="Vehicles in a row; null makes the grid about square."
-    )
+    columns: Whole | None = Field(default=None, ge=1, description="Vehicles per row; null makes the grid about square.")
     heading: Number = Field(default=0.0, description="Yaw of every vehicle, in rad (0 faces east, counter-clockwise).")
 
 
-class Circle(Section):
+class CirclePattern(Section):
     """Evenly spaced on a circle, counter-clockwise from the east."""
 
     radius: Positive = Field(description="Radius, in m.")
-    z: Number | None = Field(default=None, description=f"Height, in m; {_ON_GROUND}")
+    z: Number | None = Field(default=None, description=f"Height, in m; {_GROUND}")
     center: Vector2 = Field(default=(0.0, 0.0), description="Centre [x, y], in m.")
     face: Literal["tangent", "inward", "outward", "fixed"] = Field(
         default="tangent",
-        description="Where vehicles look: along the circle (counter-clockwise), in, out, or to heading.",
+        description="Where vehicles face: along the circle (counter-clockwise), in, out, or along heading.",
     )
     heading: Number | None = Field(
-        default=None, description="Yaw of every vehicle, in rad; only with face: fixed (0 there)."
+        default=None, description="Yaw of every vehicle, in rad; only with face: fixed (default 0)."
     )
 
     @model_validator(mode="after")
     def _heading_only_when_fixed(self) -> Self:
         if self.heading is not None and self.face != "fixed":
-            raise trouble(f"heading needs face: fixed, not face: {self.face}", ("heading",))
+            raise invalid(f"heading needs face: fixed, not face: {self.face}", ("heading",))
         return self
 
 
-class Random(Section):
-    """Uniformly in a box, drawn from the scenario's seed."""
+class RandomPattern(Section):
+    """Uniform in a box, drawn from the scenario's seed."""
 
     low: Vector3 = Field(description="Lowest corner of the box [x, y, z], in m.")
     high: Vector3 = Field(description="Highest corner of the box [x, y, z], in m.")
@@ -72,49 +76,37 @@ class Random(Section):
     def _low_below_high(self) -> Self:
         for axis, low, high in zip((0, 1, 2), self.low, self.high, strict=True):
             if low > high:
-                raise trouble(f"low must not exceed high: {'xyz'[axis]} from {low:g} to {high:g}", ("low", axis))
+                raise invalid(f"low must not exceed high: {'xyz'[axis]} from {low:g} to {high:g}", ("low", axis))
         return self
 
 
-class Line(Section):
-    """Evenly spaced from start to end, both included; a single vehicle stands at the start."""
+class LinePattern(Section):
+    """Evenly spaced from start to end, both included; a single vehicle is at the start."""
 
     start: Vector3 = Field(description="First vehicle [x, y, z], in m.")
     end: Vector3 = Field(description="Last vehicle [x, y, z], in m.")
-    heading: Number | None = Field(default=None, description="Yaw of every vehicle, in rad; null looks along the line.")
+    heading: Number | None = Field(default=None, description="Yaw of every vehicle, in rad; null faces along the line.")
 
 
-class Spawn(Section):
+class SpawnSection(Section):
     """Exactly one of the patterns."""
 
     poses: tuple[Pose, ...] | None = Field(
         default=None, description="One pose per vehicle: [x, y, yaw] (on the ground) or [x, y, z, yaw], in m and rad."
     )
-    grid: Grid | None = Field(default=None, description="Rows and columns.")
-    circle: Circle | None = Field(default=None, description="A circle.")
-    random: Random | None = Field(default=None, description="At random in a box.")
-    line: Line | None = Field(default=None, description="A straight line.")
+    grid: GridPattern | None = Field(default=None, description="Rows and columns.")
+    circle: CirclePattern | None = Field(default=None, description="A circle.")
+    random: RandomPattern | None = Field(default=None, description="At random in a box.")
+    line: LinePattern | None = Field(default=None, description="A straight line.")
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
-        given = [name for name in PATTERNS if getattr(self, name) is not None]
-        if len(given) != 1:
-            has = f"it has {' and '.join(given)}" if given else "it has none"
-            raise trouble(f"spawn needs exactly one of {', '.join(PATTERNS)}; {has}", (given[1],) if given else ())
+        one_of(self, PATTERNS, "spawn")
         return self
 
 
-ID_MAX = 2**31 - 1
-COUNT_MAX = 10_000_000
-EXTERNAL = "external"
-"""The driver that is no behaviour: commands come from outside."""
-
-NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_.-]*$"
-Name = Annotated[str, Field(strict=True, pattern=NAME_PATTERN)]
-
-
 class VehicleEntry(Section):
-    """A vehicle, or `count` vehicles of the same model whose members are called `name[0]`, `name[1]`, ..."""
+    """A vehicle, or `count` vehicles of the same model named `name[0]`, `name[1]`, ..."""
 
     id: Whole | None = Field(
         default=None,
@@ -122,78 +114,74 @@ class VehicleEntry(Section):
         le=ID_MAX,
         description="Id of the vehicle, or of the first of count; null takes the next free one.",
     )
-    name: Name = Field(
-        default="", description="Unique name; by default the model and the position in the list: quad_0."
-    )
-    count: Whole = Field(default=1, ge=1, le=COUNT_MAX, description="How many vehicles.")
+    name: Name = Field(default="", description="Unique name; by default the model and the index in the list: quad_0.")
+    count: Whole = Field(default=1, ge=1, le=COUNT_MAX, description="Number of vehicles.")
     model: Text = Field(min_length=1, description="The vehicle model, e.g. car.bicycle or my_package.my_car.")
-    preset: Text | None = Field(
-        default=None, description="Named set of parameters; null takes the model's default one."
-    )
+    preset: Text | None = Field(default=None, description="Named set of parameters; null takes the model's default.")
     parameters: Numbers = Field(
         default_factory=dict, description="Parameters that differ from the preset, in SI units."
     )
     spread: dict[Text, NotNegative] = Field(
         default_factory=dict,
-        description="Relative standard deviation of a parameter between members (no unit): {mass: 0.02} is 2 %.",
+        description="Relative standard deviation of a parameter between vehicles (no unit): {mass: 0.02} is 2 %.",
     )
     pose: Pose | None = Field(
         default=None,
-        description="Where a single vehicle starts: [x, y, yaw] (on the ground) or [x, y, z, yaw], in m and rad; "
+        description="Start of a single vehicle: [x, y, yaw] (on the ground) or [x, y, z, yaw], in m and rad; "
         "null is [0, 0, 0].",
     )
-    spawn: Spawn | None = Field(default=None, description="Where the vehicles start, by exactly one pattern.")
+    spawn: SpawnSection | None = Field(default=None, description="Start of the vehicles, as exactly one pattern.")
     speed: Number = Field(default=0.0, description="Forward speed at the start, in m/s.")
     commands: Inputs = Field(default_factory=dict, description="Command inputs at the start, by name, in their units.")
     driver: Behaviour | None = Field(
         default=None,
-        description="What drives it: external (commands from outside, the default), or the same as behaviour.",
+        description="What drives it: external (commands from outside, the default), or a behaviour.",
     )
     behaviour: Behaviour | None = Field(default=None, description="What drives it: a name, or {name: {options}}.")
     timeout: Positive | None = Field(
         default=None,
         le=1e6,
-        description="Simulated seconds without a command until the failsafe acts; null holds the last for ever.",
+        description="Simulated seconds without a command before the failsafe; null holds the last command forever.",
     )
     failsafe: Inputs = Field(
-        default_factory=dict, description="Command inputs the failsafe sets where they differ from the model's own."
+        default_factory=dict, description="Command inputs of the failsafe that differ from the model's defaults."
     )
-    sensors: tuple[Sensor, ...] = Field(default=(), description="What it perceives with: kinds, or {kind: {options}}.")
+    sensors: tuple[Sensor, ...] = Field(default=(), description="Its sensors: kinds, or {kind: {options}}.")
 
     @property
     def controller(self) -> BehaviourChoice | None:
-        """The behaviour that drives it, from `behaviour` or `driver`; None where commands come from outside."""
+        """The behaviour that drives it, from `behaviour` or `driver`; None if commands come from outside."""
         chosen = self.behaviour or self.driver
         return None if chosen is None or chosen.name == EXTERNAL else chosen
 
     @property
     def controller_key(self) -> str:
-        """The key under which the controller was written, for places in error messages."""
+        """The key that holds the controller, for locations in errors."""
         return "behaviour" if self.behaviour else "driver"
 
     @model_validator(mode="after")
     def _one_controller(self) -> Self:
         if self.driver and self.behaviour:
-            raise trouble("give driver or behaviour, not both: they say the same thing", ("behaviour",))
+            raise invalid("driver and behaviour are the same setting; give one of them", ("behaviour",))
         chosen = self.behaviour or self.driver
         if chosen and chosen.name == EXTERNAL and chosen.options:
-            raise trouble("driver 'external' takes no options", (self.controller_key,))
+            raise invalid("driver 'external' takes no options", (self.controller_key,))
         return self
 
     @model_validator(mode="after")
     def _one_start(self) -> Self:
         if self.pose and self.spawn:
-            raise trouble("give pose or spawn, not both", ("pose",))
+            raise invalid("give pose or spawn, not both", ("pose",))
         if self.pose and self.count > 1:
-            raise trouble(f"pose is for one vehicle and count is {self.count}; use spawn", ("pose",))
+            raise invalid(f"pose is for one vehicle and count is {self.count}; use spawn", ("pose",))
         if self.count > 1 and not self.spawn:
-            raise trouble(f"count is {self.count} and nothing says where they start; add spawn", ("count",))
+            raise invalid(f"count is {self.count}: add spawn with the start positions", ("count",))
         if self.spawn and self.spawn.poses is not None and len(self.spawn.poses) != self.count:
-            raise trouble(f"count is {self.count} but there are {len(self.spawn.poses)} poses", ("spawn", "poses"))
+            raise invalid(f"count is {self.count} but there are {len(self.spawn.poses)} poses", ("spawn", "poses"))
         return self
 
     @model_validator(mode="after")
     def _ids_fit(self) -> Self:
         if self.id is not None and self.id + self.count - 1 > ID_MAX:
-            raise trouble(f"ids {self.id} to {self.id + self.count - 1} exceed {ID_MAX}", ("id",))
+            raise invalid(f"ids {self.id} to {self.id + self.count - 1} exceed {ID_MAX}", ("id",))
         return self

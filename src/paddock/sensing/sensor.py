@@ -94,10 +94,10 @@ class Sensor:
             Shared("options", self.options),
             Shared("environment", Environment),
             Shared("site", Site),
-            Value("seed"),
+            Value("seed", "int64"),
             Each("stream"),
-            Value("purpose"),
-            Value("tick"),
+            Value("purpose", "int64"),
+            Value("tick", "int64"),
             Value("interval"),
         )
         return KernelSpec(f"{self.name}-measure", self.measure, arguments)

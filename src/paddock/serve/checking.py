@@ -6,9 +6,9 @@ import json
 import signal
 import sys
 
-from paddock.engine.check import build_problems
+from paddock.engine.build import build_problems
 from paddock.errors import PaddockError
-from paddock.scenario import Problem, ScenarioError, located
+from paddock.scenario import ScenarioError, ScenarioProblem, located
 from paddock.scenario.loading import TEXT_SOURCE
 from paddock.serve.checker import read
 from paddock.serve.trust import Known, foreign_names, installed_names
@@ -17,7 +17,7 @@ MOST_PROBLEMS = 100
 LONGEST_MESSAGE = 500
 
 
-def problems_of(text: str, known: Known) -> list[Problem]:
+def problems_of(text: str, known: Known) -> list[ScenarioProblem]:
     """Return what the loader or else the builder finds wrong with a scenario, sorted by line.
 
     Models, behaviours and sensors that are not `known` are refused before they are imported.
@@ -32,7 +32,7 @@ def problems_of(text: str, known: Known) -> list[Problem]:
     return [_fitting(problem, text) for problem in sorted(located(line, TEXT_SOURCE) for line in found)[:MOST_PROBLEMS]]
 
 
-def _fitting(problem: Problem, text: str) -> Problem:
+def _fitting(problem: ScenarioProblem, text: str) -> ScenarioProblem:
     """Shorten the message and move a position after the end of the text to its end."""
     lines = text.splitlines() or [""]
     problem = problem._replace(message=problem.message[:LONGEST_MESSAGE])

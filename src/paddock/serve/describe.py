@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.inspect import inspected, sensor_readings
 from paddock.engine.program import VARYING, FleetProgram
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
-from paddock.serve.subscribers.shapes import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.serve.subscribers.subscription import DERIVED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
+from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.world.columns import Column, Floats, column_index, columns_of
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
@@ -97,7 +96,7 @@ RECORDING = "recording"
 
 def fleet_infos(sim: Simulation) -> list[FleetInfoTree]:
     """Every fleet of a simulation: what it can be told, what it shows."""
-    return [_fleet_info(program) for program in sim.roster.programs.values()]
+    return [_fleet_info(program) for program in sim.engine.programs.values()]
 
 
 def _fleet_info(program: FleetProgram) -> FleetInfoTree:
@@ -109,7 +108,7 @@ def _fleet_info(program: FleetProgram) -> FleetInfoTree:
         "kind": model.kind,
         "model": model.name,
         "single": layout.single,
-        "driven_by": None if program.conduct is None else program.conduct.rule.name,
+        "driven_by": None if program.behaviour is None else program.behaviour.rule.name,
         "inputs": column_trees(model.command),
         "columns": fleet_columns(layout.columns, model, sensors),
         "sensors": list(sensors),
@@ -136,11 +135,11 @@ def recorded_fleets(snapshot: Snapshot) -> list[FleetInfoTree]:
 
 def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
     """Every column of a vehicle of a simulation."""
-    program, rows = sim.applier.found(target)
+    program, rows = sim.engine.applier.found(target)
     if len(rows) != 1:
         raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one member, e.g. {target}[0]")
     row, model = int(rows[0]), program.model
-    values, driver = inspected(program, row), program.driver(row)
+    values, driver = program.inspect(row), program.driver(row)
     layout = program.layout()
     preset = program.entry.get("preset")
     return {
@@ -161,7 +160,7 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
 
 
 def _sensors(program: FleetProgram, rows: Any, tick: int) -> dict[str, list[ValueTree]]:
-    readings = sensor_readings(program, rows, tick, one=True)
+    readings = program.readings(rows, tick, one=True)
     kinds = {name: one.sensor for name, one in program.sensors.items()}
     return {
         name: value_trees((*columns_of(kinds[name].reading), SAMPLE_TICK), values) for name, values in readings.items()
@@ -197,13 +196,6 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
     }
 
 
-def vehicle_tree(vehicle: VehicleSnapshot) -> dict[str, Any]:
-    """One vehicle: who it is, and every public column."""
-    values = vehicle.block[:, vehicle.row].tolist()
-    about = {"id": vehicle.id, "name": vehicle.name, "kind": vehicle.kind, "model": vehicle.model}
-    return {**about, "columns": dict(zip(vehicle.columns, values, strict=True))}
-
-
 def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
     """Every fleet: who is in it, what it can be told and what sensors it has."""
     return [
@@ -214,12 +206,12 @@ def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
             "model": program.model.name,
             "single": program.fleet.single,
             "inputs": [_input_tree(column) for column in columns_of(program.model.command)],
-            "driven_by": None if program.conduct is None else program.conduct.rule.name,
+            "driven_by": None if program.behaviour is None else program.behaviour.rule.name,
             "sensors": list(program.sensors),
             "parameters": _parameters(program.model.parameters, program.parameter_values.tolist()),
             "varying": list(program.varying),
         }
-        for name, program in sim.roster.programs.items()
+        for name, program in sim.engine.programs.items()
     ]
 
 
@@ -235,9 +227,9 @@ def _parameters(kind: type, values: list[float]) -> dict[str, float]:
 
 def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:
     """(n,) a parameter of a fleet's vehicles, which may differ in it."""
-    if fleet not in sim.roster.programs:
-        raise unknown_name("fleet", fleet, sim.roster.programs)
-    program = sim.roster.programs[fleet]
+    if fleet not in sim.engine.programs:
+        raise unknown_name("fleet", fleet, sim.engine.programs)
+    program = sim.engine.programs[fleet]
     known = column_index(program.model.parameters)
     if name not in known:
         raise unknown_name(f"parameter of {program.model.name}", name, known)
@@ -248,21 +240,21 @@ def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:
 
 def simulation_figures(sim: Simulation) -> dict[str, Any]:
     """Counters and times; read while it runs, so that they may be of neighbouring ticks."""
-    run = sim.stage.mission
-    stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.pipeline.times.items())}
+    run = sim.engine.mission
+    stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.engine.pipeline.times.items())}
     return {
         "tick": sim.tick,
         "time": sim.time,
         "wall": time(),
-        "rate": sim.world.clock.rate,
+        "rate": sim.engine.world.clock.rate,
         "pace": sim.pace,
         "paused": sim.paused,
-        "running": sim.pacer.running,
-        "run": sim.world.run,
-        "vehicles": sim.world.vehicles,
-        "slips": sim.pacer.slips,
-        "lag_seconds": sim.pacer.behind,
-        "tick_seconds": sim.pacer.tick_seconds,
+        "running": sim.engine.pacer.running,
+        "run": sim.engine.world.run,
+        "vehicles": sim.engine.world.vehicles,
+        "slips": sim.engine.pacer.slips,
+        "lag_seconds": sim.engine.pacer.behind,
+        "tick_seconds": sim.engine.pacer.tick_seconds,
         "events": sim.events.count,
         "mission": None if run is None else len(run.mission.log),  # another number: something has happened in it
         "stages": {name: {"calls": calls, "seconds": ns / 1e9} for name, (calls, ns) in stages.items()},

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import isinf
 from typing import Any
 
-from paddock.engine.markers import MarkerChange, Placed
+from paddock.engine.markers import MarkerChange, PlacedMarker
 from paddock.errors import PaddockError, unknown_name
-from paddock.serve.subscribers.shapes import FrameTree
+from paddock.wire.operations.results import FrameTree
 from paddock.world.markers import Marker
 from paddock.world.transforms import Transform, TransformTree
 
@@ -115,7 +115,7 @@ def marker_from_tree(tree: Mapping[str, Any]) -> Marker:
     return Marker(**tree)
 
 
-def placed_tree(placed: Placed) -> dict[str, Any]:
+def placed_tree(placed: PlacedMarker) -> dict[str, Any]:
     """A marker and the simulation time (s) at which it goes; None: it stays."""
     tree = {name: getattr(placed.marker, name) for name in FIELDS}
     return {**tree, "expires": None if isinf(placed.until) else placed.until}

@@ -47,12 +47,12 @@ def show(sim: Simulation, height: int = 600) -> Shown:
     """The page of a simulation, on a free port that only this machine can reach; the same one when asked again."""
     if isinstance(height, bool) or not isinstance(height, int) or not LOWEST <= height <= HIGHEST:
         raise InvalidValueError(f"height is a whole number of pixels from {LOWEST} to {HIGHEST}, not {height!r}")
-    if sim.driver.closed:
+    if sim.engine.thread.closed:
         raise PaddockError("show() refused: the simulation is closed")
     shown = _SHOWN.get(sim)
     if shown is None or shown.closed:
         shown = _SHOWN[sim] = Shown(share(sim, web={"port": 0}), height)
-        sim.closing.append(shown.close)
+        sim.engine.on_close.append(shown.close)
     shown.height = height
     return shown
 

@@ -12,16 +12,16 @@ from time import time
 from typing import Any
 
 from paddock import __version__
+from paddock.engine.behaviours import entry_routes
 from paddock.engine.events import Event
-from paddock.engine.routes import entry_routes
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
-from paddock.serve.describe import recorded_fleets, recorded_tree, vehicle_tree
+from paddock.serve.describe import recorded_fleets, recorded_tree
 from paddock.serve.mirror import FIELDS
-from paddock.serve.operations import Operations, operation
 from paddock.serve.source import ClockOwner, Push
-from paddock.serve.subscribers.shapes import InspectedTree, MetadataTree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
+from paddock.wire.operations import OPERATIONS
+from paddock.wire.operations.results import InspectedTree, MetadataTree
 from paddock.world.snapshot import FleetSnapshot, Snapshot
 
 
@@ -33,7 +33,6 @@ class ReplaySource:
         self.player = player
         self.rate = player.recording.rate
         self.owner = ClockOwner(locked)
-        self.operations = Operations([self])
         self.refused = 0
         self._markers = ReplayedMarkers(player.recording.marker_commands())
         self._push: Push = lambda kind, content: None
@@ -71,10 +70,9 @@ class ReplaySource:
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
         """Do something for a client."""
         try:
-            if operation not in self.operations.names():
-                can = ", ".join(self.operations.names())
-                raise PaddockError(f"{operation} refused: this is a recording; it can be asked for {can}")
-            return self.operations.call(operation, client, arguments)
+            if operation not in REPLAYED:
+                raise PaddockError(f"{operation} refused: this is a recording; it offers {', '.join(sorted(REPLAYED))}")
+            return getattr(self, operation)(client, **arguments)
         except PaddockError:
             self.refused += 1
             raise
@@ -107,19 +105,12 @@ class ReplaySource:
             "owner": self.owner.client or "",
         }
 
-    @operation
-    def ping(self, client: str) -> dict[str, Any]:
-        """Whether it is there."""
-        return {"version": __version__}
-
-    @operation
     def clock(self, client: str) -> dict[str, Any]:
         """How time passes."""
         player = self.player
         run = player.snapshot().run
         return {"pace": player.pace, "paused": player.paused, "run": run, "owner": self.owner.client}
 
-    @operation
     def metadata(self, client: str) -> dict[str, Any]:
         """What was simulated, and how far it has been played."""
         kept = ("name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario")
@@ -130,7 +121,6 @@ class ReplaySource:
             "recording": {"position": self.player.position, "duration": self.player.duration},
         }
 
-    @operation
     def overview(self, client: str) -> MetadataTree:
         """The same in full for pages: with the meaning of every column."""
         player, scenario, snapshot = self.player, self.player.scenario, self.player.snapshot()
@@ -158,75 +148,58 @@ class ReplaySource:
             },
         }
 
-    @operation
     def examine(self, client: str, vehicle: str | int) -> InspectedTree:
         """What the sample has of a vehicle."""
         snapshot = self.player.snapshot()
         return recorded_tree(snapshot, snapshot[vehicle])
 
-    @operation
-    def snapshot(self, client: str) -> dict[str, Any]:
+    def snapshot(self, client: str, roster: bool = False) -> dict[str, Any]:
         """Put the present sample before every endpoint."""
         snapshot = self.player.snapshot()
         self._publish(snapshot)
         return {"tick": snapshot.tick, "run": snapshot.run, "roster": snapshot.roster}
 
-    @operation
-    def state(self, client: str, vehicle: str | int) -> dict[str, Any]:
-        """One vehicle's public columns."""
-        return vehicle_tree(self.player.snapshot()[vehicle])
-
-    @operation
     def events(self, client: str, since: int = 0) -> list[dict[str, Any]]:
         """What had happened by now."""
         return [asdict(event) for event in self.player.events() if event.number > since]
 
-    @operation
     def orders(self, client: str) -> list[dict[str, Any]]:
         """Nobody can be told anything any more."""
         return []
 
-    @operation
     def routes(self, client: str) -> list[dict[str, Any]]:
         """Where the scenario's vehicles were to go."""
         return [route._asdict() for route in entry_routes(self.player.scenario, self.player.snapshot())]
 
-    @operation
     def mission(self, client: str) -> None:
         """None is kept."""
 
-    @operation
     def mission_view(self, client: str) -> None:
         """Nor this."""
 
-    @operation
     def pause(self, client: str) -> None:
         """Hold."""
         self.owner.check(client, "pause")
         self.player.pause()
 
-    @operation
     def resume(self, client: str) -> None:
         """Go on."""
         self.owner.check(client, "resume")
         self.player.resume()
 
-    @operation
     def let_go(self, client: str) -> None:
         """Give the clock back."""
         self.gone(client)
 
-    @operation
     def pace(self, client: str, pace: float) -> None:
         """Change the pace."""
         self.owner.check(client, "pace")
         self.player.pace = pace
 
-    @operation
     def seek(self, client: str, position: float) -> float:
         """Jump to a time, in s from the beginning of the recording."""
         self.owner.check(client, "seek")
-        if isinstance(position, bool) or not isinstance(position, int | float) or not isfinite(position):
+        if not isfinite(position):
             raise InvalidValueError(f"seek takes a time in s, not {position!r}")
         self.player.seek(position)
         return self.player.position
@@ -240,6 +213,10 @@ class ReplaySource:
 
     def _on_event(self, event: Event) -> None:
         self._push("event", asdict(event))
+
+
+REPLAYED = frozenset(name for name in vars(ReplaySource) if name in OPERATIONS)
+"""The operations that a recording offers: methods of the same names."""
 
 
 def _fleet_tree(fleet: FleetSnapshot) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def state_of(snapshot: Snapshot, wall_time: float, known: Layout | None) -> Stat
     return StateUpdate(snapshot.tick, snapshot.time, wall_time, snapshot.run, layout.roster, blocks, roster)
 
 
-class StateTeller:
+class StateEncoder:
     """Whole replies with a state, for clients of whom it is known which roster they were told last.
 
     They are made where the state is, and only passed on from there; their id is 0, whoever passes them on puts another

@@ -9,7 +9,7 @@ from typing import Any
 from paddock.behaviour.rule import rule_names
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
-from paddock.planning.method import method_names
+from paddock.planning.methods import method_names
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry, load_scenario
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import KeyPath
@@ -35,7 +35,7 @@ def installed_names() -> dict[str, list[str]]:
 
 def known_names(sim: Simulation) -> dict[str, list[str]]:
     """What clients may name: the installed plug-ins, and what the scenario or the vehicles now there use."""
-    used, entries = list(sim.roster.programs.values()), [entry for _, entry in _entries(sim.scenario)]
+    used, entries = list(sim.engine.programs.values()), [entry for _, entry in _entries(sim.scenario)]
     methods = () if sim.scenario.mission is None else (sim.scenario.mission.method.name,)
     installed = installed_names()
     models = {*(program.model.name for program in used), *(entry.model for entry in entries)}
@@ -58,11 +58,11 @@ def _entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
 
 
 def _rules_in_use(sim: Simulation) -> set[str]:
-    used = list(sim.roster.programs.values())
-    rules = {program.conduct.rule.name for program in used if program.conduct is not None}
+    used = list(sim.engine.programs.values())
+    rules = {program.behaviour.rule.name for program in used if program.behaviour is not None}
     rules |= {entry.controller.name for _, entry in _entries(sim.scenario) if entry.controller is not None}
-    ordered = [list(program.orders.squads.values()) for program in used if program.orders is not None]
-    return rules | {squad.plan.rule.name for squads in ordered for squad in squads}
+    groups = [list(program.overrides.groups.values()) for program in used if program.overrides is not None]
+    return rules | {group.setup.rule.name for fleet in groups for group in fleet}
 
 
 def foreign_names(scenario: Scenario, known: Known) -> list[str]:

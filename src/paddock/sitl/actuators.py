@@ -1,4 +1,4 @@
-"""What an autopilot wants of a vehicle's actuators, the same for every simulator: one row of float64.
+"""Actuator commands of an autopilot, the same for every simulator: a row of float64.
 
 | craft                | motors                                       | servos (-1 to 1)                 |
 |----------------------|----------------------------------------------|----------------------------------|
@@ -41,12 +41,12 @@ class ActuatorCommands:
         motors: Sequence[float] = (),
         servos: Sequence[float] = (),
     ) -> None:
-        """Around a row (WIDTH,), or a new one with everything at 0; what is left out stays as it is."""
+        """Wrap a row (WIDTH,), or a new one with all zeros; values that are not given stay."""
         self.row = np.zeros(WIDTH) if row is None else row
         if self.row.shape != (WIDTH,):
-            raise InvalidValueError(f"actuator commands are a row of {WIDTH} values, not of shape {self.row.shape}")
+            raise InvalidValueError(f"actuator commands must be a row of {WIDTH} values, not of shape {self.row.shape}")
         if len(motors) > MOTORS or len(servos) > SERVOS:
-            raise InvalidValueError(f"there are {MOTORS} motors and {SERVOS} servos, not {len(motors)}, {len(servos)}")
+            raise InvalidValueError(f"at most {MOTORS} motors and {SERVOS} servos, not {len(motors)} and {len(servos)}")
         if armed is not None:
             self.row[0] = armed
         self.row[1 : 1 + len(motors)] = motors
@@ -54,7 +54,7 @@ class ActuatorCommands:
 
     @property
     def armed(self) -> bool:
-        """Whether motors may turn."""
+        """Whether the motors may run."""
         return bool(self.row[0] > 0.5)
 
     @property
@@ -68,5 +68,5 @@ class ActuatorCommands:
         return self.row[1 + MOTORS :]
 
     def copy(self) -> ActuatorCommands:
-        """A row of its own, which nobody else writes."""
+        """Return a copy with its own row."""
         return ActuatorCommands(self.row.copy())

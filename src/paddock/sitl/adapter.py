@@ -1,29 +1,30 @@
-"""The contract of a simulator that autopilots fly in. A new one is a file with `ADAPTER = MyAdapter`."""
+"""The contract of a simulator for autopilots, and how one is found by its type."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
 
 from paddock.errors import PaddockError
-from paddock.sitl import actuators, sensor_data
+from paddock.plugins import find_plugin, plugin_modules
+from paddock.sitl import actuators, adapters, sensor_data
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.sensor_data import Floats, SensorData
 
 
 class AdapterError(PaddockError):
-    """A simulator cannot be reached, or does not do what it should; the message says what to do about it."""
+    """A simulator is unreachable or broke its contract; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a simulator offers."""
+    """Features of a simulator."""
 
     sensors: frozenset[str]  # of imu, gnss, compass, barometer, rangefinder, airspeed, battery, truth
     max_rate: float  # Hz: exchanges per second of simulated time
@@ -33,13 +34,13 @@ class Capabilities:
 
     @property
     def multi_vehicle(self) -> bool:
-        """Whether one adapter carries several vehicles."""
+        """Whether one adapter has several vehicles."""
         return self.max_vehicles > 1
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A vehicle that is to be in the simulator: what it is and where it starts."""
+    """A vehicle for a simulator: its craft and where it starts."""
 
     id: int  # 1 to 254
     name: str
@@ -51,52 +52,53 @@ class Placed:
 class SimulatorAdapter(ABC):
     """A simulator with one or several vehicles. All methods may be called from any thread.
 
-    Life: made -> `connect` -> `add_vehicle` ... `step`, `receive_sensors`, `send_actuators` ... -> `disconnect`.
-    `connect` and `disconnect` may be called again; what is done to an adapter that is not connected is an AdapterError
-    in one line. Actuators hold their last value. `step` advances all vehicles, by exactly that time where the adapter
-    `supports_lockstep`.
+    Life cycle: `connect`, `add_vehicle` ..., then `step`, `receive_sensors` and `send_actuators`, then `disconnect`.
+    `connect` and `disconnect` are idempotent; other calls on an unconnected adapter raise an AdapterError of one line.
+    Actuators hold their last value. `step` advances all vehicles, by exactly `dt_us` where it `supports_lockstep`.
     """
 
     adapter_type: ClassVar[str]
-    """The name under which it is registered."""
+    """Name under which it is registered."""
+    hosted: ClassVar[bool] = False
+    """Whether the engine moves its vehicles: the bridge then never calls `step`."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name or self.adapter_type
-        self.lock = threading.RLock()  # implementations hold it while they touch what is shared
+        self.lock = threading.RLock()  # implementations hold it while they access shared state
 
-    # life ------------------------------------------------------------------------------------------------------------
+    # life cycle -------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def connect(self) -> None:
-        """Reach the simulator; nothing if it is connected. AdapterError if it cannot be reached."""
+        """Connect to the simulator, if not connected; AdapterError if it is unreachable."""
 
     @abstractmethod
     def disconnect(self) -> None:
-        """Let go of everything; nothing if it is not connected."""
+        """Release everything, if connected."""
 
     @property
     @abstractmethod
     def is_connected(self) -> bool:
-        """Whether the simulator can be reached, as far as known."""
+        """Whether the simulator is connected, as far as known."""
 
     @abstractmethod
     def add_vehicle(self, vehicle: Placed) -> None:
-        """Have one more vehicle; an id that is there, or one too many, is an AdapterError."""
+        """Add a vehicle; AdapterError if its id is taken or the simulator is full."""
 
     @abstractmethod
     def remove_vehicle(self, vehicle: int) -> None:
-        """Have it no more."""
+        """Remove a vehicle."""
 
     @property
     @abstractmethod
     def vehicles(self) -> tuple[int, ...]:
-        """The ids of its vehicles, ascending."""
+        """Ids of its vehicles, ascending."""
 
     @abstractmethod
     def reset(self) -> None:
-        """Everything as after `connect` and `add_vehicle`, time 0; the connection stays."""
+        """Return to the state after `connect` and `add_vehicle`, at time 0, without disconnecting."""
 
-    # time ------------------------------------------------------------------------------------------------------------
+    # time -------------------------------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -106,67 +108,71 @@ class SimulatorAdapter(ABC):
     @property
     @abstractmethod
     def capabilities(self) -> Capabilities:
-        """What it offers."""
+        """Its features."""
 
     @property
     @abstractmethod
     def sim_time_us(self) -> int:
-        """Simulated time, us; never falls but by `reset`."""
+        """Simulated time, us; only `reset` decreases it."""
 
     @abstractmethod
     def step(self, dt_us: int, timeout: float = 1.0) -> bool:
-        """Advance by that much simulated time; False when the simulator did not answer within `timeout` s."""
+        """Advance simulated time by `dt_us`; False if the simulator did not answer within `timeout` s."""
 
-    # exchange --------------------------------------------------------------------------------------------------------
+    # exchange ---------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
-        """The newest sensor data of a vehicle, yours to keep; None if there is none newer than what was received."""
+        """Return a copy of the newest sensor data of a vehicle; None if it has been received already."""
 
     @abstractmethod
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
-        """What the actuators do from now on. Values outside their range are clipped, NaN is an AdapterError."""
+        """Set the actuators of a vehicle. Values out of range are clipped, NaN is an AdapterError."""
 
     def sensor_period_us(self, vehicle: int) -> int | None:
-        """Simulated us between two samples of a vehicle's IMU, rounded down; None: one for every exchange.
+        """Return the sample period of a vehicle's IMU, simulated us, rounded down; None: a sample for every exchange.
 
-        A sample is the mean since the one before: a pilot that exchanges less often misses motion. The bridge tells
-        it, and the built-in one then exchanges as often as there are samples.
+        A sample is the mean since the previous one, so an autopilot that exchanges less often misses motion. The
+        bridge passes the period on; the built-in autopilot then exchanges once per sample.
         """
         return None
 
     def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
-        """Write the newest sensor data of several vehicles into rows (n, WIDTH); a row without news stays."""
+        """Write the newest sensor data of several vehicles into rows (n, WIDTH); rows without new data stay."""
         for k, vehicle in enumerate(vehicles):
             received = self.receive_sensors(vehicle)
             if received is not None:
                 block[k] = received.row
 
     def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
-        """The actuator commands (n, WIDTH) of several vehicles."""
+        """Set the actuators of several vehicles from rows (n, WIDTH)."""
         for k, vehicle in enumerate(vehicles):
             self.send_actuators(ActuatorCommands(block[k]), vehicle)
 
-    # for coroutines --------------------------------------------------------------------------------------------------
-
-    async def receive_sensors_async(self, vehicle: int = 1) -> SensorData | None:
-        """`receive_sensors` without blocking the event loop."""
-        return await asyncio.to_thread(self.receive_sensors, vehicle)
-
-    async def send_actuators_async(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
-        """`send_actuators` without blocking the event loop."""
-        await asyncio.to_thread(self.send_actuators, commands, vehicle)
-
-    async def step_async(self, dt_us: int, timeout: float = 1.0) -> bool:
-        """`step` without blocking the event loop."""
-        return await asyncio.to_thread(self.step, dt_us, timeout)
-
 
 def blank_sensors(count: int) -> Floats:
-    """Rows for `receive_block`, nothing measured yet."""
+    """Return empty rows for `receive_block`."""
     return sensor_data.empty_block(count)
 
 
 def blank_actuators(count: int) -> Floats:
-    """Rows for `send_block`: disarmed, everything at 0."""
+    """Return rows for `send_block`: disarmed, all outputs 0."""
     return np.zeros((count, actuators.WIDTH))
+
+
+ENTRY_POINTS = "paddock.adapters"
+"""The entry point group: `my_sim = "my_package.my_sim"` makes the adapter type `my_sim`."""
+
+
+def adapter_types() -> list[str]:
+    """Return the types known by name; a scenario may also give the dotted name of a module."""
+    return sorted(plugin_modules(adapters, ENTRY_POINTS))
+
+
+@cache
+def find_adapter(adapter_type: str) -> type[SimulatorAdapter]:
+    """Return the adapter class of a type: a shipped file, an entry point, or a dotted module name."""
+    found = find_plugin("adapter", adapter_type, adapters, ENTRY_POINTS, "ADAPTER", type)
+    if not issubclass(found, SimulatorAdapter):
+        raise PaddockError(f"adapter {adapter_type!r}: {found.__name__} is not a SimulatorAdapter")
+    return found

@@ -1,7 +1,7 @@
-"""The contract between actuators and a vehicle model: a block of actuator commands becomes the model's inputs.
+"""The contract of an airframe, which converts actuator commands to the inputs of a vehicle model.
 
-A new kind is a file in `airframes/`, or an entry point, that says `AIRFRAME = MyAirframe`; its name is the `kind` of
-the models that it is for.
+A new one is a file in `airframes/`, or an entry point, with `AIRFRAME = MyAirframe`; its name is the `kind` of the
+models that it is for.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ FIRST_SERVO = 1 + MOTORS
 
 Inputs = dict[str, float | Floats]
 Rows = Ints | slice
-"""Some vehicles of a fleet."""
+"""Rows of a fleet."""
 
 
 class Airframe(ABC):
-    """The actuators of a fleet; all methods take rows of it and work on whole arrays."""
+    """The actuators of a fleet; all methods take rows and work on whole arrays."""
 
-    inputs: ClassVar[tuple[str, ...]]  # what it commands of the model
-    states: ClassVar[tuple[str, ...]] = ()  # what it reads of its state
-    parameters: ClassVar[tuple[str, ...]] = ()  # and of its parameters
+    inputs: ClassVar[tuple[str, ...]]  # inputs of the model that it sets
+    states: ClassVar[tuple[str, ...]] = ()  # state columns that it reads
+    parameters: ClassVar[tuple[str, ...]] = ()  # parameters that it reads
 
     def __init__(self, program: FleetProgram) -> None:
-        """A fleet whose model lacks something that the airframe needs is refused."""
+        """Refuse a fleet whose model lacks a column that the airframe needs."""
         model = program.model
         for what, names, known in (
             ("input", self.inputs, model.command),
@@ -56,18 +56,18 @@ class Airframe(ABC):
 
     @abstractmethod
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
-        """The inputs, floats or arrays (n,), for a block of actuator commands (n, WIDTH) within their ranges."""
+        """Return the inputs, floats or arrays (n,), for actuator commands (n, WIDTH) within their ranges."""
 
     def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats] | None:
-        """Voltage (V), current (A) and remaining share, each (n,); None for a model without a battery."""
+        """Return voltage (V), current (A) and remaining share, each (n,); None for a model without a battery."""
         return None
 
     def state(self, name: str, rows: Rows) -> Floats:
-        """A column of the fleet's state, (n,)."""
+        """Return a column of the fleet's state, (n,)."""
         return np.asarray(self.program.fleet.state[column_index(self.program.model.state)[name], rows])
 
     def parameter(self, name: str, rows: Rows) -> float | Floats:
-        """A parameter of the model: one value, or (n,) where vehicles of the fleet differ in it."""
+        """Return a parameter of the model: one value, or (n,) where vehicles of the fleet differ."""
         program = self.program
         if name in program.varying:
             return np.asarray(program.fleet.tables[VARYING][program.varying.index(name), rows])
@@ -75,11 +75,11 @@ class Airframe(ABC):
 
 
 def find_airframe(model: VehicleModel) -> type[Airframe]:
-    """The airframe of a model, by its kind; a kind that has no actuators is refused."""
+    """Return the airframe of a model, by its kind."""
     known = sorted(plugin_modules(airframes, ENTRY_POINTS))
     if model.kind not in known:
         raise AdapterError(
-            f"model {model.name!r} has no actuators for an autopilot: it is of kind {model.kind!r}; "
+            f"model {model.name!r} has no actuators for an autopilot: its kind is {model.kind!r}; "
             f"kinds with an airframe: {', '.join(known)}"
         )
     found = find_plugin("airframe", model.kind, airframes, ENTRY_POINTS, "AIRFRAME", type)

@@ -1,7 +1,7 @@
-"""What the sensors of one vehicle say, the same for every simulator: one row of float64, with names.
+"""Sensor data of one vehicle, the same for every simulator: a row of float64 with named columns.
 
-Axes are those of autopilots: body forward-right-down, world north-east-down, WGS84 degrees in float64. A value that
-nobody measures is NaN. Every sensor carries the time of its sample, so that a reading is used once however often it is
+Axes are those of autopilots: body forward-right-down, world north-east-down, WGS84 degrees in float64. A value that is
+not measured is NaN. Each sensor has the time of its sample, so that a reading is used once however often it is
 delivered. Several vehicles are a block (n, WIDTH); a row of it is one vehicle's SensorData, without a copy.
 """
 
@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 RANGEFINDERS = 6
 
 
-class Columns(NamedTuple):
-    """The columns of a row, in order."""
+class SensorColumns(NamedTuple):
+    """SensorColumns of a row, in order."""
 
     time_us: float  # us of simulated time; exact in a float64 for 285 years
     # inertial measurement unit
@@ -65,7 +65,7 @@ class Columns(NamedTuple):
     battery_voltage: float  # V
     battery_current: float  # A
     battery_remaining: float  # share of the capacity, 0 to 1
-    # ground truth: NaN unless somebody asked for it
+    # ground truth: NaN unless requested
     true_north: float  # m from the origin of the world
     true_east: float
     true_down: float
@@ -78,30 +78,30 @@ class Columns(NamedTuple):
     true_qz: float
 
 
-COLUMN = {name: k for k, name in enumerate(Columns._fields)}
-"""The place of each column in a row."""
+COLUMN = {name: k for k, name in enumerate(SensorColumns._fields)}
+"""Index of each column."""
 
 WIDTH = len(COLUMN)
 TRUTH = slice(COLUMN["true_north"], COLUMN["true_qz"] + 1)
 
 
 def empty_block(count: int) -> Floats:
-    """Rows (count, WIDTH) in which nothing has been measured: times -1, everything else NaN."""
+    """Return rows (count, WIDTH) without measurements: times -1, all else NaN."""
     block = np.full((count, WIDTH), np.nan)
     block[:, [k for name, k in COLUMN.items() if name.endswith("time_us")]] = -1.0
     return block
 
 
 class SensorData:
-    """One vehicle's row; attributes by the names of the columns, vectors by the properties below."""
+    """One vehicle's row; attributes have the names of the columns, vectors are properties."""
 
     __slots__ = ("row",)
 
     def __init__(self, row: Floats | None = None, **values: ArrayLike) -> None:
-        """Around a row (WIDTH,), or a new one; `values` by column, or `gyro`, `accel`, `mag`, `velocity` as triples."""
+        """Wrap a row (WIDTH,), or a new one; `values` by column, or `gyro`, `accel`, `mag`, `velocity` as triples."""
         self.row = empty_block(1)[0] if row is None else row
         if self.row.shape != (WIDTH,):
-            raise InvalidValueError(f"sensor data is a row of {WIDTH} values, not of shape {self.row.shape}")
+            raise InvalidValueError(f"sensor data must be a row of {WIDTH} values, not of shape {self.row.shape}")
         for name, value in values.items():
             self._put(name, value)
 
@@ -114,7 +114,7 @@ class SensorData:
             raise unknown_name("sensor value", name, [*COLUMN, *TRIPLES])
 
     def __getattr__(self, name: str) -> float:
-        """A single value by the name of its column."""
+        """Return a value by the name of its column."""
         if name not in COLUMN:
             raise unknown_name("sensor value", name, COLUMN) if not name.startswith("_") else AttributeError(name)
         return float(self.row[COLUMN[name]])
@@ -136,15 +136,15 @@ class SensorData:
 
     @property
     def velocity(self) -> Floats:
-        """Velocity over the ground north, east, down (3,), m/s, as satellites measure it."""
+        """Velocity over the ground north, east, down (3,), m/s, as GNSS measures it."""
         return self.row[TRIPLES["velocity"]]
 
-    def values(self) -> Columns:
-        """Everything as Python floats: the quick way to read many values."""
-        return Columns(*self.row.tolist())
+    def values(self) -> SensorColumns:
+        """Return all values as Python floats: the fast way to read many."""
+        return SensorColumns(*self.row.tolist())
 
     def copy(self) -> SensorData:
-        """A row of its own, which nobody else writes."""
+        """Return a copy with its own row."""
         return SensorData(self.row.copy())
 
 
@@ -152,4 +152,4 @@ TRIPLES = {
     name: slice(COLUMN[first], COLUMN[first] + 3)
     for name, first in {"gyro": "gyro_x", "accel": "accel_x", "mag": "mag_x", "velocity": "gnss_vn"}.items()
 }
-"""Columns that go together."""
+"""Vectors: name -> columns."""

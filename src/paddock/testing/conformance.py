@@ -168,7 +168,7 @@ def rows(values: Any, n: int) -> Floats:
 
 
 def check_declarations(rig: Rig) -> str:
-    """Columns with units and meanings, defaults inside their ranges, names that exist."""
+    """SensorColumns with units and meanings, defaults inside their ranges, names that exist."""
     model = rig.model
     kinds = sorted({find_model(name).kind for name in model_names()})
     if model.kind not in kinds:

@@ -1,4 +1,4 @@
-"""The layout of the shared memory that carries stream frames; `world/frame_ring.py` writes and reads it."""
+"""The layout of the shared memory that carries stream frames; `world/ring.py` writes and reads it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ CONTROL = Record(
     (
         Field("magic", "<u8", "", 'the letters "PDKFRAME"'),
         Field("version", "<u8", "", "1"),
-        Field("token", "<u8", "", "drawn anew by every writer"),
+        Field("token", "<u8", "", "random number of the writer"),
         Field("generation", "<u8", "", "of the current data segment; 0 before the first group"),
         Field("pid", "<u8", "", "process of the writer"),
-        Field("birth", "<u8", "", "when that process started, in the system's clock ticks"),
+        Field("birth", "<u8", "", "start of that process, in the system's clock ticks"),
         Field("closed", "<u8", "", "1 once the writer has ended"),
     ),
 )
@@ -22,12 +22,12 @@ DATA = Record(
         Field("magic", "<u8", "", "as in the control segment"),
         Field("version", "<u8", "", "1"),
         Field("token", "<u8", "", "as in the control segment"),
-        Field("generation", "<u8", "", "which one this is"),
-        Field("slots", "<u8", "", "how many"),
+        Field("generation", "<u8", "", "of this segment"),
+        Field("slots", "<u8", "", "number of slots"),
         Field("stride", "<u8", "B", "from one slot to the next"),
-        Field("first", "<u8", "B", "where the first slot begins"),
+        Field("first", "<u8", "B", "offset of the first slot"),
         Field("room", "<u8", "B", "for the frames of a group"),
-        Field("latest", "<u8", "", "number of the newest whole group; 0 before the first"),
+        Field("latest", "<u8", "", "number of the newest complete group; 0 before the first"),
         Field("retired", "<u8", "", "1 once there is a newer generation"),
     ),
 )
@@ -38,8 +38,9 @@ SLOT = Record(
         Field("size", "<u8", "B", "of the frames"),
         Field("tick", "<u8", "", "ticks since the start of the run"),
         Field("sim_time", "<f8", "s", "simulation time"),
-        Field("wall_time", "<f8", "s", "when the simulation published it, since 1970 (UTC)"),
+        Field("wall_time", "<f8", "s", "time of publication, since 1970 (UTC)"),
         Field("run", "<u4", "", "+1 with every reset"),
-        Field("roster", "<u4", "", "+1 when vehicles come or go"),
+        Field("roster", "<u4", "", "+1 when vehicles are added or removed"),
     ),
 )
+SLOT_META = Record("slot without its lock", SLOT.fields[1:]).packer

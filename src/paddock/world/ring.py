@@ -1,15 +1,17 @@
-"""Snapshots for readers in other processes: one writer, any number of readers, nobody waits for anybody.
+"""Rings in shared memory: one writer, any number of readers in other processes; neither waits for the other.
 
-Two kinds of shared-memory segment, all words little-endian u64 unless noted:
-  `paddock.NAME`    control: magic, version, token, generation, pid and birth of the writer, closed
-  `paddock.NAME.G`  data of generation G: magic, version, token, generation, slots, stride, first, layout bytes, latest,
-                    retired; at 128 the layout (Layout.to_bytes); at `first`, `stride` apart, the slots: lock, tick i64,
-                    time f64 (s), wall time f64 (s since 1970), run u32, roster u32; 64 bytes on, the snapshot's buffer
-Snapshot number s (1, 2, ...) goes to slot s % slots; its lock is 2 s + 1 while it is written and 2 s once it is whole.
-A reader copies, and keeps the copy only if the lock is 2 s before and after. A new layout begins a new generation.
+Two rings share this code: snapshots (`RingWriter`, `RingReader`, for the hub) and encoded stream frames
+(`FrameRingWriter`, `FrameRingReader`, for local renderers; its bytes are documented in `wire/shm.py`).
+
+`paddock.NAME` is the control segment, `paddock.NAME.G` the data segment of generation G. Words are little-endian u64:
+magic, version, token, generation, slots, stride, first, extra, latest, retired. `extra` is the size of the layout
+(Layout.to_bytes at byte 128) of a snapshot ring, the room for a group of a frame ring. At `first`, `stride` apart, are
+the slots: lock and metadata in 64 bytes, then the payload. Message s (1, 2, ...) goes to slot s % slots; its lock is
+2 s + 1 while it is written and 2 s once it is complete. A reader trusts what it has read only if the lock is 2 s before
+and after. A message that does not fit starts a new generation.
 
 Memory order: this relies on x86-64, where aligned 8-byte stores are atomic, stores become visible in program order and
-loads are done in program order. The exception are the streaming stores of a large memcpy; hence the fences.
+loads happen in program order. The exception are the streaming stores of a large memcpy; hence the fences.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ import secrets
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from threading import Lock
 from time import monotonic, sleep
@@ -29,114 +33,252 @@ from weakref import finalize
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.wire.shm import SLOT_META
 from paddock.world.layout import Layout
 from paddock.world.pool import BufferPool, Bytes, frozen
-from paddock.world.segment import Control, Segment, Words, data_path
+from paddock.world.shared_memory import RingControl, SharedSegment, Words, data_path
 from paddock.world.snapshot import Snapshot
 
-HEAD, SLOT_HEAD, U32 = Segment.HEAD, 64, 0xFFFFFFFF
-WORD_SLOTS, WORD_STRIDE, WORD_FIRST, WORD_LAYOUT, WORD_LATEST, WORD_RETIRED = range(4, 10)
-ATTEMPTS = 10_000  # copies tried before a reader admits that the writer is too fast for it
-ROOMY, MOST_SLOTS = 64 << 20, 256  # bytes and slots of a ring that chooses their number itself
+HEAD, SLOT_HEAD, U32 = SharedSegment.HEAD, 64, 0xFFFFFFFF
+SLOTS, STRIDE, FIRST, EXTRA, LATEST, RETIRED = range(4, 10)
+ATTEMPTS = 10_000  # reads tried before the writer counts as too fast
+ROOMY, MOST_SLOTS = 64 << 20, 256  # bytes and slots of a ring that chooses the number of slots
 POLL = 0.0002  # s between two looks at the ring while waiting
-LIFE_CHECK = 0.1  # s between two looks at whether a silent writer still lives
-
-_META = struct.Struct("<qddII")
+LIFE_CHECK = 0.1  # s between two checks whether a silent writer is alive
+_SNAPSHOT_META = struct.Struct("<qddII")  # tick, time, wall time, run, roster
 
 
 class RingClosedError(PaddockError):
-    """The simulation that published has ended or crashed; nothing will follow."""
+    """The writer has ended or crashed; nothing will follow."""
 
 
 class OverwrittenError(PaddockError):
-    """The writer came round while its memory was being looked at; what was computed from it is worthless."""
+    """The writer has overwritten memory while it was in view; discard what was computed from it."""
 
 
-class RingWriter:
-    """Publishes snapshots under a name; without one, under a fresh one."""
+class FrameRingControl(RingControl):
+    """The control segment of a ring of frames."""
 
-    def __init__(self, name: str | None = None, slots: int | None = 4) -> None:
-        """Claim the name; a reader has `slots` - 1 publications of time to copy a snapshot.
+    MAGIC = int.from_bytes(b"PDKFRAME", "little")
 
-        None gives small snapshots more slots than large ones, for readers that want every one of them.
-        """
+
+class _Data:
+    """The data segment of one generation."""
+
+    def __init__(self, segment: SharedSegment) -> None:
+        self.segment, self.words, self.memory = segment, segment.words, segment.memory
+        self.generation, self.slots, self.stride, self.first, self.extra = (int(w) for w in self.words[3:8])
+        self.locks: Words = np.ndarray(self.slots, np.uint64, self.memory, self.first, (self.stride,))
+
+    @classmethod
+    def create(cls, name: str, control: Words, generation: int, slots: int, room: int, extra: bytes | int) -> Self:
+        """Create a segment of `slots` payloads of `room` bytes; `extra` is stored behind the header, or is the word."""
+        header = extra if isinstance(extra, bytes) else b""
+        stride, first = SLOT_HEAD + room, -(-(HEAD + len(header)) // 64) * 64
+        path = data_path(name, generation)
+        SharedSegment.discard(path)  # left by a crashed writer
+        segment = SharedSegment.create(path, first + slots * stride)
+        segment.memory[HEAD : HEAD + len(header)] = header
+        segment.words[:SLOTS] = (*control[: RingControl.GENERATION], generation)
+        segment.words[SLOTS:LATEST] = (slots, stride, first, len(header) if header else extra)
+        return cls(segment)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The layout of the snapshots; a frame ring has none."""
+        return Layout.from_bytes(bytes(self.memory[HEAD : HEAD + self.extra]))
+
+    @property
+    def latest(self) -> int:
+        """The number of the newest complete message."""
+        return int(self.words[LATEST])
+
+    def slot(self, sequence: int) -> int:
+        """Return the offset of a message's slot."""
+        return self.first + (sequence % self.slots) * self.stride
+
+    def holds(self, sequence: int) -> bool:
+        """Return whether this message is present and complete."""
+        return int(self.locks[sequence % self.slots]) == 2 * sequence
+
+    def begin(self, sequence: int) -> None:
+        """Lock the slot of a message before writing to it."""
+        self.locks[sequence % self.slots] = 2 * sequence + 1
+        fence()
+
+    def end(self, sequence: int) -> None:
+        """Show a message to the readers."""
+        fence()
+        self.locks[sequence % self.slots] = 2 * sequence
+        self.words[LATEST] = sequence
+
+
+class _Writer:
+    """The name, generations and end of a ring."""
+
+    CONTROL: type[RingControl] = RingControl
+
+    def __init__(self, name: str | None, slots: int | None) -> None:
         if slots is not None and slots < 2:
             raise InvalidValueError(f"a ring needs at least 2 slots, not {slots}")
         self.name = secrets.token_hex(4) if name is None else name
         self.sequence = 0
-        self._slots, self._generation, self._lock = slots, 0, Lock()
-        self._layout: Layout | None = None
+        self._slots, self._generation = slots, 0
         self._data: _Data | None = None
-        self._segments: list[Segment] = [Control.claim(self.name)]
+        self._segments: list[SharedSegment] = [self.CONTROL.claim(self.name)]
         self._control: Words | None = self._segments[0].words
         self._finalizer = finalize(self, _shut, self._segments, os.getpid())
 
-    def publish(self, snapshot: Snapshot) -> int:
-        """Copy a snapshot into the ring, over the oldest one there; its sequence number (1, 2, ...)."""
-        with self._lock:
-            if self._control is None:
-                raise RingClosedError(f"ring {self.name!r} is closed")
-            data = self._data_for(snapshot.layout, self._control)
-            self.sequence += 1
-            data.write(self.sequence, snapshot)
-            if data.generation != self._control[Control.GENERATION]:
-                self._control[Control.GENERATION] = data.generation
-                self._retire_others()
-            return self.sequence
-
     def close(self) -> None:
-        """Tell the readers, and remove the ring; what they have copied stays theirs."""
-        with self._lock:
-            self._data = self._control = None
-            self._finalizer()
+        """Notify the readers and remove the ring; copies that readers have made stay valid."""
+        self._data = self._control = None
+        self._finalizer()
 
     def __enter__(self) -> Self:
-        """The writer itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
         self.close()
 
-    def _data_for(self, layout: Layout, control: Words) -> _Data:
-        """The data of a layout; a new generation becomes visible when its first snapshot is whole."""
-        if self._data is None or (layout is not self._layout and layout != self._layout):
-            self._generation += 1
-            path = data_path(self.name, self._generation)
-            Segment.discard(path)  # left by a writer that crashed
-            slots = self._slots or min(max(ROOMY // max(layout.nbytes, 1), 4), MOST_SLOTS)
-            self._segments.append(_create_data(path, layout, slots, control, self._generation))
-            self._data = _Data(self._segments[-1])
-        self._layout = layout
+    def _open(self) -> Words:
+        if self._control is None:
+            raise RingClosedError(f"ring {self.name!r} is closed")
+        return self._control
+
+    def _renew(self, slots: int, room: int, extra: bytes | int) -> _Data:
+        """Start a new generation; readers see it with its first message."""
+        self._generation += 1
+        self._data = _Data.create(self.name, self._open(), self._generation, slots, room, extra)
+        self._segments.append(self._data.segment)
         return self._data
 
-    def _retire_others(self) -> None:
-        for old in self._segments[1:-1]:
-            old.words[WORD_RETIRED] = 1
-            old.remove()
-            self._segments.remove(old)
+    def _published(self, data: _Data) -> int:
+        control = self._open()
+        if data.generation != control[RingControl.GENERATION]:
+            control[RingControl.GENERATION] = data.generation
+            for old in self._segments[1:-1]:
+                old.words[RETIRED] = 1
+                old.remove()
+                self._segments.remove(old)
+        return self.sequence
 
 
-class RingReader:
-    """Reads the snapshots published under a name; never slows the writer down. For one thread; make one for each."""
+class _Reader:
+    """The current generation and the end of a ring."""
 
-    def __init__(self, name: str, pool: BufferPool | None = None) -> None:
-        """Attach to a ring that exists; copies are made into buffers of the pool."""
+    CONTROL: type[RingControl] = RingControl
+
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.sequence = 0  # of the snapshot read last; 0 before the first
-        self.wall_time = 0.0  # s since 1970: when that one was published
-        self.dropped = 0  # snapshots published between those this reader took
-        self._pool = pool or BufferPool()
-        self._segment = Control.find(name)
+        self.sequence = 0  # of the message read last; 0 before the first
+        self.dropped = 0  # messages published between those that this reader has read
+        self._segment = self.CONTROL.find(name)
         self._control: Words | None = self._segment.words
         self._data: _Data | None = None
+        self._checked, self._lives = -inf, True  # last check of the writer (monotonic s), and its result
+
+    def close(self) -> None:
+        """Detach from the ring."""
+        self._data = self._control = None
+        self._segment.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _current(self) -> _Data | None:
+        """Return the newest generation; None before the first, or when it is gone with its writer."""
+        if self._control is None:
+            raise RingClosedError(f"this reader of ring {self.name!r} is closed")
+        for _ in range(100):
+            generation, token = (int(self._control[k]) for k in (RingControl.GENERATION, RingControl.TOKEN))
+            if generation == 0 or (self._data is not None and self._data.generation == generation):
+                return self._data
+            segment = SharedSegment.attach(data_path(self.name, generation))  # None if it has been retired meanwhile
+            if segment is not None and segment.words[RingControl.TOKEN] == token:
+                self._data = _Data(segment)
+        return None
+
+    def _took(self, sequence: int) -> None:
+        self.dropped += max(sequence - self.sequence - 1, 0) if self.sequence else 0
+        self.sequence = sequence
+
+    def _gone(self) -> str:
+        """Return why nothing will follow; empty while the writer is alive."""
+        words = self._segment.words
+        if words[RingControl.CLOSED]:
+            return f"the simulation that published ring {self.name!r} has ended"
+        if monotonic() - self._checked >= LIFE_CHECK:
+            self._checked, self._lives = monotonic(), self._segment.owner_lives()
+        dead = f"the simulation of ring {self.name!r} is gone: process {words[RingControl.PID]} crashed"
+        return "" if self._lives else dead
+
+    def _nothing(self) -> PaddockError:
+        gone = self._gone()
+        return RingClosedError(gone) if gone else PaddockError(f"ring {self.name!r} is still empty")
+
+    def _too_fast(self) -> PaddockError:
+        return PaddockError(f"ring {self.name!r} is overwritten faster than it can be read; give it more slots")
+
+    def _overwritten(self, sequence: int) -> OverwrittenError:
+        return OverwrittenError(f"message {sequence} of ring {self.name!r} was overwritten while in view")
+
+
+# snapshots ------------------------------------------------------------------------------------------------------------
+
+
+class RingWriter(_Writer):
+    """Publishes snapshots under a name, by default a random one."""
+
+    def __init__(self, name: str | None = None, slots: int | None = 4) -> None:
+        """Claim the name; a reader has `slots` - 1 publications of time to copy a snapshot.
+
+        None gives small snapshots more slots than large ones, for readers that want every snapshot.
+        """
+        super().__init__(name, slots)
+        self._lock = Lock()
+        self._layout: Layout | None = None
+
+    def publish(self, snapshot: Snapshot) -> int:
+        """Copy a snapshot into the ring, over the oldest one; return its sequence number (1, 2, ...)."""
+        with self._lock:
+            self._open()
+            data, layout = self._data, snapshot.layout
+            if data is None or (layout is not self._layout and layout != self._layout):
+                slots = self._slots or min(max(ROOMY // max(layout.nbytes, 1), 4), MOST_SLOTS)
+                data = self._renew(slots, layout.nbytes, layout.to_bytes())
+            self._layout = layout
+            self.sequence += 1
+            data.begin(self.sequence)
+            at = data.slot(self.sequence)
+            meta = (snapshot.tick, snapshot.time, wall_clock(), snapshot.run & U32, snapshot.roster & U32)
+            _SNAPSHOT_META.pack_into(data.memory, at + 8, *meta)
+            np.copyto(_payload(data, at, layout), snapshot.buffer)
+            data.end(self.sequence)
+            return self._published(data)
+
+    def close(self) -> None:
+        """Notify the readers and remove the ring; copies that readers have made stay valid."""
+        with self._lock:
+            super().close()
+
+
+class RingReader(_Reader):
+    """Reads the snapshots published under a name. Not thread-safe: use one reader per thread."""
+
+    def __init__(self, name: str, pool: BufferPool | None = None) -> None:
+        """Attach to an existing ring; copies go into buffers of the pool."""
+        super().__init__(name)
+        self.wall_time = 0.0  # s since 1970: publication of the snapshot read last
+        self._pool = pool or BufferPool()
         self._last: Snapshot | None = None
-        self._checked, self._lives = -inf, True  # when (monotonic s) the writer was last looked at, and what was seen
 
     def latest(self) -> Snapshot | None:
-        """The newest snapshot as a copy of one's own; None if there was none yet.
+        """Return a copy of the newest snapshot; None before the first.
 
-        After the writer's end the last snapshot is still delivered once; then RingClosedError.
+        After the writer's end the last snapshot is delivered once; then RingClosedError.
         """
         if not self._advance():
             gone = self._gone()
@@ -145,9 +287,9 @@ class RingReader:
         return self._last
 
     def wait(self, after: int | None = None, timeout: float = 1.0) -> Snapshot | None:
-        """The newest snapshot once its sequence number is above `after` (default: the last read); None after timeout.
+        """Return the newest snapshot once its sequence number exceeds `after` (default: the last read).
 
-        `timeout` in s of wall time.
+        None after `timeout` s of wall time.
         """
         after = self.sequence if after is None else after
         deadline = monotonic() + timeout
@@ -164,52 +306,38 @@ class RingReader:
         return data.latest if data else 0
 
     def peek(self, sequence: int) -> Snapshot | None:
-        """A certain snapshot in the ring's own memory, not copied; None if it is no longer (or not yet) there.
+        """Return a snapshot in the ring's memory, not copied; None if the ring does not hold it.
 
-        Whatever is made of it counts only if `holds(sequence)` is still true afterwards. Sets `wall_time`.
+        Results computed from it are valid only if `holds(sequence)` is still true afterwards. Sets `wall_time`.
         """
         data = self._current()
-        found = data.read(sequence, None) if data else None
+        found = self._read(data, sequence, None) if data else None
         if found is None:
             return None
         self.wall_time = found[0]
         return found[1]
 
     def holds(self, sequence: int) -> bool:
-        """Whether a snapshot that was peeked at has not been overwritten since."""
+        """Return whether a snapshot from `peek` has not been overwritten since."""
         return self._data is not None and self._data.holds(sequence)
 
     @contextmanager
     def view(self) -> Iterator[Snapshot]:
-        """The newest snapshot in the ring's own memory, not copied; OverwrittenError at the end if it did not last.
+        """Give the newest snapshot in the ring's memory, not copied; OverwrittenError at the end if it did not last.
 
         Keep no array of it beyond the `with`: its content changes.
         """
         for _ in range(ATTEMPTS):
             data = self._current()
             if data is None:
-                gone = self._gone()
-                raise RingClosedError(gone) if gone else PaddockError(f"ring {self.name!r} holds no snapshot yet")
+                raise self._nothing()
             sequence = data.latest
-            if found := data.read(sequence, None):
+            if found := self._read(data, sequence, None):
                 yield found[1]
                 if not data.holds(sequence):
-                    raise OverwrittenError(f"snapshot {sequence} of ring {self.name!r} was overwritten while in view")
+                    raise self._overwritten(sequence)
                 return
         raise self._too_fast()
-
-    def close(self) -> None:
-        """Let go of the ring."""
-        self._data = self._control = None
-        self._segment.close()
-
-    def __enter__(self) -> Self:
-        """The reader itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
 
     def _advance(self) -> bool:
         """Copy the newest snapshot if it is not the last one read."""
@@ -219,108 +347,145 @@ class RingReader:
             sequence = data.latest if data else self.sequence
             if data is None or sequence == self.sequence:
                 return False
-            if buffer is None or buffer.nbytes != data.layout.nbytes:
-                buffer = self._pool.take(data.layout.nbytes)
-            if found := data.read(sequence, buffer):
-                self.dropped += max(sequence - self.sequence - 1, 0) if self.sequence else 0
-                self.sequence, (self.wall_time, self._last) = sequence, found
+            nbytes = data.layout.nbytes
+            if buffer is None or buffer.nbytes != nbytes:
+                buffer = self._pool.take(nbytes)
+            if found := self._read(data, sequence, buffer):
+                self._took(sequence)
+                self.wall_time, self._last = found
                 return True
         raise self._too_fast()
 
-    def _current(self) -> _Data | None:
-        """The newest generation; None before the first, or when it is gone with its writer."""
-        if self._control is None:
-            raise RingClosedError(f"this reader of ring {self.name!r} is closed")
-        for _ in range(100):
-            generation, token = int(self._control[Control.GENERATION]), int(self._control[Control.TOKEN])
-            if generation == 0 or (self._data is not None and self._data.generation == generation):
-                return self._data
-            segment = Segment.attach(data_path(self.name, generation))  # None if the writer has moved on meanwhile
-            if segment is not None and segment.words[Control.TOKEN] == token:
-                self._data = _Data(segment)
-        return None
-
-    def _gone(self) -> str:
-        """Why nothing will follow; empty while the writer lives."""
-        words = self._segment.words
-        if words[Control.CLOSED]:
-            return f"the simulation that published ring {self.name!r} has ended"
-        if monotonic() - self._checked >= LIFE_CHECK:
-            self._checked, self._lives = monotonic(), self._segment.owner_lives()
-        dead = f"the simulation of ring {self.name!r} is gone: process {words[Control.PID]} crashed"
-        return "" if self._lives else dead
-
-    def _too_fast(self) -> PaddockError:
-        return PaddockError(f"ring {self.name!r} is overwritten faster than it can be read; give it more slots")
-
-
-class _Data:
-    """The segment of one generation, cut into numpy views."""
-
-    def __init__(self, segment: Segment) -> None:
-        self._segment, self.words = segment, segment.words
-        self.generation, self.slots, self._stride, self._first = (int(w) for w in self.words[3:7])
-        size = int(self.words[WORD_LAYOUT])
-        self.layout = Layout.from_bytes(bytes(segment.memory[HEAD : HEAD + size]))
-        self.locks: Words = np.ndarray(self.slots, np.uint64, segment.memory, self._first, (self._stride,))
-        shape, strides = (self.slots, self.layout.nbytes), (self._stride, 1)
-        self.payloads: Bytes = np.ndarray(shape, np.uint8, segment.memory, self._first + SLOT_HEAD, strides)
-
-    @property
-    def latest(self) -> int:
-        """The sequence number of the newest whole snapshot."""
-        return int(self.words[WORD_LATEST])
-
-    def holds(self, sequence: int) -> bool:
-        """Whether this snapshot is there, whole."""
-        return int(self.locks[sequence % self.slots]) == 2 * sequence
-
-    def write(self, sequence: int, snapshot: Snapshot) -> None:
-        """Put a snapshot into its slot."""
-        slot = sequence % self.slots
-        self.locks[slot] = 2 * sequence + 1
-        fence()
-        meta = (snapshot.tick, snapshot.time, wall_clock(), snapshot.run & U32, snapshot.roster & U32)
-        _META.pack_into(self._segment.memory, self._first + slot * self._stride + 8, *meta)
-        np.copyto(self.payloads[slot], snapshot.buffer)
-        fence()
-        self.locks[slot] = 2 * sequence
-        self.words[WORD_LATEST] = sequence
-
-    def read(self, sequence: int, into: Bytes | None) -> tuple[float, Snapshot] | None:
-        """(wall time, snapshot), copied or, without a buffer, in place; None if it was overwritten meanwhile."""
-        slot = sequence % self.slots
-        if not self.holds(sequence):
+    def _read(self, data: _Data, sequence: int, into: Bytes | None) -> tuple[float, Snapshot] | None:
+        """Return (wall time, snapshot), copied or, without a buffer, in place; None if it was overwritten meanwhile."""
+        if not data.holds(sequence):
             return None
-        tick, at, wall_time, run, _ = _META.unpack_from(self._segment.memory, self._first + slot * self._stride + 8)
+        layout, at = data.layout, data.slot(sequence)
+        tick, time, wall_time, run, _ = _SNAPSHOT_META.unpack_from(data.memory, at + 8)
+        payload = _payload(data, at, layout)
         if into is None:
-            into = self.payloads[slot]
+            into = payload
         else:
-            np.copyto(into, self.payloads[slot])
-        return (wall_time, Snapshot(tick, at, run, self.layout, frozen(into))) if self.holds(sequence) else None
+            np.copyto(into, payload)
+        return (wall_time, Snapshot(tick, time, run, layout, frozen(into))) if data.holds(sequence) else None
 
 
-def _create_data(path: str, layout: Layout, slots: int, control: Words, generation: int) -> Segment:
-    """A segment for `slots` snapshots of a layout."""
-    description = layout.to_bytes()
-    stride = SLOT_HEAD + layout.nbytes
-    first = -(-(HEAD + len(description)) // 64) * 64
-    segment = Segment.create(path, first + slots * stride)
-    segment.memory[HEAD : HEAD + len(description)] = description
-    segment.words[:WORD_SLOTS] = (*control[: Control.GENERATION], generation)
-    segment.words[WORD_SLOTS:WORD_LATEST] = (slots, stride, first, len(description))
-    return segment
+def _payload(data: _Data, at: int, layout: Layout) -> Bytes:
+    return np.ndarray(layout.nbytes, np.uint8, data.memory, at + SLOT_HEAD)
+
+
+# encoded frames -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FrameGroup:
+    """Encoded stream frames of one tick, one after the other, as on a socket."""
+
+    sequence: int
+    tick: int
+    time: float  # simulated s
+    wall_time: float  # s since 1970, publication by the simulation
+    run: int
+    roster: int
+    data: memoryview
+
+
+class FrameRingWriter(_Writer):
+    """`slot(size)` returns memory to encode into, `publish` shows it to the readers; nothing is copied in between."""
+
+    CONTROL = FrameRingControl
+
+    def __init__(self, name: str, slots: int = 4) -> None:
+        """Claim the name."""
+        super().__init__(name, slots)
+
+    def slot(self, size: int) -> memoryview:
+        """Return `size` bytes for the next group; readers do not see them before `publish`."""
+        self._open()
+        data = self._data
+        if data is None or data.extra < size:
+            room = -(-(size + size // 4 + 4096) // 64) * 64  # some more, so that a few more vehicles fit
+            data = self._renew(self._slots or 4, room, room)
+        data.begin(self.sequence + 1)
+        at = data.slot(self.sequence + 1) + SLOT_HEAD
+        return data.memory[at : at + size]
+
+    def publish(self, size: int, tick: int, time: float, wall_time: float, run: int, roster: int) -> int:
+        """Show the content of the slot to the readers; return its sequence number."""
+        self._open()
+        data = self._data
+        if data is None:
+            raise PaddockError(f"ring {self.name!r}: call slot() before publish()")
+        self.sequence += 1
+        SLOT_META.pack_into(data.memory, data.slot(self.sequence) + 8, size, tick, time, wall_time, run, roster)
+        data.end(self.sequence)
+        return self._published(data)
+
+
+class FrameRingReader(_Reader):
+    """Reads the groups of frames published under a name."""
+
+    CONTROL = FrameRingControl
+
+    @contextmanager
+    def view(self) -> Iterator[FrameGroup]:
+        """Give the newest group in the ring's memory; OverwrittenError at the end if it did not last."""
+        found = self._peek()
+        if found is None:
+            raise self._nothing()
+        yield found
+        if self._data is None or not self._data.holds(found.sequence):
+            raise self._overwritten(found.sequence)
+
+    def latest(self) -> FrameGroup | None:
+        """Return a copy of the newest group; None if it is the one read last."""
+        for _ in range(ATTEMPTS):
+            found = self._peek()
+            if found is None or found.sequence == self.sequence:
+                if gone := self._gone():
+                    raise RingClosedError(gone)
+                return None
+            copy = replace(found, data=memoryview(bytes(found.data)))
+            if self._data is not None and self._data.holds(found.sequence):
+                self._took(found.sequence)
+                return copy
+        raise self._too_fast()
+
+    def wait(self, timeout: float = 1.0) -> FrameGroup | None:
+        """Return the next group; None after `timeout` s of wall time."""
+        deadline = monotonic() + timeout
+        while (found := self.latest()) is None:
+            if monotonic() >= deadline:
+                return None
+            sleep(POLL)
+        return found
+
+    def _peek(self) -> FrameGroup | None:
+        """Return the newest complete group in place."""
+        for _ in range(ATTEMPTS):
+            data = self._current()
+            sequence = data.latest if data else 0
+            if data is None or sequence == 0:
+                return None
+            if not data.holds(sequence):
+                continue
+            at = data.slot(sequence)
+            size, *meta = SLOT_META.unpack_from(data.memory, at + 8)
+            if size <= data.extra:  # else it was overwritten while it was read
+                payload = data.memory[at + SLOT_HEAD : at + SLOT_HEAD + size].toreadonly()
+                return FrameGroup(sequence, *meta, payload)
+        return None
 
 
 def fence() -> None:
-    """Taking a lock is an atomic read-modify-write: on x86-64 no store moves across it."""
+    """Order memory: taking a lock is an atomic read-modify-write, and on x86-64 no store moves across it."""
     with Lock():
         pass
 
 
-def _shut(segments: list[Segment], pid: int) -> None:
+def _shut(segments: list[SharedSegment], pid: int) -> None:
     """Mark the ring as closed and remove its segments, unless this is a forked child of the writer."""
     if os.getpid() == pid:
-        segments[0].words[Control.CLOSED] = 1
+        segments[0].words[RingControl.CLOSED] = 1
         for segment in segments:
             segment.remove()

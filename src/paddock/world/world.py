@@ -93,7 +93,7 @@ class World:
         self.environment = environment  # values of Environment
         self.seed = seed
         self.run = 0  # +1 per reset
-        self.roster = 0  # +1 when vehicles come or go
+        self.roster_version = 0  # +1 when vehicles are added or removed
         self.next_id = 1
         self.used_ids: list[tuple[int, int]] = []  # ranges [first, end) given out in this run, ascending
         self.fleets: dict[str, Fleet] = {}
@@ -149,8 +149,8 @@ class World:
     def ids(self) -> IdIndex:
         """Vehicles by id; made anew when vehicles have come or gone."""
         fleets, *numbers = self._index_of
-        if fleets is not self.fleets or numbers != [self.roster, self.run, len(self.fleets)]:
-            self._index_of = (self.fleets, self.roster, self.run, len(self.fleets))
+        if fleets is not self.fleets or numbers != [self.roster_version, self.run, len(self.fleets)]:
+            self._index_of = (self.fleets, self.roster_version, self.run, len(self.fleets))
             self._index = IdIndex(tuple(self.fleets.values()))
         return self._index
 
@@ -165,7 +165,7 @@ class World:
             "tick": self.clock.tick,
             "seed": self.seed,
             "run": self.run,
-            "roster": self.roster,
+            "roster": self.roster_version,
             "next_id": self.next_id,
             "used_ids": [list(span) for span in self.used_ids],
             "environment": self.environment,
@@ -176,7 +176,9 @@ class World:
     def restore(self, saved: dict[str, Any]) -> None:
         """Exactly what was saved; the fleets must exist already."""
         self.clock.tick = saved["tick"]
-        self.seed, self.run, self.roster, self.next_id = (saved[k] for k in ("seed", "run", "roster", "next_id"))
+        self.seed, self.run, self.roster_version, self.next_id = (
+            saved[k] for k in ("seed", "run", "roster", "next_id")
+        )
         self.used_ids = [(low, high) for low, high in saved["used_ids"]]
         self.environment[:] = saved["environment"]
         self.transforms.restore(saved["transforms"])

@@ -38,12 +38,12 @@ def test_unknown_methods_suggest_the_closest(served: Any) -> None:
         ("subscribe", {"rate": "fast"}, "subscribe: 'rate' must be a number of 0.01 or more, got \"fast\""),
         ("subscribe", {"rates": 5}, "subscribe: unknown field 'rates'; did you mean 'rate'?"),
         ("subscribe", {"frame": "unrael"}, "subscribe: 'frame' cannot be 'unrael'; did you mean 'unreal'?"),
-        ("subscribe", {"kinds": ["position"]}, "'kinds' cannot hold 'position'; did you mean 'positions'?"),
+        ("subscribe", {"kinds": ["position"]}, "'kinds[0]' cannot be 'position'; did you mean 'positions'?"),
         ("simulation_step", {"ticks": 1.5}, "simulation_step: 'ticks' must be a whole number"),
         ("spawn_robots", {"robots": [{"x": 1}]}, "spawn_robots: robots[0]: 'robot_type' is missing"),
-        ("set_control", {"steer": 0.1}, "say whom it is about: 'vehicle_id'"),
-        ("set_control", {"vehicle": 1, "vehicle_id": 1, "steer": 0.1}, "say whom it is about: 'vehicle_id'"),
-        ("inspect", {"vehicle": -1}, "'vehicle' must be a whole number"),
+        ("set_control", {"steer": 0.1}, "name the vehicle by either 'vehicle_id'"),
+        ("set_control", {"vehicle": 1, "vehicle_id": 1, "steer": 0.1}, "name the vehicle by either 'vehicle_id'"),
+        ("inspect", {"vehicle": -1}, "'vehicle' must be a text of 1 to 255 characters or a whole number from 0"),
         ("inspect", {"vehicle": 1.5}, "'vehicle' must be a text"),
         ("set_control", {"vehicle": "red", "steer": None}, "'steer' must be a number"),
         ("draw_debug_lines", {"lines": [[1, 2]]}, "'lines[0]' must be a list of 6 numbers"),
@@ -194,7 +194,7 @@ def test_reset_and_pace(served: Any) -> None:
     peer.call("reset", seed=5)
     while (moment := peer.tick())[3] == run:
         pass
-    assert moment[3] == run + 1 and served.sim.world.seed == 5
+    assert moment[3] == run + 1 and served.sim.engine.world.seed == 5
     assert peer.call("set_pace", pace=2.0) and served.sim.pace == 2.0
     peer.call("set_pace", pace=1.0)
 

@@ -114,9 +114,9 @@ def test_one_who_does_not_read_answers_is_cut_off(
     sleeper = served.connect(receive_buffer=4096)
     sleeper.call("subscribe", kinds=["markers"])
     for _ in range(8):
-        served.sim.mark(paddock.Marker.points("big", 1, np.zeros((200_000, 3))))  # 2.4 MB each
+        served.sim.markers.put(paddock.Marker.points("big", 1, np.zeros((200_000, 3))))  # 2.4 MB each
     assert eventually(lambda: served.count("cut_off", endpoint="stream", reason="does_not_read") == 1)
-    served.sim.unmark()
+    served.sim.markers.remove()
     sleeper.close()
 
 
@@ -187,5 +187,5 @@ def test_random_bytes_never_bring_the_hub_down(served: Any, eventually: Callable
         pass
     assert served.host.hub_pid == pid and good.call("ping")
     good.close()
-    served.sim.unmark()
+    served.sim.markers.remove()
     assert eventually(lambda: _clients(served) == 0)

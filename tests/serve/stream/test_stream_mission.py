@@ -11,7 +11,7 @@ import pytest
 import paddock
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder
-from paddock.serve.mission_tree import MissionTeller
+from paddock.serve.operations.mission import MissionTrees
 from paddock.serve.replay import ReplaySource
 
 CREW = {"name": "bus", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}
@@ -186,10 +186,10 @@ def test_what_is_wrong_is_said(peer: Any, method: str, params: dict[str, Any], c
 
 
 def test_a_state_in_words(served: Any) -> None:
-    run = served.sim.stage.mission
+    run = served.sim.engine.mission
     job = run.mission.tasks["gate"]
     job.state, job.doing = "assigned", True
-    tasks = MissionTeller().tree(run.mission, (1.0, 2.0, 0.5), lambda name: None)
+    tasks = MissionTrees().tree(run.mission, (1.0, 2.0, 0.5), lambda name: None)
     assert named(tasks["tasks"])["gate"]["state"] == "started"  # type: ignore[arg-type]
     assert tasks["base"] == [1.0, 2.0, 0.0, 0.5] and tasks["members"][0]["id"] is None
 

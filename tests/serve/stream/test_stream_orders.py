@@ -84,11 +84,15 @@ def test_a_vehicle_is_taken_over_driven_and_given_back(served: Any) -> None:
         (
             {"vehicles": [], "behaviour": "hold"},
             -32602,
-            "'vehicles' must hold names of vehicles or fleets, and ids, at",
+            "'vehicles' must be a list of names of vehicles or fleets and ids, at least one",
         ),
-        ({"vehicles": [1.5], "behaviour": "hold"}, -32602, "'vehicles' must hold names"),
+        ({"vehicles": [1.5], "behaviour": "hold"}, -32602, "'vehicles' must be a list of names"),
         ({"vehicles": ["crew"]}, -32602, "'behaviour' is missing: a name, {name: options}, 'external', or null"),
-        ({"vehicles": ["crew"], "behaviour": 3}, -32602, "'behaviour' must be a text"),
+        (
+            {"vehicles": ["crew"], "behaviour": 3},
+            -32602,
+            "'behaviour' must be a name, {name: options}, 'external', or null, got 3",
+        ),
         ({"vehicles": ["crew"], "behaviour": "flok"}, -32000, "order: unknown behaviour 'flok'; did you mean 'flock'?"),
         ({"vehicles": ["crew"], "behaviour": "os.path"}, -32000, "order: unknown behaviour 'os.path'"),
         ({"vehicles": ["crew"], "behaviour": {"goto": {"x": 1}}}, -32000, "order.goto: goto option 'y' has no default"),
@@ -106,14 +110,14 @@ def test_an_order_that_takes_long_to_prepare_keeps_nobody_else_waiting(
     served: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second, sim = served.connect(), served.connect(), served.sim
-    begun, compiled, prepare = Event(), Event(), sim.applier.checked_order
+    begun, compiled, prepare = Event(), Event(), sim.engine.applier.checked_override
 
     def slowly(order: Any) -> Any:
         begun.set()
         assert compiled.wait(30)
         return prepare(order)
 
-    monkeypatch.setattr(sim.applier, "checked_order", slowly)
+    monkeypatch.setattr(sim.engine.applier, "checked_order", slowly)
     with ThreadPoolExecutor(1) as pool:
         given = pool.submit(first.call, "give_order", vehicles=["crew[0]"], behaviour=GOTO)
         assert begun.wait(30)

@@ -138,8 +138,8 @@ def test_who_may_be_driven_changes_with_orders(serving: Any) -> None:
     client = serving.peer()
     client.drive(3, steer=0.1)
     assert serving.eventually(lambda: serving.count("misdirected") == 1)
-    serving.sim.order("bus", "external")
-    serving.sim.order("red", {"goto": {"x": 90, "y": 0}})
+    serving.sim.override("bus", "external")
+    serving.sim.override("red", {"goto": {"x": 90, "y": 0}})
 
     def drives(vehicle: int, name: str, steer: float) -> bool:
         client.drive(1, steer=0.5)  # that it is refused must not hold up the other

@@ -31,7 +31,7 @@ def test_a_page_that_comes_early_is_told_and_waits(serving: Serving, open_page: 
     begun, done = threading.Event(), threading.Event()
 
     def compiling() -> None:
-        with sim.driver.driving("step"):
+        with sim.engine.thread.driving("step"):
             begun.set()
             done.wait(30)
 

@@ -14,9 +14,8 @@ import pytest
 
 from paddock.errors import InvalidValueError
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import AdapterError, Placed
+from paddock.sitl.adapter import AdapterError, Placed, find_adapter
 from paddock.sitl.adapters.ardupilot_gazebo import ArduPilotGazeboAdapter
-from paddock.sitl.registry import find_adapter
 
 HOME = (-35.363262, 149.165237, 584.0)
 
@@ -153,7 +152,7 @@ def test_a_rover_is_skid_steered(gazebo: Any, plugin: Plugin) -> None:
 def test_a_silent_plugin_is_missed_and_asked_again(
     gazebo: Any, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("paddock.sitl.ardupilot.plugin_link.RESEND_AFTER", 0.05)
+    monkeypatch.setattr("paddock.sitl.adapters.ardupilot_gazebo.RESEND_AFTER", 0.05)
     adapter = gazebo()
     assert adapter.step(3000, 5.0) and adapter.diagnosis() == ""
     plugin.mute = True
@@ -166,7 +165,7 @@ def test_a_silent_plugin_is_missed_and_asked_again(
 def test_an_answer_that_got_lost_does_not_stop_the_world(
     gazebo: Any, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("paddock.sitl.ardupilot.plugin_link.RESEND_AFTER", 0.05)
+    monkeypatch.setattr("paddock.sitl.adapters.ardupilot_gazebo.RESEND_AFTER", 0.05)
     adapter = gazebo()
     assert adapter.step(3000, 5.0)
     lost = [b"\n{}\n", b"\n{nonsense\n"]
@@ -226,7 +225,7 @@ def test_what_is_refused(gazebo: Any) -> None:
     for placed, words in (
         (Placed(1, "again", "copter"), "has a vehicle 1 already"),
         (Placed(255, "gcs", "copter"), "1 to 254"),
-        (Placed(2, "sub", "submarine"), "drives craft 'copter', .* only, not 'submarine'"),
+        (Placed(2, "sub", "submarine"), "supports craft 'copter', .* only, not 'submarine'"),
     ):
         with pytest.raises(AdapterError, match=words):
             adapter.add_vehicle(placed)
@@ -236,7 +235,7 @@ def test_what_is_refused(gazebo: Any) -> None:
         adapter.step(-1)
     adapter.disconnect()
     assert not adapter.is_connected
-    with pytest.raises(AdapterError, match=r"not connected: connect\(\) comes first"):
+    with pytest.raises(AdapterError, match=r"not connected: call connect\(\) first"):
         adapter.step(1000)
     with pytest.raises(InvalidValueError, match=r"adapter 'ardupilot_gazebo': rate must be 1 to 65535 Hz, not 0\.5"):
         ArduPilotGazeboAdapter(rate=0.5)

@@ -78,7 +78,9 @@ def _neighbours(count: int) -> list[socket.socket]:
 
 
 def test_it_keeps_the_contract_of_adapters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.sitl.ardupilot.plugin_link.RESEND_AFTER", 15.0)  # a busy machine is not a lost packet
+    monkeypatch.setattr(
+        "paddock.sitl.adapters.ardupilot_gazebo.RESEND_AFTER", 15.0
+    )  # a busy machine is not a lost packet
     world = RoverWorld()
     try:
         report = check_adapter(lambda: ArduPilotGazeboAdapter(port=world.port), craft="rover")
@@ -94,7 +96,7 @@ def test_one_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     adapter.connect()
     for number in (7, 3):
         adapter.add_vehicle(Placed(number, f"v{number}", "rover"))
-    with pytest.raises(AdapterError, match="adapter 'ardupilot_gazebo' is full: it has 2 vehicles"):
+    with pytest.raises(AdapterError, match="adapter 'ardupilot_gazebo' is full with 2 vehicles"):
         adapter.add_vehicle(Placed(1, "more", "rover"))
     assert adapter.vehicles == (3, 7)
     adapter.disconnect()

@@ -10,11 +10,10 @@ import pytest
 
 import paddock
 from paddock.sitl.adapter import Placed, SimulatorAdapter
-from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.targets import GuidedTarget
+from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.hosting.host import SitlHost
+from paddock.sitl.host import SitlHost
 from paddock.sitl.sensor_data import SensorData
 
 CLOCK = {"seed": 5, "clock": {"rate": 250}, "vehicles": []}
@@ -22,16 +21,16 @@ GUIDED = 15
 
 
 @pytest.mark.parametrize(("craft", "period"), [("copter", 4000), ("rover", 20_000), ("plane", 20_000)])
-def test_a_spawned_vehicle_has_the_imu_of_its_craft(craft: str, period: int) -> None:
-    world = WorldAdapter(scenario=CLOCK)
+def test_a_spawned_vehicle_has_the_imu_of_its_craft(craft: str, period: int, standalone_world: Any) -> None:
+    world = standalone_world(scenario=CLOCK)
     world.connect()
     world.add_vehicle(Placed(1, "one", craft))
     assert world.sensor_period_us(1) == period == BuiltInAutopilot(1, craft).period_us
     world.disconnect()
 
 
-def test_an_imu_of_another_rate_is_told() -> None:
-    world = WorldAdapter(scenario=CLOCK, imu_rate=125.0)
+def test_an_imu_of_another_rate_is_told(standalone_world: Any) -> None:
+    world = standalone_world(scenario=CLOCK, imu_rate=125.0)
     world.connect()
     world.add_vehicle(Placed(1, "one", "rover"))
     assert world.sensor_period_us(1) == 8000
@@ -55,22 +54,22 @@ def test_the_pilot_exchanges_as_often_as_the_imu_samples(craft: str, sensor: int
     pilot = BuiltInAutopilot(1, craft)
     pilot.sensor_period_us = sensor
     assert pilot.period_us == period
-    assert -(-pilot.craft.control_period_us // period) * period - pilot.craft.control_period_us < 10
+    assert -(-pilot.vehicle.control_period_us // period) * period - pilot.vehicle.control_period_us < 10
 
 
-def test_a_rover_without_satellites_keeps_its_speed() -> None:
+def test_a_rover_without_satellites_keeps_its_speed(standalone_world: Any, step: Any) -> None:
     """What the accelerometer says between two exchanges counts: otherwise it would drive at twice the speed."""
-    bridge, world = Bridge("lockstep"), WorldAdapter(scenario=CLOCK)
+    bridge, world = Bridge("lockstep"), standalone_world(scenario=CLOCK)
     bridge.register(world)
     pilot = BuiltInAutopilot(2, "rover")
     bridge.spawn(Placed(2, "one", "rover"), pilot, "world")
-    bridge.run(duration=18.0)
+    step(bridge, 900)
     assert pilot.set_mode(GUIDED).accepted and pilot.arm().accepted
-    assert pilot.position_target(GuidedTarget(position=(100.0, 0.0, 0.0))).accepted
+    assert pilot.set_guided_target(GuidedTarget(position=(100.0, 0.0, 0.0))).accepted
     world.set_gnss(2, False)
     speeds = []
     for _ in range(8):
-        bridge.run(duration=0.5)
+        step(bridge, 25)
         speeds.append(float(np.linalg.norm(world.simulation.snapshot()["one"].velocity[:2])))
     assert max(speeds) == pytest.approx(pilot.parameters.value("WP_SPEED"), rel=0.1)
     bridge.close()
@@ -81,8 +80,8 @@ def test_in_a_scenario_the_pilot_sees_every_sample(own_links: Callable[[int], di
     entry = {"name": "r", "model": "rover", "preset": "skid", "sensors": ["imu", "gnss", "compass", "barometer"]}
     section = {"mavlink": own_links(1), "pilots": [{"vehicles": "r", "mission": [[0, 60, 0]]}]}
     with paddock.load({"seed": 5, "clock": {"rate": 1000}, "vehicles": [entry], "sitl": section}) as sim:
-        host = next(o for c in sim.closing if isinstance(o := getattr(c, "__self__", None), SitlHost))
-        pilot: Any = host.seats[0].pilot
+        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        pilot: Any = host.vehicles[0].autopilot
         times, forces, offer = [], [], pilot.offer
 
         def watched(sensors: SensorData) -> None:

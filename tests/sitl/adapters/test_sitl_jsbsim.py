@@ -167,7 +167,7 @@ def test_mistakes_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch, capfd: p
     with pytest.raises(AdapterError, match="c172x cannot fly level at 12 m/s and 1040 m"):
         slow.add_vehicle(HIGH)
     assert "trimmable" in "".join(capfd.readouterr())  # JSBSim's own words on it
-    with pytest.raises(AdapterError, match="drives craft 'plane' only, not 'rover'"):
+    with pytest.raises(AdapterError, match="supports craft 'plane' only, not 'rover'"):
         slow.add_vehicle(Placed(1, "r", "rover"))
     with pytest.raises(InvalidValueError, match="speed must be a positive number"):
         JsbsimAdapter(speed=0.0)
@@ -178,7 +178,7 @@ def test_mistakes_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch, capfd: p
     with pytest.raises(UnknownNameError, match="barometer"):
         JsbsimAdapter(sensors={"barometr": {}})
     monkeypatch.setitem(sys.modules, "jsbsim", None)
-    with pytest.raises(AdapterError, match=r"needs jsbsim: pip install 'paddock\[jsbsim\]'"):
+    with pytest.raises(AdapterError, match=r"needs the package jsbsim: pip install 'paddock\[jsbsim\]'"):
         JsbsimAdapter().connect()
     assert capfd.readouterr() == ("", "")
 

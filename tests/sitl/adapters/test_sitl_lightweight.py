@@ -10,11 +10,10 @@ from scipy import stats
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario.sitl import AdapterEntry
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import AdapterError, Placed, blank_actuators, blank_sensors
+from paddock.sitl.adapter import AdapterError, Placed, adapter_types, blank_actuators, blank_sensors, find_adapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
-from paddock.sitl.hosting.crew import build_adapter
-from paddock.sitl.registry import adapter_types, find_adapter
-from paddock.sitl.sensor_data import Columns
+from paddock.sitl.from_scenario import build_adapter
+from paddock.sitl.sensor_data import SensorColumns
 
 ORIGIN = (47.3977, 8.5456, 488.0)
 
@@ -26,7 +25,7 @@ def made(**options: object) -> LightweightAdapter:
     return adapter
 
 
-def driven(adapter: LightweightAdapter, left: float, right: float, seconds: float, vehicle: int = 1) -> Columns:
+def driven(adapter: LightweightAdapter, left: float, right: float, seconds: float, vehicle: int = 1) -> SensorColumns:
     adapter.send_actuators(ActuatorCommands(armed=True, motors=[left, right]), vehicle)
     for _ in range(round(seconds * 50)):
         adapter.step(20_000)
@@ -120,7 +119,7 @@ def test_the_compass_points_to_magnetic_north_in_body_axes() -> None:
         adapter.add_vehicle(Placed(k + 1, f"r{k}", "rover", heading=heading))
     block = blank_sensors(3)
     adapter.receive_block((1, 2, 3), block)
-    rows = [Columns(*row) for row in block.tolist()]
+    rows = [SensorColumns(*row) for row in block.tolist()]
     declination = atan2(rows[0].mag_y, rows[0].mag_x)
     assert 2.0 < degrees(declination) < 5.0  # Zurich, 2025: a little east (right) of north
     for row, heading in zip(rows, (0.0, 0.5 * pi, pi), strict=True):
@@ -222,7 +221,7 @@ def test_a_vehicle_that_comes_late_is_measured_from_then_on() -> None:
         ({"noise": "loud"}, "noise must be a factor from 0 on, true or false, not 'loud'"),
         ({"seed": 1.5}, "seed must be a whole number, not 1.5"),
         ({"truth": "yes"}, "truth must be true or false, not 'yes'"),
-        ({"sensors": {"gnss": 5}}, "sensors must be options of sensors, as in {gnss: {rate: 10}}, not"),
+        ({"sensors": {"gnss": 5}}, "sensors must be options of sensors, e.g. {gnss: {rate: 10}}, not"),
         ({"sensors": []}, r"sensors must be options of sensors, .* not \[\]"),
         ({"sensors": {"gnss": {"rate": "x"}}}, "'rate' must be a finite number, not 'x'"),
     ],
@@ -234,9 +233,9 @@ def test_bad_options_are_told_in_one_line(options: dict[str, object], words: str
 
 def test_what_it_cannot_do_is_refused() -> None:
     adapter = made()
-    with pytest.raises(AdapterError, match="drives craft 'rover' only, not 'copter'"):
+    with pytest.raises(AdapterError, match="supports craft 'rover' only, not 'copter'"):
         adapter.add_vehicle(Placed(1, "a", "copter"))
-    with pytest.raises(AdapterError, match="id lies in 1 to 254, not 255"):
+    with pytest.raises(AdapterError, match="id must be 1 to 254, not 255"):
         adapter.add_vehicle(Placed(255, "a", "rover"))
     with pytest.raises(AdapterError, match="place of vehicle 1 is not finite"):
         adapter.add_vehicle(Placed(1, "a", "rover", (float("nan"), 0.0, 0.0)))

@@ -1,7 +1,8 @@
-"""The world adapter: sensors and actuators of vehicles of a Simulation, alone and hosted."""
+"""The world adapter: sensors and actuators of vehicles of a Simulation, in a simulation of its own and hosted."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi
 from typing import Any
 
@@ -11,10 +12,9 @@ import pytest
 import paddock
 from paddock.engine.simulation import Simulation
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import Placed, blank_actuators, blank_sensors
+from paddock.sitl.adapter import Placed, blank_actuators, blank_sensors, find_adapter
 from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.equipment.standard_sensors import standard_sensors
-from paddock.sitl.registry import find_adapter
+from paddock.sitl.equipment import standard_sensors
 from paddock.sitl.sensor_data import COLUMN, SensorData
 from paddock.world.geodesy import Origin
 
@@ -39,11 +39,17 @@ def copters(count: int, sensors: list[Any] | None = None) -> dict[str, Any]:
     return {"name": "bees", "count": count, "model": "quad", "preset": "iris", "spawn": spawn, "sensors": kept}
 
 
-def one(entry: dict[str, Any], **options: Any) -> WorldAdapter:
-    adapter = WorldAdapter(scenario=scenario(entry), **options)
-    adapter.connect()
-    adapter.add_vehicle(Placed(1, entry["name"], "copter"))
-    return adapter
+@pytest.fixture
+def one(standalone_world: Any) -> Callable[..., WorldAdapter]:
+    """A world with one copter."""
+
+    def make(entry: dict[str, Any], **options: Any) -> Any:
+        adapter = standalone_world(scenario=scenario(entry), **options)
+        adapter.connect()
+        adapter.add_vehicle(Placed(1, entry["name"], "copter"))
+        return adapter
+
+    return make
 
 
 def hosted(count: int, **options: Any) -> tuple[Simulation, WorldAdapter]:
@@ -69,7 +75,7 @@ def test_it_is_found_by_its_type() -> None:
     assert find_adapter("world") is WorldAdapter and WorldAdapter().name == "world"
 
 
-def test_quiet_sensors_say_what_is_true() -> None:
+def test_quiet_sensors_say_what_is_true(one: Any) -> None:
     """A copter at rest on the ground, nose to the south-west (ENU yaw 225 deg: heading 225 deg), 30 m east."""
     entry = copters(1, QUIET) | {"spawn": {"poses": [[30.0, -12.0, 0.0, -3 * pi / 4]]}}
     data = read(one(entry, truth=True))
@@ -93,7 +99,7 @@ def test_quiet_sensors_say_what_is_true() -> None:
     assert 2 * np.arctan2(v.true_qz, v.true_qw) % (2 * pi) == pytest.approx(225 * pi / 180)
 
 
-def test_a_sample_has_the_time_at_which_it_was_taken() -> None:
+def test_a_sample_has_the_time_at_which_it_was_taken(one: Any) -> None:
     adapter = one(copters(1, QUIET))
     assert adapter.step(118_000) and adapter.sim_time_us == 118_000
     v = read(adapter).values()
@@ -102,7 +108,7 @@ def test_a_sample_has_the_time_at_which_it_was_taken() -> None:
     assert adapter.receive_sensors() is None  # no time has passed
 
 
-def test_accelerometer_gyro_and_velocity_in_the_axes_of_autopilots() -> None:
+def test_accelerometer_gyro_and_velocity_in_the_axes_of_autopilots(one: Any) -> None:
     adapter = one(copters(1, QUIET), truth=True)
     adapter.send_actuators(lifting(1.2 * HOVER))
     adapter.step(1_000_000)
@@ -129,7 +135,7 @@ def test_truth_only_for_those_who_ask() -> None:
     assert (block[1, COLUMN["true_north"]], block[1, COLUMN["true_east"]]) == (y, x)
 
 
-def test_gnss_can_be_lost_and_comes_back() -> None:
+def test_gnss_can_be_lost_and_comes_back(one: Any) -> None:
     adapter = one(copters(1))
     adapter.step(300_000)
     adapter.set_gnss(1, on=False)
@@ -157,7 +163,7 @@ def test_noise_is_that_of_the_sensors_and_every_vehicle_has_its_own() -> None:
     assert len(np.unique(values[-1])) == values[-1].size
 
 
-def test_blocks_of_several_fleets_in_any_order() -> None:
+def test_blocks_of_several_fleets_in_any_order(standalone_world: Any) -> None:
     rovers = {
         "name": "dogs",
         "count": 2,
@@ -165,7 +171,7 @@ def test_blocks_of_several_fleets_in_any_order() -> None:
         "spawn": {"grid": {"spacing": 9}},
         "sensors": ["imu", "gnss"],
     }
-    adapter = WorldAdapter(scenario=scenario(copters(3), rovers), truth=True)
+    adapter = standalone_world(scenario=scenario(copters(3), rovers), truth=True)
     adapter.connect()
     names = ["dogs[1]", "bees[2]", "bees[0]", "dogs[0]", "bees[1]"]
     for k, name in enumerate(names, 1):
@@ -193,8 +199,8 @@ def test_blocks_of_several_fleets_in_any_order() -> None:
     assert [bool(v < -0.5) for v in block[:, COLUMN["true_vd"]]] == [False, False, True, False, False]
 
 
-def test_spawned_vehicles_start_where_they_are_placed_and_reset_brings_them_back() -> None:
-    adapter = WorldAdapter(truth=True)
+def test_spawned_vehicles_start_where_they_are_placed_and_reset_brings_them_back(standalone_world: Any) -> None:
+    adapter = standalone_world(truth=True)
     adapter.connect()
     adapter.add_vehicle(Placed(7, "rex", "rover", (3.0, 4.0, 0.0), heading=pi / 2))
     adapter.add_vehicle(Placed(2, "bee", "copter", (-10.0, 0.0, 0.0)))
@@ -212,12 +218,12 @@ def test_spawned_vehicles_start_where_they_are_placed_and_reset_brings_them_back
     assert np.array_equal(traces[0], traces[1], equal_nan=True)
     assert traces[0][COLUMN["true_east"]] > 5.0 and abs(traces[0][COLUMN["true_north"]] - 3.0) < 1e-6
     adapter.remove_vehicle(7)
-    assert adapter.vehicles == (2,) and not adapter.simulation.applier.exists("rex")
+    assert adapter.vehicles == (2,) and not adapter.simulation.engine.applier.exists("rex")
     adapter.disconnect()
     assert not adapter.is_connected
 
 
-def test_actuators_hold_their_last_value_and_disarmed_motors_stand() -> None:
+def test_actuators_hold_their_last_value_and_disarmed_motors_stand(one: Any) -> None:
     adapter = one(copters(1, QUIET), truth=True)
     adapter.step(500_000)
     assert read(adapter).true_down == 0.0 and read_motor(adapter) == 0.0  # disarmed from the start
@@ -231,11 +237,11 @@ def test_actuators_hold_their_last_value_and_disarmed_motors_stand() -> None:
 
 
 def read_motor(adapter: WorldAdapter) -> float:
-    program, _ = adapter.simulation.applier.found("bees")
+    program, _ = adapter.simulation.engine.applier.found("bees")
     return float(program.fleet.state[13, 0])
 
 
-def test_what_is_in_force_is_not_logged_again_but_the_last_word_before_a_tick_counts() -> None:
+def test_what_is_in_force_is_not_logged_again_but_the_last_word_before_a_tick_counts(one: Any) -> None:
     adapter = one(copters(1))
     log = adapter.simulation.log
     for _ in range(5):

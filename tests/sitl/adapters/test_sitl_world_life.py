@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import pi
 from typing import Any
 
 import pytest
@@ -11,9 +12,9 @@ from paddock.engine.simulation import Simulation
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed, blank_actuators, blank_sensors
 from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.equipment.standard_sensors import standard_sensors
+from paddock.sitl.equipment import standard_sensors
 from paddock.sitl.sensor_data import COLUMN, SensorData
-from paddock.testing import check_adapter
+from paddock.testing import ConformanceError, check_adapter
 
 ORIGIN = (47.397742, 8.545594, 488.0)
 HOVER = 1.5 * 9.80665 / (4 * 9.68)
@@ -65,7 +66,7 @@ def test_hosted_as_a_partner_of_the_barrier_and_replayed_without() -> None:
     hashes = []
     for steps in ([1000], [250] * 4):
         sim, adapter = hosted(5)
-        sim.barrier.join(Hover(sim, adapter))
+        sim.autopilots.join(Hover(sim, adapter))
         assert adapter.hosted and adapter.step(1_000_000) and sim.tick == 0
         for ticks in steps:
             sim.step(ticks)
@@ -76,7 +77,7 @@ def test_hosted_as_a_partner_of_the_barrier_and_replayed_without() -> None:
 
 def test_hosted_through_reset_and_restore() -> None:
     sim, adapter = hosted(2)
-    sim.barrier.join(Hover(sim, adapter))
+    sim.autopilots.join(Hover(sim, adapter))
     sim.step(400)
     saved = sim.save()
     sim.step(400)
@@ -92,7 +93,7 @@ def test_hosted_through_reset_and_restore() -> None:
 def test_a_vehicle_that_leaves_the_world_is_named() -> None:
     sim, adapter = hosted(2)
     sim.remove("bees[0]")
-    with pytest.raises(AdapterError, match="vehicle 1 is not in the world any more: fleet 'bees' has no member 0"):
+    with pytest.raises(AdapterError, match="vehicle 1 is no longer in the world: fleet 'bees' has no member 0"):
         adapter.receive_sensors(1)
     assert read(adapter, 2).time_us == 0.0
     adapter.remove_vehicle(1)
@@ -102,11 +103,12 @@ def test_a_vehicle_that_leaves_the_world_is_named() -> None:
 MISTAKES: list[tuple[Any, str]] = [
     (lambda a: a.add_vehicle(Placed(1, "bees[1]", "copter")), "has a vehicle 1 already"),
     (lambda a: a.add_vehicle(Placed(2, "bees[0]", "copter")), "'bees\\[0\\]' is vehicle 1 already"),
-    (lambda a: a.add_vehicle(Placed(255, "bees[1]", "copter")), "id lies in 1 to 254, not 255"),
-    (lambda a: a.add_vehicle(Placed(2, "bees", "copter")), "is a fleet of 2: name one member, e.g. bees\\[0\\]"),
+    (lambda a: a.add_vehicle(Placed(255, "bees[1]", "copter")), "id must be 1 to 254, not 255"),
+    (lambda a: a.add_vehicle(Placed(2, "bees", "copter")), "is a fleet of 2: name one vehicle, e.g. bees\\[0\\]"),
     (lambda a: a.add_vehicle(Placed(2, "dot", "copter")), "model 'point' has no actuators"),
     (lambda a: a.add_vehicle(Placed(2, "blind", "rover")), "'blind' has no imu"),
-    (lambda a: a.add_vehicle(Placed(2, "new", "submarine")), "unknown craft 'submarine'"),
+    (lambda a: a.add_vehicle(Placed(2, "new", "submarine")), "vehicle 2: unknown vehicle 'new'"),
+    (lambda a: WorldAdapter().connect(), "needs a simulation"),
     (lambda a: a.add_vehicle(Placed(2, "dog", "rover")), "'dog' is driven by its behaviour 'hold'"),
     (lambda a: a.receive_sensors(9), "has no vehicle 9; it has: 1"),
     (lambda a: a.send_actuators(ActuatorCommands(motors=[float("nan")])), "an actuator command of vehicle 1 is NaN"),
@@ -116,13 +118,13 @@ MISTAKES: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES, ids=[message[:30] for _, message in MISTAKES])
-def test_mistakes_are_one_clear_line(mistake: Any, message: str) -> None:
+def test_mistakes_are_one_clear_line(mistake: Any, message: str, standalone_world: Any) -> None:
     others = [
         {"name": "dot", "model": "point", "sensors": ["imu"]},
         {"name": "blind", "model": "rover"},
         {"name": "dog", "model": "rover", "sensors": ["imu"], "behaviour": "hold"},
     ]
-    adapter = WorldAdapter(scenario=scenario(copters(2), *others))
+    adapter = standalone_world(scenario=scenario(copters(2), *others))
     adapter.connect()
     adapter.add_vehicle(Placed(1, "bees[0]", "copter"))
     with pytest.raises(AdapterError, match=message) as caught:
@@ -141,5 +143,17 @@ def test_standard_sensors_are_those_of_the_craft() -> None:
 
 
 @pytest.mark.parametrize("craft", ["copter", "rover", "rover_ackermann", "plane"])
-def test_it_keeps_the_contract_of_adapters(craft: str) -> None:
-    assert check_adapter(WorldAdapter, craft=craft, rests=craft != "plane").details.keys() >= {"time", "threads"}
+def test_it_keeps_the_contract_of_adapters(craft: str, standalone_world: Any) -> None:
+    assert check_adapter(standalone_world, craft=craft, rests=craft != "plane").details.keys() >= {"time", "threads"}
+
+
+def test_a_copter_is_tilted_to_see_whether_its_degrees_are_degrees(standalone_world: Any) -> None:
+    class Radians(standalone_world):  # type: ignore[misc, valid-type]
+        def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
+            received = super().receive_sensors(vehicle)
+            if received is not None:
+                received.row[COLUMN["latitude"]] *= pi / 180.0
+            return received
+
+    with pytest.raises(ConformanceError, match=r"position: latitude changes 0\.01\d* times as much as gnss_vn implies"):
+        check_adapter(Radians, craft="copter")

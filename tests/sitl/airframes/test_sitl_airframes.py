@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi
 from typing import Any
 
@@ -29,11 +30,15 @@ def commanded(frame: Airframe, motors: list[float], servos: list[float] | None =
     return {name: float(np.asarray(value).ravel()[0]) for name, value in inputs.items()}
 
 
-def driven(craft: str, **placed: Any) -> WorldAdapter:
-    adapter = WorldAdapter(truth=True)
-    adapter.connect()
-    adapter.add_vehicle(Placed(1, "v", craft, **placed))
-    return adapter
+@pytest.fixture
+def driven(standalone_world: Any) -> Callable[..., WorldAdapter]:
+    def make(craft: str, **placed: Any) -> Any:
+        adapter = standalone_world(truth=True)
+        adapter.connect()
+        adapter.add_vehicle(Placed(1, "v", craft, **placed))
+        return adapter
+
+    return make
 
 
 def after(adapter: WorldAdapter, seconds: float, motors: list[float], servos: list[float] | None = None) -> Any:
@@ -108,7 +113,7 @@ def test_a_model_without_actuators_is_refused_in_one_line() -> None:
 # --- and what the vehicles do ----------------------------------------------------------------------------------------
 
 
-def test_a_copter_climbs_with_more_than_the_weight_and_rolls_right() -> None:
+def test_a_copter_climbs_with_more_than_the_weight_and_rolls_right(driven: Any) -> None:
     adapter = driven("copter")
     share = 1.5 * 9.80665 / (4 * 9.68)
     up = after(adapter, 1.0, [1.1 * share] * 4)
@@ -117,14 +122,14 @@ def test_a_copter_climbs_with_more_than_the_weight_and_rolls_right() -> None:
     assert rolled.true_qx > 0.01 and abs(rolled.true_qy) < 1e-3  # right wing down, with the nose north
 
 
-def test_a_skid_steer_rover_turns_right_when_its_left_wheels_are_faster() -> None:
+def test_a_skid_steer_rover_turns_right_when_its_left_wheels_are_faster(driven: Any) -> None:
     data = after(driven("rover"), 4.0, [0.6, 0.5])
     # 0.1 of 4 m/s over 1.6 m: 0.25 rad/s to the right, for 4 s less the ramp
     heading = 2 * np.arctan2(data.true_qz, data.true_qw)
     assert heading == pytest.approx(1.0, abs=0.02) and data.true_east > 3.0
 
 
-def test_an_ackermann_rover_keeps_the_stock_speed_of_its_throttle_and_reverses() -> None:
+def test_an_ackermann_rover_keeps_the_stock_speed_of_its_throttle_and_reverses(driven: Any) -> None:
     adapter = driven("rover_ackermann")
     data = after(adapter, 8.0, [0.3])
     assert data.true_vn == pytest.approx(5.0, abs=0.3) and abs(data.true_east) < 1e-6  # CRUISE_SPEED at CRUISE_THROTTLE
@@ -136,7 +141,7 @@ def test_an_ackermann_rover_keeps_the_stock_speed_of_its_throttle_and_reverses()
     assert turned.gyro_z > 0.5  # clockwise: to the right
 
 
-def test_an_ackermann_rover_turns_no_tighter_than_its_tyres_hold() -> None:
+def test_an_ackermann_rover_turns_no_tighter_than_its_tyres_hold(driven: Any) -> None:
     adapter = driven("rover_ackermann")
     after(adapter, 8.0, [0.3])
     sideways = [after(adapter, 0.02, [0.3], [1.0]).accel_y for _ in range(100)]
@@ -147,7 +152,7 @@ def test_an_ackermann_rover_turns_no_tighter_than_its_tyres_hold() -> None:
         assert commanded(free, [0.5], [1.0])["steer"] == -0.61  # one has tyres itself, the other stands
 
 
-def test_a_fixed_wing_banks_to_the_right() -> None:
+def test_a_fixed_wing_banks_to_the_right(driven: Any) -> None:
     adapter = driven("plane", position=(0.0, 0.0, -100.0), heading=pi / 2)
     data = after(adapter, 6.0, [0.5], [1.0, 0.0])
     assert data.airspeed == pytest.approx(18.5, abs=0.2) and data.true_down == pytest.approx(-100.0, abs=1.0)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl.ardupilot.pilot import ArduPilotPilot
+from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
 from paddock.sitl.sensor_data import SensorData
 
-Make = Callable[..., ArduPilotPilot]
+Make = Callable[..., ArduPilotAutopilot]
 Sensors = Callable[..., SensorData]
 DT = 1.0 / 1000.0
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
@@ -160,10 +160,10 @@ def sensors() -> Callable[..., SensorData]:
 
 @pytest.fixture
 def pilot() -> Iterator[Make]:
-    opened: list[ArduPilotPilot] = []
+    opened: list[ArduPilotAutopilot] = []
 
-    def make(frame: str = "copter", dt: float = DT, **options: Any) -> ArduPilotPilot:
-        opened.append(ArduPilotPilot(frame, dt, port=0, **options))
+    def make(frame: str = "copter", dt: float = DT, **options: Any) -> ArduPilotAutopilot:
+        opened.append(ArduPilotAutopilot(frame, dt, port=0, **options))
         opened[-1].open()
         return opened[-1]
 
@@ -175,7 +175,7 @@ def pilot() -> Iterator[Make]:
 class World:
     """The bridge's part: time, and an exchange at every period."""
 
-    def __init__(self, pilot: ArduPilotPilot, sensors: Sensors) -> None:
+    def __init__(self, pilot: ArduPilotAutopilot, sensors: Sensors) -> None:
         self.pilot, self.sensors, self.time_us = pilot, sensors, 0
 
     def turn(self, timeout: float = 1.0) -> list[float] | None:
@@ -188,5 +188,5 @@ class World:
 
 
 @pytest.fixture
-def world_of(sensors: Sensors) -> Callable[[ArduPilotPilot], World]:
+def world_of(sensors: Sensors) -> Callable[[ArduPilotAutopilot], World]:
     return lambda pilot: World(pilot, sensors)

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from paddock.sitl.adapter import Placed
-from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.ardupilot import pilot as module
+from paddock.sitl.ardupilot import autopilot as module
+from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
 from paddock.sitl.ardupilot.frames import find_frame
-from paddock.sitl.ardupilot.pilot import ArduPilotPilot
-from paddock.sitl.bridge.bridge import Bridge
+from paddock.sitl.bridge import Bridge
 from paddock.sitl.sensor_data import SensorData
 
 RATE = 720.0  # the least for which a copter arms: fewer frames, a shorter test
@@ -56,7 +55,7 @@ def fly_to(north: float, east: float, down: float, heading: float) -> Controller
     return control
 
 
-class Flown(ArduPilotPilot):
+class Flown(ArduPilotAutopilot):
     """The pilot with its peer in the same thread: each answer is followed by the next frame."""
 
     peer: Any = None
@@ -69,11 +68,11 @@ class Flown(ArduPilotPilot):
         self.peer.send(self.controller(self.peer.state, self.peer.time_s))
 
 
-def crew_of(bridge: Bridge, stand_in: Any, *crews: tuple[str, Controller]) -> list[Flown]:
+def place(bridge: Bridge, world: Any, stand_in: Any, *crafts: tuple[str, Controller]) -> list[Flown]:
     """A vehicle for every frame, 20 m apart along the east axis."""
-    bridge.register(WorldAdapter(scenario={"clock": {"rate": RATE}, "vehicles": []}, imu_rate=RATE, truth=True))
+    bridge.register(world(scenario={"clock": {"rate": RATE}, "vehicles": []}, imu_rate=RATE, truth=True))
     pilots = []
-    for k, (frame, controller) in enumerate(crews, 1):
+    for k, (frame, controller) in enumerate(crafts, 1):
         pilot = Flown(frame, 1.0 / RATE, port=0)
         craft = find_frame(frame).craft
         bridge.spawn(Placed(k, f"{craft}_{k}", craft, (0.0, 20.0 * (k - 1), 0.0)), pilot, "world")
@@ -82,17 +81,22 @@ def crew_of(bridge: Bridge, stand_in: Any, *crews: tuple[str, Controller]) -> li
     return pilots
 
 
-def fly(stand_in: Any, seconds: float, *crews: tuple[str, Controller]) -> list[Any]:
-    """The peers after so many seconds."""
-    with Bridge(timeout=5.0, fallback="stop") as bridge:
-        pilots = crew_of(bridge, stand_in, *crews)
-        while min(pilot.peer.time_s for pilot in pilots) < seconds:
-            bridge.step(20)
-    return [pilot.peer for pilot in pilots]
+@pytest.fixture
+def fly(standalone_world: Any, stand_in: Any, step: Any) -> Any:
+    """`fly(seconds, (frame, controller), ...)`: the peers after so many seconds."""
+
+    def run(seconds: float, *crafts: tuple[str, Controller]) -> list[Any]:
+        with Bridge(tick_rate=RATE, timeout=5.0, fallback="stop") as bridge:
+            pilots = place(bridge, standalone_world, stand_in, *crafts)
+            while min(pilot.peer.time_s for pilot in pilots) < seconds:
+                step(bridge, 20)
+        return [pilot.peer for pilot in pilots]
+
+    return run
 
 
-def test_a_copter_takes_off_turns_and_hovers(stand_in: Any) -> None:
-    (peer,) = fly(stand_in, 7.0, ("copter", fly_to(2.0, -1.0, -3.0, pi / 2)))
+def test_a_copter_takes_off_turns_and_hovers(fly: Any) -> None:
+    (peer,) = fly(7.0, ("copter", fly_to(2.0, -1.0, -3.0, pi / 2)))
     assert peer.state["position"] == pytest.approx([2.0, -1.0, -3.0], abs=0.4)
     assert euler(*peer.state["quaternion"])[2] == pytest.approx(pi / 2, abs=0.1)
     assert hypot(*peer.state["velocity"]) < 0.3
@@ -100,7 +104,7 @@ def test_a_copter_takes_off_turns_and_hovers(stand_in: Any) -> None:
     assert peer.state["accel_body"][2] == pytest.approx(-9.8, abs=1.0)
 
 
-def test_the_stock_plus_flies_too(stand_in: Any) -> None:
+def test_the_stock_plus_flies_too(fly: Any) -> None:
     def plus(state: State, time: float) -> list[int]:
         """The same loops, mixed for motors right, left, front, rear."""
         pwm = x(state, time)
@@ -116,18 +120,18 @@ def test_the_stock_plus_flies_too(stand_in: Any) -> None:
         return [1000 + round(500 * (sqrt(0.1225 + 2.6 * max(s, 0.01)) - 0.35) / 0.65) for s in shares]
 
     x = fly_to(1.0, 1.0, -2.0, 0.0)
-    (peer,) = fly(stand_in, 5.0, ("copter-plus", plus))
+    (peer,) = fly(5.0, ("copter-plus", plus))
     assert peer.state["position"] == pytest.approx([1.0, 1.0, -2.0], abs=0.5)
 
 
-def test_rovers_drive_where_their_channels_say(stand_in: Any) -> None:
+def test_rovers_drive_where_their_channels_say(fly: Any) -> None:
     def ackermann(state: State, time: float) -> list[int]:
         return [1600, 0, 1600] if time > 0.5 else [1500, 0, 1500]  # to the right, forward
 
     def skid(state: State, time: float) -> list[int]:
         return [1700, 0, 1600] if time > 0.5 else [1500, 0, 1500]  # left side faster: to the right
 
-    car, rover = fly(stand_in, 1.5, ("rover", ackermann), ("rover-skid", skid))
+    car, rover = fly(1.5, ("rover", ackermann), ("rover-skid", skid))
     for peer in (car, rover):
         north, _, down = peer.state["position"]
         yaw = euler(*peer.state["quaternion"])[2]
@@ -136,28 +140,28 @@ def test_rovers_drive_where_their_channels_say(stand_in: Any) -> None:
 
 
 def test_a_peer_of_its_own_pace_is_waited_for_and_the_world_goes_on_when_it_is_killed(
-    stand_in: Any, monkeypatch: pytest.MonkeyPatch
+    standalone_world: Any, stand_in: Any, step: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The peer in a thread: it is slow, then it ends without a word, then another one starts."""
     monkeypatch.setattr(module, "TAKEOVER_AFTER", 0.0)  # as if the next one had needed its time to start
-    world = WorldAdapter(scenario={"clock": {"rate": RATE}, "vehicles": []}, imu_rate=RATE, truth=True)
-    with Bridge(timeout=0.1, fallback="free_run") as bridge:
+    world = standalone_world(scenario={"clock": {"rate": RATE}, "vehicles": []}, imu_rate=RATE, truth=True)
+    with Bridge(tick_rate=RATE, timeout=0.1, fallback="free_run") as bridge:
         bridge.register(world)
-        pilot = ArduPilotPilot("rover-skid", 1.0 / RATE, port=0)
+        pilot = ArduPilotAutopilot("rover-skid", 1.0 / RATE, port=0)
         bridge.spawn(Placed(1, "scout", "rover"), pilot, "world")
-        bridge.step(3)  # nobody is there yet: nobody is waited for
+        step(bridge, 3)  # nobody is there yet: nobody is waited for
         for restarts in (0, 1):
             peer, ended = stand_in(pilot.port), threading.Event()
             thread = threading.Thread(target=_drive, args=(peer, ended), daemon=True)
             thread.start()
             while peer.frame < 30:
-                bridge.step(1)
+                step(bridge, 1)
             ended.set()
             while thread.is_alive():
-                bridge.step(1)
+                step(bridge, 1)
             assert pilot.status.restarts == restarts and peer.steps >= 29 and peer.resets == 0
             before = world.sim_time_us
-            bridge.step(20)  # one deadline is missed, then the world runs freely
+            step(bridge, 20)  # one deadline is missed, then the world runs freely
             assert world.sim_time_us > before
         kinds = bridge.events.counts
         assert kinds["timeout"] >= 1 and kinds["recovered"] >= 1

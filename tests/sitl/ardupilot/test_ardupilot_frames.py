@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.sitl.actuators import MOTORS, WIDTH
-from paddock.sitl.ardupilot.frames import FRAMES, find_frame
-from paddock.sitl.ardupilot.launch import json_port, launch_hint
-from paddock.sitl.hosting.quick import ARDUPILOT_FRAMES
+from paddock.sitl.ardupilot.frames import FRAMES, find_frame, json_port, launch_hint
+from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.world.geodesy import Origin
 
 CANBERRA = Origin(-35.363262, 149.165237, 584.0)

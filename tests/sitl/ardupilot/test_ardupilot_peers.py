@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from paddock.errors import PaddockError
-from paddock.sitl.ardupilot import pilot as module
-from paddock.sitl.ardupilot.pilot import ArduPilotPilot
+from paddock.sitl.ardupilot import autopilot as module
+from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
 from paddock.sitl.sensor_data import SensorData
 
-Make = Callable[..., ArduPilotPilot]
+Make = Callable[..., ArduPilotAutopilot]
 Sensors = Callable[..., SensorData]
 DT = 1.0 / 1000.0
 
@@ -142,7 +142,7 @@ def test_a_peer_may_be_there_first(stand_in: Any, world_of: Any) -> None:
         port = free.getsockname()[1]
     peer = stand_in(port)
     peer.send([1000] * 4)  # into the void
-    one = ArduPilotPilot("copter", DT, port=port)
+    one = ArduPilotAutopilot("copter", DT, port=port)
     one.open()
     try:
         peer.send([1000] * 4)  # a second later
@@ -154,6 +154,6 @@ def test_a_peer_may_be_there_first(stand_in: Any, world_of: Any) -> None:
 
 def test_a_port_that_is_taken_is_one_line(pilot: Make) -> None:
     taken = pilot()
-    second = ArduPilotPilot("copter", DT, port=taken.port)
-    with pytest.raises(PaddockError, match=rf"udp 127.0.0.1:{taken.port} cannot be bound .*another instance"):
+    second = ArduPilotAutopilot("copter", DT, port=taken.port)
+    with pytest.raises(PaddockError, match=rf"cannot bind udp 127.0.0.1:{taken.port} .*another instance"):
         second.open()

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.sitl.ardupilot.pilot import ArduPilotPilot
+from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
 from paddock.sitl.sensor_data import SensorData
 
-Make = Callable[..., ArduPilotPilot]
+Make = Callable[..., ArduPilotAutopilot]
 Sensors = Callable[..., SensorData]
 DT = 1.0 / 1000.0
 
@@ -153,12 +153,12 @@ def test_a_state_that_is_not_finite_is_not_sent(pilot: Make, stand_in: Any, sens
 
 
 def test_a_world_too_slow_for_a_copter_is_refused() -> None:
-    ArduPilotPilot("copter", 1.0 / 720.0)
-    ArduPilotPilot("rover", 0.02)
+    ArduPilotAutopilot("copter", 1.0 / 720.0)
+    ArduPilotAutopilot("rover", 0.02)
     with pytest.raises(InvalidValueError, match=r"500 IMU samples per second, too few to arm; .* at least 720 Hz"):
-        ArduPilotPilot("copter", 0.002)
+        ArduPilotAutopilot("copter", 0.002)
     with pytest.raises(InvalidValueError, match=r"shorter than 0.1 s"):
-        ArduPilotPilot("rover", 0.1)
+        ArduPilotAutopilot("rover", 0.1)
     with pytest.raises(PaddockError, match="unknown ArduPilot frame 'copterr'; did you mean 'copter'"):
-        ArduPilotPilot("copterr", DT)
-    assert ArduPilotPilot("rover", 0.02, instance=3).port == 9032
+        ArduPilotAutopilot("copterr", DT)
+    assert ArduPilotAutopilot("rover", 0.02, instance=3).port == 9032

@@ -1,19 +1,23 @@
-"""Pilots and simulators that do as they are told."""
+"""Autopilots and simulators with scripted behaviour, and a thread that ticks."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
 
+from paddock.engine.pipeline import HaltedError
+from paddock.sitl import adapter_link
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import AdapterError, Placed
+from paddock.sitl.adapter import AdapterError
 from paddock.sitl.adapters.lightweight import LightweightAdapter
-from paddock.sitl.bridge import Bridge, reconnect
-from paddock.sitl.pilot import Pilot
-from paddock.sitl.sensor_data import Columns, SensorData
+from paddock.sitl.autopilot_contract import Autopilot
+from paddock.sitl.bridge import Bridge
+from paddock.sitl.sensor_data import SensorColumns, SensorData
 
 
-class StubPilot(Pilot):
-    """Wants the same motors for ever; answers unless it is silent."""
+class StubAutopilot(Autopilot):
+    """Constant motor commands; answers unless it is silent."""
 
     kind = "stub"
 
@@ -24,10 +28,9 @@ class StubPilot(Pilot):
         self.is_live = live
         self.silent = False
         self.silent_for = 0  # collects
-        self.offers: list[Columns] = []
+        self.offers: list[SensorColumns] = []
         self.waits: list[float] = []
         self.opened = self.closed = self.resets = 0
-        self.log: list[tuple[str, str]] | None = None
 
     @property
     def live(self) -> bool:
@@ -57,7 +60,7 @@ class StubPilot(Pilot):
         self.resets += 1
 
     def diagnosis(self) -> str:
-        return "the stub was told to be silent"
+        return "the stub is silent"
 
     @property
     def times(self) -> list[float]:
@@ -80,7 +83,7 @@ class Simulator(LightweightAdapter):
     def connect(self) -> None:
         self.connects += 1
         if not self.reachable:
-            raise AdapterError(f"{self.name}: nobody listens")
+            raise AdapterError(f"{self.name}: connection refused")
         super().connect()
 
     def step(self, dt_us: int, timeout: float = 1.0) -> bool:
@@ -91,18 +94,40 @@ class Simulator(LightweightAdapter):
         return super().step(dt_us, timeout)
 
     def crash(self) -> None:
-        """The program behind it has gone, with everything in it."""
+        """End the program behind it, with everything in it."""
         self.reachable = False
         super().disconnect()
 
 
-def rover(number: int, north: float = 0.0) -> Placed:
-    return Placed(number, f"r{number}", "rover", (north, 0.0, 0.0))
+class Ticking:
+    """A thread that exchanges until a simulated time, or until it is stopped."""
+
+    def __init__(self, bridge: Bridge, step: Callable[..., None], until_us: int = 1 << 60) -> None:
+        self._stop = threading.Event()
+        bridge.go_on = lambda: not self._stop.is_set()
+
+        def work() -> None:
+            while not self._stop.is_set() and bridge.time_us < until_us:
+                with suppress(HaltedError):  # stopped, or reset: then it continues from the start
+                    step(bridge)
+
+        self.thread = threading.Thread(target=work)
+        self.thread.start()
+
+    def join(self) -> None:
+        """Wait for the end, which must come."""
+        self.thread.join(60.0)
+        assert not self.thread.is_alive()
+
+    def stop(self) -> None:
+        """End the thread, even while it waits."""
+        self._stop.set()
+        self.join()
 
 
 @pytest.fixture
-def pilot() -> type[StubPilot]:
-    return StubPilot
+def autopilot() -> type[StubAutopilot]:
+    return StubAutopilot
 
 
 @pytest.fixture
@@ -111,8 +136,22 @@ def simulator() -> type[Simulator]:
 
 
 @pytest.fixture
+def ticking(step: Callable[..., None]) -> Iterator[Callable[..., Ticking]]:
+    """`ticking(bridge, until_us)` starts a thread; all are stopped after the test."""
+    started: list[Ticking] = []
+
+    def start(bridge: Bridge, until_us: int = 1 << 60) -> Ticking:
+        started.append(Ticking(bridge, step, until_us))
+        return started[-1]
+
+    yield start
+    for thread in started:
+        thread.stop()
+
+
+@pytest.fixture
 def bridge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bridge]:
-    """In lockstep, impatient, quick to try again."""
-    monkeypatch.setattr(reconnect, "FIRST_PAUSE", 0.001)
+    """In lockstep, with short timeouts and retries."""
+    monkeypatch.setattr(adapter_link, "FIRST_PAUSE", 0.001)
     with Bridge(timeout=0.03) as made:
         yield made

@@ -1,14 +1,15 @@
-"""Simulators that are late, gone, back again, or never were there."""
+"""Simulators that are late, lost, reconnected, or unreachable."""
 
-import threading
 from collections.abc import Callable
 from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
+from paddock.sitl import adapter_link
 from paddock.sitl.adapter import AdapterError, Placed
-from paddock.sitl.bridge import Bridge, BridgeStoppedError
+from paddock.sitl.bridge import Bridge
+from paddock.sitl.bridge_vehicle import BridgeStoppedError
 
 
 def rover(number: int, north: float = 0.0) -> Placed:
@@ -17,9 +18,9 @@ def rover(number: int, north: float = 0.0) -> Placed:
 
 def until(condition: Callable[[], bool]) -> None:
     """Wait for another thread, or for something that needs wall time."""
-    end = monotonic() + 10.0
+    end = monotonic() + 60.0
     while not condition():
-        assert monotonic() < end, "it did not happen"
+        assert monotonic() < end, "timed out"
         sleep(0.002)
 
 
@@ -27,121 +28,124 @@ def kinds(bridge: Bridge) -> list[str]:
     return [event.kind for event in bridge.events.last]
 
 
-def stepped(bridge: Bridge, condition: Callable[[], bool]) -> None:
-    """Let time pass until it happens."""
+@pytest.fixture
+def step_until(step: Any) -> Callable[[Bridge, Callable[[], bool]], None]:
+    """Let time pass until something happens."""
 
-    def once() -> bool:
-        bridge.step(1)
-        return condition()
+    def run(bridge: Bridge, condition: Callable[[], bool]) -> None:
+        def once() -> bool:
+            step(bridge)
+            return condition()
 
-    until(once)
+        until(once)
+
+    return run
 
 
 def test_a_simulator_that_does_not_step_is_left_behind_and_taken_in_again(
-    bridge: Bridge, simulator: Any, pilot: Any
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any
 ) -> None:
     slow, other = simulator("slow"), simulator("other")
     bridge.register(slow)
     bridge.register(other)
-    bridge.spawn(rover(1), flown := pilot(), "slow")
-    bridge.spawn(rover(2), pilot(), "other")
-    bridge.step(2)
+    bridge.spawn(rover(1), flown := autopilot(), "slow")
+    bridge.spawn(rover(2), autopilot(), "other")
+    step(bridge, 2)
     slow.answers = False
-    bridge.step(5)
+    step(bridge, 5)
     assert kinds(bridge) == ["timeout"]
     assert bridge.events.last[0].detail.startswith("did not step within 0.03 s: is the simulator running")
     assert bridge.status()[0].note == "adapter 'slow' does not answer"
-    assert (slow.sim_time_us, other.sim_time_us) == (40_000, 140_000)
+    assert (slow.sim_time_us, other.sim_time_us) == (20_000, 120_000)
     slow.answers = True
-    bridge.step(2)
+    step(bridge, 2)
     assert kinds(bridge) == ["timeout", "recovered"] and bridge.status()[0].note == ""
-    assert slow.steps == [20_000] * 4  # it does not make up for what it has missed
-    assert flown.times == [0, 20, 40, 160]  # but its sensors show the time of all
+    assert slow.steps == [20_000] * 3  # it does not catch up
+    assert flown.times == [0, 20, 140, 160]  # but its sensors have bridge time
 
 
-def test_a_simulator_may_be_waited_for(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_a_simulator_may_be_waited_for(bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any) -> None:
     slow = simulator()
     bridge.register(slow, fallback="hold")
-    bridge.spawn(rover(1), pilot(), "sim")
+    bridge.spawn(rover(1), autopilot(), "sim")
     slow.unanswered = 4
-    bridge.step(3)
-    assert kinds(bridge) == ["timeout", "recovered"] and slow.sim_time_us == 60_000
+    step(bridge, 3)
+    assert kinds(bridge) == ["timeout", "recovered"] and slow.sim_time_us == 40_000
     slow.answers = False
-    ticking = threading.Thread(target=bridge.run)
-    ticking.start()
+    thread = ticking(bridge)
     until(lambda: bridge.events.counts["timeout"] == 2)
-    bridge.stop()
-    ticking.join(10.0)
-    assert not ticking.is_alive() and bridge.time_us == 60_000
+    thread.stop()
+    assert bridge.time_us == 40_000
 
 
-def test_a_simulator_may_stop_the_run(bridge: Bridge, simulator: Any) -> None:
+def test_a_simulator_may_stop_the_run(bridge: Bridge, simulator: Any, step: Any) -> None:
     slow = simulator()
     bridge.register(slow, fallback="stop")
-    bridge.step(1)
+    step(bridge)
     slow.answers = False
     with pytest.raises(BridgeStoppedError, match=r"adapter 'sim' did not step within 0\.03 s"):
-        bridge.step(1)
+        step(bridge)
 
 
-def test_a_simulator_may_come_late(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_a_simulator_may_come_late(bridge: Bridge, simulator: Any, autopilot: Any, step: Any, step_until: Any) -> None:
     late = simulator()
     late.reachable = False
     bridge.register(late, fallback="stop")  # who was never there is not waited for
-    bridge.spawn(rover(1), flown := pilot(), "sim")
-    bridge.step(10)
-    assert kinds(bridge) == ["unreachable"] and "nobody listens" in bridge.events.last[0].detail
-    assert bridge.status()[0].note == "adapter 'sim' is not connected: sim: nobody listens"
-    assert flown.offers == [] and bridge.time_us == 200_000
+    bridge.spawn(rover(1), flown := autopilot(), "sim")
+    step(bridge, 10)
+    assert kinds(bridge) == ["unreachable"] and "connection refused" in bridge.events.last[0].detail
+    assert bridge.status()[0].note == "adapter 'sim' is not connected: sim: connection refused"
+    assert flown.offers == [] and bridge.time_us == 180_000
     late.reachable = True
-    stepped(bridge, lambda: len(flown.offers) > 1)
+    step_until(bridge, lambda: len(flown.offers) > 1)
     assert late.vehicles == (1,)
-    assert flown.times[0] >= 200.0  # in the time of the bridge
+    assert flown.times[0] >= 200.0  # in bridge time
 
 
-def test_a_simulator_that_is_lost_comes_back_with_its_vehicles(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_a_simulator_that_is_lost_comes_back_with_its_vehicles(
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, step_until: Any
+) -> None:
     sim = simulator()
     bridge.register(sim)
-    bridge.spawn(rover(3), flown := pilot(), "sim")
-    bridge.step(10)
+    bridge.spawn(rover(3), flown := autopilot(), "sim")
+    step(bridge, 10)
     sim.crash()
-    bridge.step(10)
-    assert kinds(bridge) == ["lost"] and bridge.events.last[0].detail == "the connection is lost: free_run"
+    step(bridge, 10)
+    assert kinds(bridge) == ["lost"] and bridge.events.last[0].detail == "connection lost: free_run"
     assert len(flown.offers) == 10
     sim.reachable = True
-    stepped(bridge, lambda: len(flown.offers) > 12)
+    step_until(bridge, lambda: len(flown.offers) > 12)
     assert kinds(bridge) == ["lost", "connected"] and sim.vehicles == (3,)
     assert flown.times == sorted(set(flown.times))  # its own time began at 0 again
     assert flown.offers[10].true_north == pytest.approx(0.0)
 
 
-def test_the_world_may_wait_for_a_lost_simulator_or_stop(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_the_world_may_wait_for_a_lost_simulator_or_stop(
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
+) -> None:
     waited, needed = simulator("waited"), simulator("needed")
     bridge.register(waited, fallback="hold")
-    bridge.spawn(rover(1), pilot(), "waited")
-    bridge.step(2)
+    bridge.spawn(rover(1), autopilot(), "waited")
+    step(bridge, 2)
     waited.crash()
-    ticking = threading.Thread(target=bridge.step, args=(2,))
-    ticking.start()
+    thread = ticking(bridge, 60_000)
     until(lambda: "lost" in kinds(bridge) and waited.connects > 1)
-    assert bridge.time_us == 40_000
+    assert bridge.time_us == 20_000
     waited.reachable = True
-    ticking.join(10.0)
-    assert bridge.time_us == 80_000 and kinds(bridge)[-1] == "connected"
+    thread.join()
+    assert bridge.time_us == 60_000 and kinds(bridge)[-1] == "connected"
     bridge.register(needed, fallback="stop")
-    bridge.step(1)
+    step(bridge)
     needed.crash()
-    with pytest.raises(BridgeStoppedError, match="adapter 'needed': the connection is lost; stopped as configured"):
-        bridge.step(1)
+    with pytest.raises(BridgeStoppedError, match="adapter 'needed': connection lost; stopped as configured"):
+        step(bridge)
 
 
 def test_attempts_become_ever_more_seldom(simulator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from paddock.sitl.bridge import reconnect
-
     wall, sim = [0.0], simulator()
-    monkeypatch.setattr(reconnect, "monotonic", lambda: wall[0])
+    monkeypatch.setattr(adapter_link, "monotonic", lambda: wall[0])
     sim.reachable = False
-    attempts, trying = [], reconnect.Reconnect(sim)
+    attempts, trying = [], adapter_link.Reconnect(sim)
     for tenth in range(200):
         wall[0] = tenth / 10.0
         before = trying.attempts
@@ -151,24 +155,26 @@ def test_attempts_become_ever_more_seldom(simulator: Any, monkeypatch: pytest.Mo
         if trying.attempts > before:
             attempts.append(wall[0])
     assert attempts == [0.3, 0.8, 1.8, 3.8, 7.8, 15.8]  # pauses of 0.25 s, 0.5, 1, 2, 4, 8
-    assert trying.problem == "sim: nobody listens"
+    assert trying.problem == "sim: connection refused"
 
 
 def test_a_simulator_that_restarts_by_itself_goes_on_in_the_time_of_all(
-    bridge: Bridge, simulator: Any, pilot: Any
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any
 ) -> None:
     sim = simulator()
     bridge.register(sim)
-    bridge.spawn(rover(1), flown := pilot(), "sim")
-    bridge.step(10)
+    bridge.spawn(rover(1), flown := autopilot(), "sim")
+    step(bridge, 10)
     sim.reset()  # somebody pressed its button
-    bridge.step(10)
+    step(bridge, 10)
     assert kinds(bridge) == ["restarted"]
-    assert bridge.events.last[0].detail == "its time fell from 200000 us to 0 us"
+    assert bridge.events.last[0].detail == "its time fell from 180000 us to 0 us"
     assert flown.times == sorted(set(flown.times)) and flown.times[-1] == 380
 
 
-def test_an_adapter_that_fails_is_let_go_and_tried_again(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_an_adapter_that_fails_is_let_go_and_tried_again(
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, step_until: Any
+) -> None:
     class Fails(simulator):  # type: ignore[misc, valid-type]
         faulty = False
 
@@ -180,31 +186,35 @@ def test_an_adapter_that_fails_is_let_go_and_tried_again(bridge: Bridge, simulat
     bad, good = Fails("bad"), simulator("good")
     bridge.register(bad)
     bridge.register(good)
-    bridge.spawn(rover(1), pilot(), "bad")
-    bridge.spawn(rover(2), well := pilot(), "good")
-    bridge.step(3)
+    bridge.spawn(rover(1), autopilot(), "bad")
+    bridge.spawn(rover(2), well := autopilot(), "good")
+    step(bridge, 3)
     bad.faulty = True
-    bridge.step(3)
+    step(bridge, 3)
     assert "lost" in kinds(bridge) and "garbage on the wire" in bridge.events.last[0].detail
     assert well.times == [0, 20, 40, 60, 80, 100]
     bad.faulty = False
-    stepped(bridge, lambda: bridge.status()[0].note == "" and bad.is_connected)
+    step_until(bridge, lambda: bridge.status()[0].note == "" and bad.is_connected)
 
 
-def test_a_vehicle_that_a_late_simulator_refuses_stays_outside(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_a_vehicle_that_a_late_simulator_refuses_stays_outside(
+    bridge: Bridge, simulator: Any, autopilot: Any, step_until: Any
+) -> None:
     late = simulator()
     late.reachable = False
     bridge.register(late)
-    bridge.spawn(Placed(1, "c", "copter"), pilot(), "sim")
-    bridge.spawn(rover(2), flown := pilot(), "sim")
+    bridge.spawn(Placed(1, "c", "copter"), autopilot(), "sim")
+    bridge.spawn(rover(2), flown := autopilot(), "sim")
     late.reachable = True
-    stepped(bridge, lambda: len(flown.offers) > 2)
+    step_until(bridge, lambda: len(flown.offers) > 2)
     assert late.vehicles == (2,)
-    assert bridge.status()[0].note == "adapter 'sim' drives craft 'rover' only, not 'copter'"
+    assert bridge.status()[0].note == "adapter 'sim' supports craft 'rover' only, not 'copter'"
     assert "rejected" in kinds(bridge)
 
 
-def test_a_simulator_that_keeps_its_own_time_is_followed(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_a_simulator_that_keeps_its_own_time_is_followed(
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any
+) -> None:
     class RealTime(simulator):  # type: ignore[misc, valid-type]
         supports_lockstep = False
 
@@ -213,19 +223,19 @@ def test_a_simulator_that_keeps_its_own_time_is_followed(bridge: Bridge, simulat
 
     sim = RealTime()
     bridge.register(sim)
-    bridge.spawn(rover(1), flown := pilot(), "sim")
-    bridge.step(4)
-    assert sim.sim_time_us == 4 * 23_000
+    bridge.spawn(rover(1), flown := autopilot(), "sim")
+    step(bridge, 4)
+    assert sim.sim_time_us == 3 * 23_000
     assert flown.times == [0, 20, 40, 60]
 
 
-def test_a_coarse_simulator_keeps_up_on_average(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_a_coarse_simulator_keeps_up_on_average(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
     class Frames(simulator):  # type: ignore[misc, valid-type]
         def step(self, dt_us: int, timeout: float = 1.0) -> bool:
             return bool(super().step(-(-dt_us // 8_333) * 8_333, timeout))  # whole frames of 120 Hz
 
     sim = Frames(rate=1000.0)
     bridge.register(sim)
-    bridge.spawn(rover(1), pilot(), "sim")
-    bridge.step(300)
+    bridge.spawn(rover(1), autopilot(), "sim")
+    step(bridge, 301)
     assert 0 <= sim.sim_time_us - 6_000_000 < 8_333

@@ -1,6 +1,5 @@
 """Whom a bridge in lockstep waits for, and what it does when a deadline has passed: free_run, hold, stop."""
 
-import threading
 from collections.abc import Callable
 from time import monotonic, sleep
 from typing import Any
@@ -8,7 +7,8 @@ from typing import Any
 import pytest
 
 from paddock.sitl.adapter import Placed
-from paddock.sitl.bridge import Bridge, BridgeStoppedError
+from paddock.sitl.bridge import Bridge
+from paddock.sitl.bridge_vehicle import BridgeStoppedError
 
 
 def rover(number: int, north: float = 0.0) -> Placed:
@@ -27,125 +27,127 @@ def kinds(bridge: Bridge) -> list[str]:
     return [event.kind for event in bridge.events.last]
 
 
-def test_in_lockstep_the_world_waits_for_the_answer(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_in_lockstep_the_world_waits_for_the_answer(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
     bridge.register(simulator())
-    late = pilot((1.0, 1.0))
+    late = autopilot((1.0, 1.0))
     late.silent_for = 1
     bridge.spawn(rover(1), late, "sim", timeout=30.0)
-    bridge.step(2)
+    step(bridge, 2)
     assert late.times == [0, 20] and bridge.events.counts.total() == 0
     assert bridge.vehicle(1).sensors.true_north == pytest.approx(0.04)  # driven from the first step on
 
 
-def test_who_has_never_spoken_is_not_waited_for(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_who_has_never_spoken_is_not_waited_for(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
     bridge.register(simulator())
-    absent = pilot(live=False)
+    absent = autopilot(live=False)
     absent.silent = True
     bridge.spawn(rover(1), absent, "sim", timeout=30.0)
-    bridge.spawn(rover(2), pilot(), "sim")
-    bridge.step(5)
+    bridge.spawn(rover(2), autopilot(), "sim")
+    step(bridge, 5)
     assert set(absent.waits) == {0.0} and absent.times == [0, 20, 40, 60, 80]
     absent.is_live, absent.silent = True, False
-    bridge.step(1)
+    step(bridge)
     assert [tuple(event) for event in bridge.events.last] == [("connected", "vehicle 1 'r1'", "stub answers")]
     assert [row.exchanges for row in bridge.status()] == [1, 6]
 
 
-def test_free_run_goes_on_with_held_actuators_until_it_speaks_again(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_free_run_goes_on_with_held_actuators_until_it_speaks_again(
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any
+) -> None:
     told: list[tuple[str, str, str]] = []
     bridge.events.report = lambda *event: told.append(event)
     bridge.register(simulator())
-    lost = pilot((0.5, 0.5))
+    lost = autopilot((0.5, 0.5))
     bridge.spawn(rover(1), lost, "sim", fallback="free_run")
-    bridge.spawn(rover(2), pilot(), "sim")
-    bridge.step(5)
+    bridge.spawn(rover(2), autopilot(), "sim")
+    step(bridge, 5)
     lost.silent = True
-    bridge.step(50)
-    detail = "no answer within 0.03 s: the stub was told to be silent; free_run"
+    step(bridge, 50)
+    detail = "no answer within 0.03 s: the stub is silent; free_run"
     assert told == [("timeout", "vehicle 1 'r1'", detail)]
     assert "not waited for: the stub" in bridge.status()[0].note
     assert lost.waits[-1] == 0.0
     assert bridge.vehicle(1).sensors.true_north == pytest.approx(bridge.vehicle(2).sensors.true_north)
     lost.silent = False
-    bridge.step(1)
-    assert told[1:] == [("recovered", "vehicle 1 'r1'", "its pilot answers again")]
+    step(bridge)
+    assert told[1:] == [("recovered", "vehicle 1 'r1'", "its autopilot answers again")]
     lost.silent_for = 1
-    bridge.step(1)  # it is waited for again
+    step(bridge)  # it is waited for again
     assert bridge.events.counts == {"timeout": 1, "recovered": 1}
 
 
-def test_hold_stands_still_until_the_answer_comes(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_hold_stands_still_until_the_answer_comes(
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
+) -> None:
     bridge.register(simulator())
-    held = pilot()
+    held = autopilot()
     bridge.spawn(rover(1), held, "sim", fallback="hold")
-    bridge.step(3)
+    step(bridge, 3)
     held.silent = True
-    ticking = threading.Thread(target=bridge.step, args=(2,))
-    ticking.start()
+    thread = ticking(bridge, 80_000)
     until(lambda: "timeout" in kinds(bridge))
-    assert bridge.time_us == 60_000 and bridge.status()[0].note.startswith("the world waits: ")
+    assert bridge.time_us == 60_000 and bridge.status()[0].note == "simulation waits: the stub is silent"
     held.silent = False
-    ticking.join(10.0)
-    assert bridge.time_us == 100_000 and kinds(bridge) == ["timeout", "recovered"]
+    thread.join()
+    assert bridge.time_us == 80_000 and kinds(bridge) == ["timeout", "recovered"]
     assert held.times == [0, 20, 40, 60, 80]  # offered once, however long it took
 
 
 def test_a_world_that_waits_can_be_stopped_and_goes_on_with_the_same_question(
-    bridge: Bridge, simulator: Any, pilot: Any
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
 ) -> None:
     bridge.register(simulator())
-    held, other = pilot(), pilot()
+    held, other = autopilot(), autopilot()
     bridge.spawn(rover(1), held, "sim", fallback="hold")
     bridge.spawn(rover(2), other, "sim")
     held.silent = True
-    ticking = threading.Thread(target=bridge.run)
-    ticking.start()
+    thread = ticking(bridge)
     until(lambda: "timeout" in kinds(bridge))
-    bridge.stop()
-    ticking.join(10.0)
-    assert not ticking.is_alive() and bridge.time_us == 0
+    thread.stop()
+    assert bridge.time_us == 0
     held.silent = False
-    bridge.step(2)
+    bridge.go_on = lambda: True
+    step(bridge, 2)
     assert held.times == other.times == [0, 20]
 
 
-def test_a_vehicle_that_the_world_waits_for_can_be_taken_away(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_a_vehicle_that_the_world_waits_for_can_be_taken_away(
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
+) -> None:
     bridge.register(simulator())
-    held = pilot()
+    held = autopilot()
     held.silent = True
     bridge.spawn(rover(1), held, "sim", fallback="hold")
-    bridge.spawn(rover(2), pilot(), "sim")
-    ticking = threading.Thread(target=bridge.step, args=(3,))
-    ticking.start()
+    bridge.spawn(rover(2), autopilot(), "sim")
+    thread = ticking(bridge, 40_000)
     until(lambda: "timeout" in kinds(bridge))
     bridge.despawn(1)
-    ticking.join(10.0)
-    assert bridge.time_us == 60_000
+    thread.join()
+    assert bridge.time_us == 40_000
 
 
-def test_stop_ends_the_run_with_one_line(bridge: Bridge, simulator: Any, pilot: Any) -> None:
+def test_stop_ends_the_run_with_one_line(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
     bridge.register(simulator())
-    mute = pilot()
+    mute = autopilot()
     mute.silent = True
     bridge.spawn(rover(1), mute, "sim", fallback="stop")
-    line = r"vehicle 1 'r1' \(stub\): no answer within 0.03 s: the stub was told to be silent; stopped as configured"
+    line = r"vehicle 1 'r1' \(stub\): no answer within 0.03 s: the stub is silent; stopped as configured"
     with pytest.raises(BridgeStoppedError, match=line):
-        bridge.run(1.0)
+        step(bridge)
 
 
 def test_a_run_that_waits_can_be_reset_and_goes_on_from_the_beginning(
-    bridge: Bridge, simulator: Any, pilot: Any
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
 ) -> None:
     bridge.register(simulator())
-    held = pilot()
+    held = autopilot()
     bridge.spawn(rover(1), held, "sim", fallback="hold")
-    bridge.step(10)
+    step(bridge, 10)
     held.silent = True
-    ticking = threading.Thread(target=bridge.run, kwargs={"until_us": 300_000})
-    ticking.start()
+    thread = ticking(bridge, 300_000)
     until(lambda: "timeout" in kinds(bridge))
     bridge.reset()
     held.silent = False
-    ticking.join(10.0)
+    thread.join()
     assert bridge.time_us == 300_000 and bridge.adapter("sim").sim_time_us == 300_000
-    assert held.times == [*range(0, 220, 20), *range(0, 300, 20)]
+    assert held.times == [*range(0, 220, 20), *range(0, 320, 20)]

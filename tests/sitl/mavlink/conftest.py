@@ -16,12 +16,12 @@ import pytest
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.bridge.bridge import Bridge
+from paddock.sitl.bridge import Bridge
 
 mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
 
 from paddock.sitl.mavlink.hub import MavlinkHub  # noqa: E402
-from paddock.sitl.mavlink.ports import Ports  # noqa: E402
+from paddock.sitl.mavlink.link import Ports  # noqa: E402
 
 PATIENCE = 60.0  # s of wall time that a slow machine gets before a test fails
 READY_US = 15_000_000  # simulated: the estimator has settled long before
@@ -123,6 +123,11 @@ class Fleet:
         self.bridge.meanwhile.append(self.hub.idle)
         self.stations: list[Station] = []
         self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+
+    def step(self) -> None:
+        """The next exchange, called as the engine's barrier calls it."""
+        self.bridge.exchange(self.bridge.due(round(self.bridge.time_us * self.bridge.tick_rate / 1e6)))
 
     def station(self, sysid: int = 1, **options: Any) -> Station:
         self.stations.append(Station(self.ports.own(sysid), **options))
@@ -146,7 +151,7 @@ class Fleet:
 
     def _pass_until(self, time_us: int) -> None:
         while self.bridge.time_us < time_us:
-            assert self.bridge.step()
+            self.step()
             for station in self.stations:
                 station.listen()  # its socket holds a few hundred packets
 
@@ -157,7 +162,7 @@ class Fleet:
             if (message := station.next(tuple(kind.split("|")), test)) is not None:
                 return message
             if self._thread is None:
-                self.bridge.step()
+                self.step()
             else:
                 select.select([station.socket], [], [], 1.0)
         names = sorted({m.get_type() for m in station.heard})
@@ -176,12 +181,19 @@ class Fleet:
 
     def run_aside(self, scale: float) -> None:
         """Time passes in a thread of its own."""
-        self.bridge.set_mode("scaled", scale)
-        self._thread = threading.Thread(target=self.bridge.run)
+
+        def pace() -> None:
+            wall, start_us = time.monotonic(), self.bridge.time_us
+            while not self._stop.wait(
+                max(0.0, wall + (self.bridge.due_us - start_us) * 1e-6 / scale - time.monotonic())
+            ):
+                self.step()
+
+        self._thread = threading.Thread(target=pace)
         self._thread.start()
 
     def close(self) -> None:
-        self.bridge.stop()
+        self._stop.set()
         if self._thread is not None:
             self._thread.join()
         self.bridge.close()

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from paddock.sitl.adapters.world import WorldAdapter
-
 if importlib.util.find_spec("mavsdk") is None:
     missing = "mavsdk is not installed: pip install '.[dev]'"
     if os.environ.get("PADDOCK_REQUIRE_CLIENTS") == "1":
@@ -68,8 +66,10 @@ async def with_vehicle(port: int, session: Callable[[Any], Any]) -> None:
         await session(system)
 
 
-def test_mavsdk_sees_a_healthy_vehicle_and_flies_a_mission(make_fleet: Callable[..., Any]) -> None:
-    fleet = make_fleet(1, "copter", WorldAdapter(scenario=WORLD)).settle()
+def test_mavsdk_sees_a_healthy_vehicle_and_flies_a_mission(
+    make_fleet: Callable[..., Any], standalone_world: Any
+) -> None:
+    fleet = make_fleet(1, "copter", standalone_world(scenario=WORLD)).settle()
     track: list[tuple[float, float]] = []
     copter = fleet.autopilots[0]
     fleet.bridge.after_exchange.append(lambda _: track.append((copter.estimate.north, -copter.estimate.down)))
@@ -120,8 +120,8 @@ async def check_missions(missions: Any) -> None:
     assert len(await missions.download_mission()) == 4  # what could not be taken has not replaced what was there
 
 
-def test_mavsdk_takes_off_goes_somewhere_and_comes_back(make_fleet: Callable[..., Any]) -> None:
-    fleet = make_fleet(1, "copter", WorldAdapter(scenario=WORLD)).settle()
+def test_mavsdk_takes_off_goes_somewhere_and_comes_back(make_fleet: Callable[..., Any], standalone_world: Any) -> None:
+    fleet = make_fleet(1, "copter", standalone_world(scenario=WORLD)).settle()
     fleet.run_aside(10.0)
     asyncio.run(with_vehicle(fleet.ports.station(1)[1], fly_by_hand))
     assert fleet.hub.vehicles[1].failures == 0
@@ -142,9 +142,9 @@ async def fly_by_hand(system: Any) -> None:
     await until(telemetry.subscribe_armed(), lambda armed: not armed)
 
 
-def test_mavsdk_plans_a_mission_with_speeds(make_fleet: Callable[..., Any]) -> None:
+def test_mavsdk_plans_a_mission_with_speeds(make_fleet: Callable[..., Any], standalone_world: Any) -> None:
     """The Mission plugin leaves all that an item does not use as NaN."""
-    fleet = make_fleet(1, "copter", WorldAdapter(scenario=WORLD)).settle()
+    fleet = make_fleet(1, "copter", standalone_world(scenario=WORLD)).settle()
     track: list[float] = []
     copter = fleet.autopilots[0]
     fleet.bridge.after_exchange.append(lambda _: track.append(copter.estimate.north))

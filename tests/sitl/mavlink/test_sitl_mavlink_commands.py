@@ -124,7 +124,7 @@ def test_a_place_from_the_vehicle(ready: Any, frame: int) -> None:
     before = pilot.estimate
     ready.station().send(local(frame, POSITION_ONLY, (10.0, 2.0, 0.0)))
     ready.arrived()
-    ready.bridge.step()
+    ready.step()
     yaw = 0.0 if frame == 7 else before.yaw
     north = before.north + 10.0 * cos(yaw) - 2.0 * sin(yaw)
     east = before.east + 10.0 * sin(yaw) + 2.0 * cos(yaw)
@@ -135,7 +135,7 @@ def test_a_velocity_along_the_nose_and_a_yaw_rate(ready: Any) -> None:
     pilot = ready.autopilots[0]
     ready.station().send(local(8, VELOCITY_ONLY & ~0x800, velocity=(1.0, 0.0, 0.0), yaw=(0.0, 0.25)))
     ready.arrived()
-    ready.bridge.step()
+    ready.step()
     yaw = pilot.estimate.yaw
     assert pilot.guided.velocity[:2] == pytest.approx((cos(yaw), sin(yaw)), abs=0.05)
     assert pilot.guided.position is None
@@ -235,7 +235,7 @@ def test_no_message_stops_the_world(rover: Any, msgid: int, payload: bytes) -> N
     packet = raw(station, kind, kind.unpacker.pack(*values))
     station.send_bytes(packet)
     rover.arrived()
-    rover.bridge.step()
+    rover.step()
     station.listen()
     assert rover.hub.vehicles[1].failures == 0
 

@@ -10,9 +10,8 @@ import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from paddock.sitl.adapter import Placed
-from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.bridge.bridge import Bridge
-from paddock.sitl.px4.pilot import Px4Pilot
+from paddock.sitl.bridge import Bridge
+from paddock.sitl.px4.autopilot import Px4Autopilot
 from paddock.sitl.sensor_data import SensorData
 from paddock.world.geodesy import Origin
 
@@ -22,7 +21,7 @@ WANTED = 3.0  # m above it
 HEADING = -0.5  # rad
 
 
-class Flown(Px4Pilot):
+class Flown(Px4Autopilot):
     """The pilot with its PX4 in the same thread: each HIL_SENSOR is followed by controls."""
 
     peer: socket.socket
@@ -61,8 +60,8 @@ class Flown(Px4Pilot):
         return mav.MAVLink_hil_actuator_controls_message(time_usec, motors + [0.0] * 12, 129, 1)
 
 
-def test_it_takes_off_turns_and_hovers() -> None:
-    world = WorldAdapter(
+def test_it_takes_off_turns_and_hovers(standalone_world: Any, step: Any) -> None:
+    world = standalone_world(
         scenario={"clock": {"rate": RATE}, "world": {"origin": [47.4, 8.5, HEIGHT]}, "vehicles": []},
         imu_rate=RATE,
         truth=True,
@@ -70,11 +69,11 @@ def test_it_takes_off_turns_and_hovers() -> None:
     pilot = Flown(1.0 / RATE, Origin(47.4, 8.5, HEIGHT), port=0)
     pilot.open()
     pilot.connect()
-    with Bridge(timeout=5.0, fallback="stop") as bridge:
+    with Bridge(tick_rate=RATE, timeout=5.0, fallback="stop") as bridge:
         bridge.register(world)
         bridge.spawn(Placed(1, "iris", "copter"), pilot, "world")
-        bridge.step(1500)
-        assert pilot.live and world.sim_time_us == 6_000_000
+        step(bridge, 1500)
+        assert pilot.live and world.sim_time_us == 5_996_000
     pilot.peer.close()
     assert pilot.answered == pytest.approx(1500, abs=5) and pilot.status.exchanges == pytest.approx(1500, abs=5)
     w, x, y, z = pilot.truth.attitude_quaternion

@@ -13,8 +13,7 @@ import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.sitl.px4.launch import launch_hint, simulator_port
-from paddock.sitl.px4.pilot import Px4Pilot
+from paddock.sitl.px4.autopilot import Px4Autopilot, launch_hint, simulator_port
 from paddock.sitl.sensor_data import SensorData
 from paddock.world.geodesy import Origin
 
@@ -48,15 +47,15 @@ class StandIn:
 
 
 @pytest.fixture
-def pilot() -> Iterator[Px4Pilot]:
-    one = Px4Pilot(DT, ORIGIN, port=0)
+def pilot() -> Iterator[Px4Autopilot]:
+    one = Px4Autopilot(DT, ORIGIN, port=0)
     one.open()
     yield one
     one.close()
 
 
 @pytest.fixture
-def px4(pilot: Px4Pilot) -> Iterator[Callable[[], StandIn]]:
+def px4(pilot: Px4Autopilot) -> Iterator[Callable[[], StandIn]]:
     made: list[StandIn] = []
 
     def connect() -> StandIn:
@@ -87,7 +86,7 @@ def sensors(time_us: int, **values: Any) -> SensorData:
     return row
 
 
-def test_sensors_run_freely_until_the_first_controls_then_in_lockstep(pilot: Px4Pilot, px4: Any) -> None:
+def test_sensors_run_freely_until_the_first_controls_then_in_lockstep(pilot: Px4Autopilot, px4: Any) -> None:
     pilot.offer(sensors(0))
     assert pilot.collect(0.0) is None and not pilot.live and "waiting for PX4" in pilot.status.note
     peer = px4()
@@ -109,7 +108,7 @@ def test_sensors_run_freely_until_the_first_controls_then_in_lockstep(pilot: Px4
     assert commands is not None and not commands.armed and pilot.status.exchanges == 2
 
 
-def test_controls_from_before_are_no_answer(pilot: Px4Pilot, px4: Any) -> None:
+def test_controls_from_before_are_no_answer(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     for k in range(1, 3):
         peer.controls(0.1 * k, 0, 0, 0)
@@ -121,7 +120,7 @@ def test_controls_from_before_are_no_answer(pilot: Px4Pilot, px4: Any) -> None:
     assert commands is not None and commands.motors[0] == pytest.approx(0.9)
 
 
-def test_the_sensor_message_has_px4s_units_and_marks_what_is_new(pilot: Px4Pilot, px4: Any) -> None:
+def test_the_sensor_message_has_px4s_units_and_marks_what_is_new(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     pilot.offer(sensors(0))
     pilot.offer(sensors(20_000))
@@ -141,7 +140,7 @@ def test_the_sensor_message_has_px4s_units_and_marks_what_is_new(pilot: Px4Pilot
     assert "HIL_GPS" not in second and "HEARTBEAT" not in second
 
 
-def test_position_and_truth(pilot: Px4Pilot, px4: Any) -> None:
+def test_position_and_truth(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     pilot.offer(sensors(0))
     pilot.offer(sensors(200_000))
@@ -156,7 +155,7 @@ def test_position_and_truth(pilot: Px4Pilot, px4: Any) -> None:
     assert truth.alt == pytest.approx(498_000, abs=2) and (truth.vx, truth.vy, truth.vz) == (300, -400, 50)
 
 
-def test_the_truth_has_no_noise_of_the_sensors(pilot: Px4Pilot, px4: Any) -> None:
+def test_the_truth_has_no_noise_of_the_sensors(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     half = 0.5 * 0.02 * 0.5  # a turn to the right by 0.5 rad/s for 20 ms, about the down axis
     east = {"true_qw": math.sqrt(0.5), "true_qz": math.sqrt(0.5)}
@@ -168,7 +167,7 @@ def test_the_truth_has_no_noise_of_the_sensors(pilot: Px4Pilot, px4: Any) -> Non
     assert [truth.xacc, truth.yacc, truth.zacc] == pytest.approx([1000, 0, -500], abs=11)  # mG; facing east by now
 
 
-def test_commands_are_answered(pilot: Px4Pilot, px4: Any) -> None:
+def test_commands_are_answered(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     results = {}
     for command, first in ((511, 115), (511, 30), (400, 1)):
@@ -181,7 +180,7 @@ def test_commands_are_answered(pilot: Px4Pilot, px4: Any) -> None:
     assert "HIL_STATE_QUATERNION" not in peer.hear()  # an interval of -1 switches it off
 
 
-def _served(pilot: Px4Pilot, peer: StandIn) -> dict[str, Any]:
+def _served(pilot: Px4Autopilot, peer: StandIn) -> dict[str, Any]:
     pilot.collect(0.0)
     peer.socket.settimeout(0.02)
     try:
@@ -192,7 +191,7 @@ def _served(pilot: Px4Pilot, peer: StandIn) -> dict[str, Any]:
         peer.socket.settimeout(1.0)
 
 
-def test_a_px4_that_goes_and_comes_back(pilot: Px4Pilot, px4: Any) -> None:
+def test_a_px4_that_goes_and_comes_back(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     peer.controls(0.2, 0.2, 0.2, 0.2)
     pilot.offer(sensors(4000))
@@ -211,7 +210,7 @@ def test_a_px4_that_goes_and_comes_back(pilot: Px4Pilot, px4: Any) -> None:
     assert (pilot.collect(1.0) or pilot.collect(1.0)) is not None and pilot.live
 
 
-def test_a_second_px4_is_refused(pilot: Px4Pilot, px4: Any) -> None:
+def test_a_second_px4_is_refused(pilot: Px4Autopilot, px4: Any) -> None:
     px4().controls(0.2)
     pilot.offer(sensors(4000))
     pilot.offer(sensors(8000))
@@ -221,7 +220,7 @@ def test_a_second_px4_is_refused(pilot: Px4Pilot, px4: Any) -> None:
     assert second.socket.recv(10) == b""
 
 
-def test_malformed_bytes_are_counted_and_the_rest_is_heard(pilot: Px4Pilot, px4: Any) -> None:
+def test_malformed_bytes_are_counted_and_the_rest_is_heard(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     good = mav.MAVLink_hil_actuator_controls_message(0, [0.25] * 16, 129, 1).pack(peer.encoder)
     broken = bytearray(good)
@@ -230,13 +229,13 @@ def test_malformed_bytes_are_counted_and_the_rest_is_heard(pilot: Px4Pilot, px4:
     peer.socket.sendall(b"rubbish" + bytes(broken) + unknown + good[:30])
     pilot.offer(sensors(4000))
     pilot.offer(sensors(8000))
-    assert pilot.status.rejected == 3 and "not understood from PX4" in pilot.status.note and not pilot.live
+    assert pilot.status.rejected == 3 and "cannot decode data from PX4" in pilot.status.note and not pilot.live
     peer.socket.sendall(good[30:])
     commands = pilot.collect(1.0) or pilot.collect(1.0)
     assert commands is not None and commands.motors[0] == pytest.approx(0.25)
 
 
-def test_px4s_clock_never_falls(pilot: Px4Pilot, px4: Any) -> None:
+def test_px4s_clock_never_falls(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     pilot.offer(sensors(0))
     pilot.offer(sensors(400_000))
@@ -246,7 +245,7 @@ def test_px4s_clock_never_falls(pilot: Px4Pilot, px4: Any) -> None:
     assert peer.hear()["HIL_SENSOR"].time_usec == before + 4000 == 1_404_000
 
 
-def test_a_px4_without_lockstep_is_not_waited_for(pilot: Px4Pilot, px4: Any) -> None:
+def test_a_px4_without_lockstep_is_not_waited_for(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     peer.controls(0.2, 0.2, 0.2, 0.2, lockstep=False)
     pilot.offer(sensors(4000))
@@ -255,20 +254,20 @@ def test_a_px4_without_lockstep_is_not_waited_for(pilot: Px4Pilot, px4: Any) -> 
     assert held is not None and held.motors[0] == pytest.approx(0.2) and "without lockstep" in pilot.status.note
 
 
-def test_an_imu_that_is_not_finite_is_not_sent(pilot: Px4Pilot, px4: Any) -> None:
+def test_an_imu_that_is_not_finite_is_not_sent(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     pilot.offer(sensors(0))
     pilot.offer(sensors(4000, gyro=(math.nan, 0.0, 0.0)))
     assert peer.hear()["HIL_SENSOR"].time_usec == 1_000_000 and "no finite reading" in pilot.status.note
 
 
-def test_ports_and_periods(pilot: Px4Pilot) -> None:
-    with pytest.raises(PaddockError, match="cannot be bound"):
-        Px4Pilot(DT, ORIGIN, port=pilot.port).open()
+def test_ports_and_periods(pilot: Px4Autopilot) -> None:
+    with pytest.raises(PaddockError, match="cannot bind tcp"):
+        Px4Autopilot(DT, ORIGIN, port=pilot.port).open()
     with pytest.raises(InvalidValueError, match="must be positive"):
-        Px4Pilot(0.0, ORIGIN)
-    assert pilot.period_us == 4000 and Px4Pilot(1 / 1200, ORIGIN).period_us == 4167
-    assert [Px4Pilot(1 / 1200, ORIGIN).next_us(time) for time in (0, 4167, 8333)] == [4167, 8333, 12_500]
+        Px4Autopilot(0.0, ORIGIN)
+    assert pilot.period_us == 4000 and Px4Autopilot(1 / 1200, ORIGIN).period_us == 4167
+    assert [Px4Autopilot(1 / 1200, ORIGIN).next_us(time) for time in (0, 4167, 8333)] == [4167, 8333, 12_500]
     assert simulator_port(2) == 4562
     hint = launch_hint(0)
     assert hint.make == "PX4_SIM_HOSTNAME=127.0.0.1 make px4_sitl none_iris"

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from paddock.sitl.px4.true_motion import TrueMotion
-from paddock.sitl.sensor_data import Columns, SensorData
+from paddock.sitl.px4.hil import TrueMotion
+from paddock.sitl.sensor_data import SensorColumns, SensorData
 
 
-def truth(time_us: int, **values: float) -> Columns:
+def truth(time_us: int, **values: float) -> SensorColumns:
     row = SensorData(time_us=time_us)
     level = {"true_vn": 0.0, "true_ve": 0.0, "true_vd": 0.0, "true_qw": 1.0, "true_qx": 0.0, "true_qy": 0.0}
     for name, value in {**level, "true_qz": 0.0, **values}.items():

@@ -29,7 +29,7 @@ class Options(NamedTuple):
     homing: Annotated[float, Column("1/s", "urge back into the home range, per metre outside", 0.0, 1e2)] = 0.3
 
 
-class Agent(NamedTuple):
+class Neighbour(NamedTuple):
     """What neighbours see of each other."""
 
     x: float
@@ -55,7 +55,9 @@ class Gathered(NamedTuple):
     push_z: float = 0.0
 
 
-def visit(g: Gathered, me: Agent, other: Agent, dx: float, dy: float, dz: float, d2: float, o: Options) -> Gathered:
+def visit(
+    g: Gathered, me: Neighbour, other: Neighbour, dx: float, dy: float, dz: float, d2: float, o: Options
+) -> Gathered:
     """One more neighbour; the push away from it is room / distance - distance / room, nothing beyond the room."""
     room2 = o.distance * o.distance
     inverse = 1.0 / maximum(o.distance, 1e-9)
@@ -74,7 +76,7 @@ def visit(g: Gathered, me: Agent, other: Agent, dx: float, dy: float, dz: float,
     )
 
 
-def finish(g: Gathered, me: Agent, o: Options) -> Urge:
+def finish(g: Gathered, me: Neighbour, o: Options) -> Urge:
     """The neighbours' urges together, as a change of velocity."""
     share = 1.0 / maximum(g.number, 1.0)
     match = select(g.number > 0.5, o.alignment, 0.0)
@@ -112,5 +114,5 @@ RULE = Rule(
     "Fly with the neighbours of its own fleet: separation, cohesion, alignment",
     Options,
     desire,
-    neighbours=NeighbourSpec("flock", Pose, Agent, Gathered, Urge, Options, visit, finish),
+    neighbours=NeighbourSpec("flock", Pose, Neighbour, Gathered, Urge, Options, visit, finish),
 )

@@ -4,13 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import acos, atan2, cos, hypot, inf, pi, sin, sqrt
 from statistics import mean
 from typing import Any
 
 import numpy as np
 
-from paddock.bench.planning.plain import dubins_length
 from paddock.bench.result import Bench, Result, best_time, best_times, measured
+
+FULL = 2.0 * pi
+Pose = tuple[float, float, float]
+
+
+def dubins_length(start: Pose, goal: Pose, radius: float) -> float:
+    """Metres of the shortest of the six words."""
+    dx, dy = goal[0] - start[0], goal[1] - start[1]
+    d = hypot(dx, dy) / radius
+    direction = atan2(dy, dx)
+    a, b = (start[2] - direction) % FULL, (goal[2] - direction) % FULL
+    sa, ca, sb, cb, cab = sin(a), cos(a), sin(b), cos(b), cos(a - b)
+    return radius * min(
+        _lsl(d, a, b, sa, ca, sb, cb, cab),
+        _rsr(d, a, b, sa, ca, sb, cb, cab),
+        _lsr(d, a, b, sa, ca, sb, cb, cab),
+        _rsl(d, a, b, sa, ca, sb, cb, cab),
+        _rlr(d, a, b, sa, ca, sb, cb, cab),
+        _rlr(d, -a, -b, -sa, ca, -sb, cb, cab),  # the mirror image of an LRL
+    )
+
+
+def _lsl(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: float, cab: float) -> float:
+    p2 = 2.0 + d * d - 2.0 * cab + 2.0 * d * (sa - sb)
+    if p2 < 0.0:
+        return inf
+    turn = atan2(cb - ca, d + sa - sb)
+    return (turn - a) % FULL + sqrt(p2) + (b - turn) % FULL
+
+
+def _rsr(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: float, cab: float) -> float:
+    return _lsl(d, -a, -b, -sa, ca, -sb, cb, cab)
+
+
+def _lsr(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: float, cab: float) -> float:
+    p2 = -2.0 + d * d + 2.0 * cab + 2.0 * d * (sa + sb)
+    if p2 < 0.0:
+        return inf
+    p = sqrt(p2)
+    turn = atan2(-ca - cb, d + sa + sb) - atan2(-2.0, p)
+    return (turn - a) % FULL + p + (turn - b) % FULL
+
+
+def _rsl(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: float, cab: float) -> float:
+    return _lsr(d, -a, -b, -sa, ca, -sb, cb, cab)
+
+
+def _rlr(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: float, cab: float) -> float:
+    bend = (6.0 - d * d + 2.0 * cab + 2.0 * d * (sa - sb)) / 8.0
+    if abs(bend) > 1.0:
+        return inf
+    p = FULL - acos(bend)
+    t = (a - atan2(ca - cb, d - sa + sb) + 0.5 * p) % FULL
+    return t + p + (a - b - t + p) % FULL
 
 
 def run(quick: bool) -> Iterator[Result]:
@@ -47,7 +101,7 @@ def _poses(count: int, seed: int) -> Any:
 
 def _missions(quick: bool) -> Iterator[Result]:
     from paddock.planning import KinematicRun, Mission, generate
-    from paddock.planning.scenario_setup import setup_of
+    from paddock.planning.from_scenario import setup_of
 
     setup = setup_of(generate(1))
     default = best_time(lambda: KinematicRun(Mission(setup)).finish(), 0.5 if quick else 2.0)
@@ -65,12 +119,12 @@ def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
     from time import perf_counter
 
     from paddock.planning import KinematicRun, Mission, Task
-    from paddock.planning.coverage.point import PointShape
-    from paddock.planning.obstacles.zone import CircleZone
+    from paddock.planning.coverage.shapes import PointShape
+    from paddock.planning.obstacles.zones import CircleZone
 
     run = KinematicRun(Mission(setup))
     run.advance(60.0)
-    names = [agent.name for agent in setup.problem.agents]
+    names = [vehicle.name for vehicle in setup.problem.vehicles]
     new: dict[str, Callable[[int], object]] = {
         "a new task": lambda k: run.mission.add_task(Task(f"new_{k}", PointShape(100.0 * k, 300.0))),
         "a damage": lambda k: run.mission.damage(names[k]),
@@ -90,7 +144,7 @@ def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
 def _quality(quick: bool) -> Iterator[Result]:
     """Generated missions: what routing saves against clustered greedy, on the mean of the missions."""
     from paddock.planning import generate, solve
-    from paddock.planning.scenario_setup import setup_of
+    from paddock.planning.from_scenario import setup_of
 
     count, options = (2, {"seconds": 1.0}) if quick else (20, {"seconds": 5.0, "iterations": 1e8})
     problems = [setup_of(generate(seed)).problem for seed in range(count)]

@@ -26,8 +26,8 @@ def run(quick: bool) -> Iterator[Result]:
 def _latency(quick: bool) -> Iterator[Result]:
     """From the sensors of a vehicle to its actuator commands, ten vehicles in lockstep."""
     import paddock
-    from paddock.sitl.hosting.host import SitlHost
-    from paddock.sitl.hosting.quick import quick_scenario
+    from paddock.sitl.from_scenario import quick_scenario
+    from paddock.sitl.host import SitlHost
 
     for craft in ("rover", "copter"):
         with paddock.load(quick_scenario(craft, 10, mavlink=OWN_PORTS)) as sim:
@@ -43,7 +43,7 @@ def _latency(quick: bool) -> Iterator[Result]:
 def _crowd(quick: bool) -> Iterator[Result]:
     """Simulated seconds per second, as fast as possible, with MAVLink to everybody's ground station."""
     import paddock
-    from paddock.sitl.hosting.quick import quick_scenario
+    from paddock.sitl.from_scenario import quick_scenario
 
     for craft, rate in (("rover", 50.0), ("copter", 250.0)):
         scenario = quick_scenario(craft, 100, mavlink=OWN_PORTS) | {"clock": {"rate": rate, "pace": 0.0}}
@@ -59,8 +59,7 @@ def _crowd(quick: bool) -> Iterator[Result]:
 
 def _lightweight(quick: bool) -> Iterator[Result]:
     from paddock.sitl.actuators import ActuatorCommands
-    from paddock.sitl.adapter import Placed
-    from paddock.sitl.registry import find_adapter
+    from paddock.sitl.adapter import Placed, find_adapter
 
     adapter = find_adapter("lightweight")("lightweight")
     adapter.connect()
@@ -80,12 +79,12 @@ def _lightweight(quick: bool) -> Iterator[Result]:
 def _ardupilot(quick: bool) -> Iterator[Result]:
     """Exchanges with a peer that answers at once, a quadrotor's physics and sensors between them."""
     import paddock
-    from paddock.sitl.hosting.host import SitlHost
-    from paddock.sitl.hosting.quick import quick_scenario
+    from paddock.sitl.from_scenario import quick_scenario
+    from paddock.sitl.host import SitlHost
 
     with paddock.load(quick_scenario("copter", 1, "ardupilot", instance=90)) as sim:
         host = _host(sim, SitlHost)
-        pilot: Any = host.seats[0].pilot
+        pilot: Any = host.vehicles[0].autopilot
         steps = 2_000 if quick else 12_000
         with _echo(pilot.port):
             while not pilot.live:
@@ -100,7 +99,7 @@ def _ardupilot(quick: bool) -> Iterator[Result]:
 @contextmanager
 def _echo(port: int) -> Iterator[None]:
     """A peer in a process of its own."""
-    peer = subprocess.Popen([sys.executable, "-m", "paddock.bench.sitl.echo_peer", str(port)])
+    peer = subprocess.Popen([sys.executable, "-m", "paddock.bench.peers.echo_ardupilot", str(port)])
     try:
         yield
     finally:
@@ -109,7 +108,7 @@ def _echo(port: int) -> Iterator[None]:
 
 
 def _host(sim: Any, kind: type) -> Any:
-    return next(owner for call in sim.closing if isinstance(owner := getattr(call, "__self__", None), kind))
+    return next(owner for call in sim.engine.on_close if isinstance(owner := getattr(call, "__self__", None), kind))
 
 
 BENCH = Bench("how quickly autopilots in the loop are served", run, by_default=False)

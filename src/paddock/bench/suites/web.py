@@ -2,16 +2,150 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
 
-from paddock.bench.result import Bench, Result
+from paddock.bench.result import Bench, Result, measured
+from paddock.bench.server import Server, swarm
+from paddock.bench.subscriber import Watcher
+from paddock.errors import PaddockError
+
+
+def processor_seconds(pid: int) -> float:
+    """Return the processor time of a process, s, over all threads; 0 if unknown."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / float(os.sysconf("SC_CLK_TCK"))
+
+
+RATE = 30
+"""Groups per s."""
+
+
+def cost(quick: bool) -> Iterator[Result]:
+    """100,000 vehicles at 30 Hz to one page."""
+    count, seconds = (10_000, 2.0) if quick else (100_000, 10.0)
+    with Server(swarm(count, RATE), {"web": {"port": 0, "rate": RATE}}) as server:
+        watcher = Watcher(server.addresses["web"]["port"], RATE)
+        sleep(1.0)
+        hub, publishing = _shares(server, seconds)
+        figures = watcher.result()
+    case = f"{count:,} vehicles at {RATE} Hz"
+    target = None if quick else "<= 10"
+    yield measured("web", f"{case}: the hub, above the tick", 100.0 * hub, "% of a core", target)
+    yield measured("web", f"{case}: publishing, within the tick", 100.0 * publishing, "% of a core")
+    yield measured("web", f"{case}: groups that arrived", figures["rate"], "Hz", None if quick else ">= 29")
+    yield measured("web", f"{case}: bytes to the page", figures["bytes_per_second"] / 1e6, "MB/s")
+
+
+def _shares(server: Server, seconds: float) -> tuple[float, float]:
+    """(processor time of the hub, time that the tick's thread spends on snapshots) per second."""
+    _, hub = server.pids()
+    spent, published, begun = processor_seconds(hub), _publishing(server), monotonic()
+    sleep(seconds)
+    spent, published = processor_seconds(hub) - spent, _publishing(server) - published
+    return spent / (monotonic() - begun), published / (monotonic() - begun)
+
+
+def _publishing(server: Server) -> float:
+    return float(server.figures()["stages"]["publish"]["seconds"])
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SOFTWARE = (
+    "--no-sandbox",
+    "--disable-gpu",  # the page is put together in software too: with ANGLE for that it is four times slower
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+WIDTH, HEIGHT = 1280, 720
+PATIENCE = 30.0
+"""s until something must have been drawn."""
+FIRST = "() => window.paddock?.drawn?.() > 0"
+
+
+def browser(quick: bool) -> Iterator[Result]:
+    """First picture, decoding, pictures per second with 10,000 and 100,000 vehicles."""
+    yield from _light(quick)
+    cases = ((1_000, None),) if quick else ((10_000, ">= 20"), (100_000, ">= 3"))
+    for count, target in cases:
+        with Server(swarm(count, 30), {"web": {"port": 0, "rate": 30}}) as server, opened(server) as (page, _):
+            _wait(page)
+            sleep(4.0)  # until rates have settled
+            frames, age = _pictures(page, 3.0 if quick else 8.0)
+        yield measured("web", f"{count:,} vehicles: pictures drawn in software", frames, "Hz", target)
+        yield measured("web", f"{count:,} vehicles: age of what has arrived", 1000 * age, "ms")
+
+
+def _light(quick: bool) -> Iterator[Result]:
+    """What does not depend on the number of vehicles."""
+    with Server(swarm(100, 30), {"web": {"port": 0}}) as server, opened(server) as (page, begun):
+        _wait(page)
+        seconds = monotonic() - begun
+        yield measured("web", "first picture after the link was opened", seconds, "s", None if quick else "<= 2")
+        times = page.evaluate("() => window.paddock.measureDecode(100000)")
+        target = None if quick else "<= 5"
+        yield measured("web", "decoding 100,000 vehicles, median", times["median"], "ms", target)
+        sizes = page.evaluate("async () => (await fetch('sizes.json')).json()")
+        yield measured("web", "gzipped before the first picture", sizes["initial"] / 1000, "kB", "<= 250")
+
+
+@contextmanager
+def opened(server: Server) -> Iterator[tuple[Any, float]]:
+    """The page of a server in a browser of its own, and when (s, monotonic) its link was opened."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise PaddockError("this part needs a package: pip install playwright") from None
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        raise PaddockError(f"this part needs a browser: install one of {', '.join(BROWSERS)}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=list(SOFTWARE))
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        begun = monotonic()
+        page.goto(f"http://127.0.0.1:{server.addresses['web']['port']}/", wait_until="commit")
+        yield page, begun
+        browser.close()
+
+
+def _wait(page: Any) -> None:
+    """Until a picture with vehicles is drawn."""
+    end = monotonic() + PATIENCE
+    while not page.evaluate(FIRST):  # the page allows no eval, which Playwright's own waiting needs
+        if monotonic() > end:
+            raise PaddockError(f"nothing was drawn within {PATIENCE:g} s")
+        sleep(0.02)
+
+
+def _pictures(page: Any, seconds: float) -> tuple[float, float]:
+    """(pictures per s, age in s), the mean over a while."""
+    counted = page.evaluate(
+        """async (ms) => {
+          const before = window.paddock.drawn(), begun = performance.now();
+          await new Promise((done) => setTimeout(done, ms));
+          const rates = window.paddock.store.pageRates.value;
+          return [(window.paddock.drawn() - before) / (performance.now() - begun) * 1000, rates.age];
+        }""",
+        1000 * seconds,
+    )
+    return float(counted[0]), float(counted[1])
 
 
 def run(quick: bool) -> Iterator[Result]:
     """The server's side, then the browser's."""
-    from paddock.bench.web.browser import browser
-    from paddock.bench.web.cost import cost
-
     for part in (cost, browser):
         yield from part(quick)
 

@@ -2,18 +2,217 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from math import inf
+from statistics import median
+from time import perf_counter, sleep
+from typing import Any
+from urllib.request import urlopen
 
-from paddock.bench.result import Bench, Result
+import numpy as np
+
+from paddock.bench.result import Bench, Result, best_time, measured
+from paddock.bench.server import Server, cars, swarm
+from paddock.bench.subscriber import Subscriber
+
+CASES = ((1_000, 60, 5), (5_000, 60, 10), (10_000, 30, 20), (50_000, 30, 50), (100_000, 30, 100))
+"""(vehicles, groups per second, ms that p99 may be)."""
+RING = "paddock_bench"
+
+
+def latency(quick: bool) -> Iterator[Result]:
+    """One subscriber, over the stream and over shared memory."""
+    for count, rate, limit in CASES[: 2 if quick else None]:
+        for wire in ("stream", "shm"):
+            figures, kept = watched(wire, count, rate, 3.0 if quick else 8.0)
+            case, judged = f"{wire}, {count:,} vehicles at {rate} Hz", not quick
+            p99, arrived = figures.get("p99", inf), figures["groups"] / (figures["seconds"] * rate)
+            yield measured("wires", f"{case}: age, p99", p99, "ms", f"<= {limit}" if judged else None)
+            yield measured("wires", f"{case}: age, median", figures.get("p50", inf), "ms")
+            yield measured("wires", f"{case}: groups that arrived", 100.0 * arrived, "%")
+            yield measured("wires", f"{case}: rate kept by the simulation", kept, "%", ">= 99" if judged else None)
+
+
+def watched(wire: str, count: int, rate: int, seconds: float) -> tuple[dict[str, Any], float]:
+    """What a subscriber measured, and the simulation's speed meanwhile (% of real time)."""
+    shm = {"shm": {"name": RING, "rate": rate, "kinds": ["positions"]}}
+    with Server(swarm(count, rate), shm if wire == "shm" else {"stream": {"port": 0, "rate": rate}}) as server:
+        sleep(0.5)
+        where = server.addresses[wire].get("port", RING)
+        return speed(server, lambda: Subscriber(wire, where, rate, seconds).result())
+
+
+def speed(server: Server, work: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], float]:
+    """What the work returned, and how fast the simulation was meanwhile, in % of real time."""
+    before = server.figures()
+    result = work()
+    after = server.figures()
+    return result, 100.0 * (after["time"] - before["time"]) / (after["wall"] - before["wall"])
+
+
+def many_subscribers(quick: bool) -> Iterator[Result]:
+    """Four subscribers at 30 Hz, then one more that never reads: what do the simulation and the others notice?"""
+    count, seconds, judged = (10_000, 2.0, False) if quick else (100_000, 8.0, True)
+    with Server(swarm(count, 30), {"stream": {"port": 0, "rate": 30}}) as server:
+        port = server.addresses["stream"]["port"]
+        sleep(1.0)
+        _, alone = speed(server, lambda: _idle(seconds))
+        four, with_four = speed(server, lambda: _watching(port, seconds, stalled=0))
+        five, with_five = speed(server, lambda: _watching(port, seconds, stalled=1))
+    for case, kept, figures in (("to 4 subscribers", with_four, four), ("and 1 stalled", with_five, five)):
+        name = f"stream, {count:,} vehicles at 30 Hz {case}"
+        lost = 100.0 * (alone - kept) / alone
+        yield measured("wires", f"{name}: ticks lost by the simulation", lost, "%", "<= 10" if judged else None)
+        yield measured("wires", f"{name}: slowest subscriber", figures["rate"], "Hz")
+        yield measured("wires", f"{name}: age, worst p99", figures["p99"], "ms")
+
+
+def _idle(seconds: float) -> dict[str, Any]:
+    sleep(seconds)
+    return {}
+
+
+def _watching(port: int, seconds: float, stalled: int) -> dict[str, Any]:
+    others = [Subscriber("stalled", port, 30, seconds + 1.0) for _ in range(stalled)]
+    figures = [one.result() for one in [Subscriber("stream", port, 30, seconds) for _ in range(4)]]
+    for one in others:
+        one.result()
+    worst = max(figure.get("p99", inf) for figure in figures)
+    return {"p99": worst, "rate": min(figure["groups"] / figure["seconds"] for figure in figures)}
+
+
+def datagrams(quick: bool) -> Iterator[Result]:
+    """64 cars to 4 clients at 100 Hz, each of which drives one car at 100 Hz."""
+    count, clients, seconds, judged = (16, 2, 2.0, False) if quick else (64, 4, 8.0, True)
+    serve = {"vds1": {"port": 0, "rate": 100, "state": None}, "metrics": {"port": 0}}
+    with Server(cars(count, 1000), serve) as server:
+        sleep(0.5)
+        before = counters(server.addresses["metrics"]["port"])
+        figures, kept = speed(server, lambda: _driven(server.addresses["vds1"]["port"], clients, seconds))
+        after = counters(server.addresses["metrics"]["port"])
+    publishes = after["publishes"] - before["publishes"]
+    late = 100.0 * (after["publishes_late"] - before["publishes_late"]) / max(publishes, 1)
+    name = f"vds1, {count} cars to {clients} clients at 100 Hz"
+    yield measured("wires", f"{name}: publishes late", late, "%", "<= 1" if judged else None)
+    yield measured("wires", f"{name}: datagrams that arrived", 100.0 * figures["share"] / count, "%")
+    yield measured("wires", f"{name}: rate kept by the simulation", kept, "%", ">= 99" if judged else None)
+
+
+def counters(port: int) -> dict[str, float]:
+    """The hub's counts of publishes, from its metrics."""
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
+        lines = page.read().decode().splitlines()
+    found = {"publishes": 0.0, "publishes_late": 0.0}
+    for line in lines:
+        name, _, value = line.partition(" ")
+        key = name.partition("{")[0].removeprefix("paddock_hub_").removesuffix("_total")
+        if key in found:
+            found[key] = float(value)
+    return found
+
+
+def _driven(port: int, clients: int, seconds: float) -> dict[str, Any]:
+    started = [Subscriber("drive", port, k + 1, seconds) for k in range(clients)]
+    return {"share": min(one.result()["rate"] / 100.0 for one in started)}
+
+
+NAMES = ("x", "y", "z", "qx", "qy", "qz", "qw")
+
+
+def encoding(quick: bool) -> Iterator[Result]:
+    """How long a frame takes, and how much longer JSON would."""
+    from paddock.wire.stream.positions import Poses, encode_positions
+
+    count, ids, block, out = _data(quick)
+    works: dict[str, Callable[[], object]] = {"frame": lambda: encode_positions([Poses(ids, block)], into=out)}
+    works |= _orjson(ids, block)
+    best = dict.fromkeys(works, inf)
+    for _ in range(2 if quick else 5):  # in turns, for noise hits all; each several times, for caches to be its own
+        best = {name: min(best[name], best_time(work, 0.3)) for name, work in works.items()}
+    yield measured("wires", f"encode positions of {count:,} vehicles", 1000 * best["frame"], "ms")
+    for name in ("records", "arrays"):
+        if name in best:
+            case = f"encode {count:,} vehicles: faster than orjson of {name}"
+            yield measured("wires", case, best[name] / best["frame"], "x", None if quick else ">= 50")
+
+
+def shared_memory(quick: bool) -> Iterator[Result]:
+    """Groups per second that can be encoded into shared memory and published."""
+    from paddock.wire.stream.positions import Poses, encode_positions
+    from paddock.world.ring import FrameRingWriter
+
+    count, ids, block, out = _data(quick)
+    with FrameRingWriter("paddock_bench_encoding") as ring:
+
+        def publish() -> None:
+            encode_positions([Poses(ids, block)], into=ring.slot(len(out)))
+            ring.publish(len(out), 1, 0.0, 0.0, 0, 0)
+
+        rate = 1.0 / best_time(publish, 1.0 if quick else 3.0)
+    yield measured("wires", f"shm, {count:,} vehicles: groups published", rate, "per s", None if quick else ">= 1000")
+
+
+def _data(quick: bool) -> tuple[int, Any, Any, Any]:
+    """(count, ids, poses (7, count), room for the frame)."""
+    count = 10_000 if quick else 100_000
+    block = np.random.default_rng(1).normal(size=(7, count))
+    return count, np.arange(count), block, np.empty(9 + 32 * count, np.uint8)
+
+
+def _orjson(ids: Any, block: Any) -> dict[str, Callable[[], object]]:
+    """JSON of the same data, as one object per vehicle and as a few long arrays; nothing where orjson is missing."""
+    try:
+        import orjson
+    except ModuleNotFoundError:
+        return {}
+    rows = zip(ids.tolist(), block.T.tolist(), strict=True)
+    records = [{"id": number, **dict(zip(NAMES, row, strict=True))} for number, row in rows]
+    arrays = {"id": ids.tolist(), **dict(zip(NAMES, block.tolist(), strict=True))}
+    return {"records": lambda: orjson.dumps(records), "arrays": lambda: orjson.dumps(arrays)}
+
+
+def control(quick: bool) -> Iterator[Result]:
+    """One car at 1 kHz: plain steps, and steps for which the server asks the client for commands."""
+    from paddock import connect
+
+    steps, judged = (200, False) if quick else (3000, True)
+    with Server(cars(1, 1000), {"zmq": {"port": 0}}) as server, connect(_url(server)) as sim:
+        plain = _times(sim, steps)
+        own: list[float] = []
+
+        @sim.on_control_request("car_1")
+        def drive(request: Any) -> dict[str, dict[str, float]]:
+            started = perf_counter()
+            commands = {"car_1": {"steer": 0.1, "throttle": 0.3}}
+            own.append(perf_counter() - started)
+            return commands
+
+        asked = _times(sim, steps)
+    trip = 1000 * (median(asked) - median(plain) - median(own))
+    yield measured("wires", "zmq, step(1): median", 1000 * median(plain), "ms")
+    yield measured("wires", "zmq, step(1) with control: median", 1000 * median(asked), "ms")
+    name = "zmq, control round trip above the client's own work: median"
+    yield measured("wires", name, trip, "ms", "<= 0.5" if judged else None)
+    yield measured("wires", "zmq, steps with control", len(asked) / sum(asked), "per s", ">= 1000" if judged else None)
+
+
+def _url(server: Server) -> str:
+    return f"tcp://127.0.0.1:{server.addresses['zmq']['port']}"
+
+
+def _times(sim: Any, steps: int) -> list[float]:
+    """s of each of so many steps, after some that warm up."""
+    times = []
+    for k in range(steps + 100):
+        started = perf_counter()
+        sim.step(1)
+        if k >= 100:
+            times.append(perf_counter() - started)
+    return times
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """All of them, over loopback."""
-    from paddock.bench.wires.control import control
-    from paddock.bench.wires.datagrams import datagrams
-    from paddock.bench.wires.encoding import encoding, shared_memory
-    from paddock.bench.wires.latency import latency, many_subscribers
-
+    """Run all wire benchmarks over loopback."""
     for part in (encoding, shared_memory, control, datagrams, latency, many_subscribers):
         yield from part(quick)
 

@@ -3,25 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any
 
-from paddock.engine.actions import MissionOrder
-from paddock.engine.conduct import PoseBlocks
+import numpy as np
+
+from paddock.engine.actions import MissionAction
+from paddock.engine.behaviours import PlannedRoute, PoseBlocks
 from paddock.engine.events import EventLog
-from paddock.engine.mission.cast import Cast, check_members
-from paddock.engine.mission.dynamics import DynamicsExecution
-from paddock.engine.mission.kinematic import KinematicExecution
+from paddock.engine.fleets import Fleets
+from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
+from paddock.engine.mission.tracks import Cast, check_members
 from paddock.engine.mission.verbs import carry_out, checked
-from paddock.engine.mission.view import mission_routes, view_of
 from paddock.engine.program import FleetProgram
-from paddock.engine.roster import Roster
-from paddock.engine.routes import PlannedRoute
-from paddock.planning.mission.log import Entry
+from paddock.planning.from_scenario import setup_of
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.views import MissionView
-from paddock.planning.scenario_setup import setup_of
+from paddock.planning.mission.state import LogEntry
+from paddock.planning.mission.views import MissionView, TaskView, VehicleView, ZoneView
 from paddock.scenario import Scenario
 from paddock.world.world import World
+
+POINTS = 400
+"""Of a route that people are shown, at most."""
+FINEST = 2.0
+"""m between two of them, at least."""
+
+
+def view_of(run: MissionRun) -> MissionView:
+    """The mission now."""
+    mission = run.mission
+    tasks = tuple(
+        TaskView(name, (task := mission.task(name)).shape.kind, job.state, job.vehicle, job.doing, job.reason,
+                 task.shape.outline(), task.z)
+        for name, job in mission.tasks.items()
+    )  # fmt: skip
+    all_ = tuple(
+        VehicleView(m.name, m.status, m.doing, tuple(m.ahead), m.progress, m.ends[-1] if m.ends else 0.0, m.travelled)
+        for m in mission.vehicles
+    )
+    zones = tuple(ZoneView(zone.name, zone.outline()) for zone in mission.zones)
+    return MissionView(mission.time, tasks, zones, all_, mission.finished, metrics_of(run), tuple(mission.log))
+
+
+def metrics_of(run: MissionRun) -> dict[str, Any]:
+    """Numbers so far."""
+    mission = run.mission
+    states = [job.state for job in mission.tasks.values()]
+    ends = [entry.time for entry in mission.log if entry.kind == "state" and entry.detail == "home"]
+    spacing = run.execution.spacing
+    apart = None if spacing is None else spacing.closest
+    return {
+        "tasks": len(states),
+        "completed": states.count("completed"),
+        "undone": states.count("undone"),
+        "travelled": float(sum(vehicle.travelled for vehicle in mission.vehicles)),
+        "makespan": max(ends, default=None),
+        "replans": mission.replans,
+        "closest": apart.distance if apart is not None and isfinite(apart.distance) else None,
+        "separation": apart.share if apart is not None and isfinite(apart.share) else None,
+    }
+
+
+def mission_routes(run: MissionRun) -> Iterator[PlannedRoute]:
+    """What is left of the vehicles' routes."""
+    indices = run.mission.vehicles
+    for crew in run.cast.crews([vehicle.name for vehicle in indices])[0]:
+        fleet = crew.program.fleet
+        for row, index in zip(crew.rows.tolist(), crew.indices.tolist(), strict=True):
+            vehicle = indices[index]
+            if vehicle.current is None:
+                continue
+            path = vehicle.route.path.subpath(vehicle.progress, np.inf)
+            if path.segments:
+                points = path.points(max(FINEST, path.flown / POINTS))[:, :3]
+                yield PlannedRoute(fleet.name, fleet.ids[[row]], "mission", False, points)
+
 
 TOLD = {
     "planned": "mission_planned",
@@ -46,14 +102,14 @@ STATES = {"returning": "returning", "home": "home"}
 class MissionRun:
     """One run of the mission of a scenario."""
 
-    def __init__(self, scenario: Scenario, world: World, roster: Roster, events: EventLog, poses: PoseBlocks) -> None:
+    def __init__(self, scenario: Scenario, world: World, fleets: Fleets, events: EventLog, poses: PoseBlocks) -> None:
         check_members(scenario, world)
         self.scenario = scenario
         self.world = world
-        self.roster = roster
+        self.fleets = fleets
         self.events = events
         self.mission = Mission(setup_of(scenario))
-        self.cast = Cast(scenario, world, roster.programs)
+        self.cast = Cast(scenario, world, fleets.programs)
         self.execution: DynamicsExecution | KinematicExecution
         if self.mission.setup.execute == "kinematic":
             self.execution = KinematicExecution(self.mission, self.cast, world)
@@ -67,7 +123,7 @@ class MissionRun:
         self.told = 0  # entries of the log that have been events
 
     def built(self, program: FleetProgram) -> None:
-        """A fleet has been built; members follow the mission."""
+        """A fleet has been built; vehicles follow the mission."""
         if program.fleet.name in self.cast.fleets:
             self.execution.join(program)
 
@@ -85,11 +141,11 @@ class MissionRun:
         self.execution.run(time, fresh)
         self._tell(tick)
 
-    def checked(self, order: MissionOrder) -> MissionOrder:
+    def checked(self, order: MissionAction) -> MissionAction:
         """The same order, if there is such a verb with such arguments."""
         return checked(order)
 
-    def carry_out(self, order: MissionOrder) -> None:
+    def carry_out(self, order: MissionAction) -> None:
         """Let an order take effect."""
         self.begin()
         carry_out(self, order)
@@ -100,15 +156,15 @@ class MissionRun:
         return view_of(self)
 
     def routes(self) -> Iterator[PlannedRoute]:
-        """What is left of the members' routes."""
+        """What is left of the vehicles' routes."""
         return mission_routes(self)
 
     def enlist(self, entry: Mapping[str, Any]) -> str:
-        """Put one more fleet of members into the world; returns its name."""
+        """Put one more fleet of vehicles into the world; returns its name."""
         name = str(entry["name"])
         self.cast.fleets.add(name)
         try:
-            return self.roster.spawn(entry)
+            return self.fleets.spawn(entry)
         except Exception:
             self.cast.fleets.discard(name)
             raise
@@ -152,12 +208,12 @@ class MissionRun:
         self.joined, self.told = saved["joined"], saved["told"]
 
 
-def _subject(entry: Entry) -> str:
+def _subject(entry: LogEntry) -> str:
     """Whom an event concerns: the vehicle, or the task."""
-    return entry.agent or entry.task or ""
+    return entry.vehicle or entry.task or ""
 
 
-def _detail(entry: Entry) -> str:
+def _detail(entry: LogEntry) -> str:
     if entry.kind == "state":
         return ""
-    return ": ".join(part for part in (entry.task if entry.agent else "", entry.detail) if part)
+    return ": ".join(part for part in (entry.task if entry.vehicle else "", entry.detail) if part)

@@ -1,29 +1,210 @@
-"""What the members of a fleet follow: one table of segments, and in each vehicle's memory which rows are its own."""
+"""What the vehicles of a fleet follow: one table of segments, and in each vehicle's memory which rows are its own."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import inf, remainder, sqrt, tau
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddock.engine.conduct import MEMORY, Conduct
-from paddock.engine.mission.curve import COLUMNS
-from paddock.engine.mission.following import FAR, RULE, Memory
-from paddock.engine.mission.style import Style, style_of
-from paddock.engine.mission.table import NOTHING, rows_of
-from paddock.engine.plan import Plan
+from paddock.engine.behaviours import MEMORY, FleetBehaviour, RuleSetup
+from paddock.engine.build import build_program
+from paddock.engine.mission.following import COLUMNS, FAR, RULE, Memory, Options
 from paddock.engine.program import FleetProgram
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Pose
+from paddock.errors import InvalidValueError
+from paddock.planning.from_scenario import participants
+from paddock.planning.paths.path import FIELDS, Path, Pose, Segment, ends_at, flown_of
+from paddock.scenario import Scenario, VehicleEntry
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints
+from paddock.world.pose import Environment
+from paddock.world.world import World
+
+CORNER = 0.1
+"""rad: a smaller change of course between two segments is none that one slows down for."""
+
+
+@dataclass(frozen=True)
+class FollowingStyle:
+    """Of a fleet."""
+
+    moves: str  # aircraft, hover or ground
+    options: Options
+    lateral: float = inf  # m/s2 across at most, in bends
+    turn: float = inf  # rad/s at most
+    crawl: float = inf  # m/s at which corners are passed, and places where the gear changes
+
+    @property
+    def values(self) -> Floats:
+        """The options as an array."""
+        return np.array(self.options, dtype=np.float64)
+
+    def limit(self, curvature: float) -> float:
+        """The speed (m/s) that a bend (1/m) allows."""
+        bend = abs(curvature)
+        return inf if bend < 1e-9 else min(sqrt(self.lateral / bend), self.turn / bend)
+
+
+def style_of(program: FleetProgram, environment: Floats) -> FollowingStyle:
+    """How a fleet follows paths in this wind."""
+    rows = column_index(program.model.parameters)
+    p = {name: float(program.parameter_values[row]) for name, row in rows.items()}
+    e = Environment(*environment.tolist())
+    air = {"wind_x": e.wind_x, "wind_y": e.wind_y, "ground": e.ground_z}
+    kind = program.model.kind
+    if kind == "aircraft":
+        told = Options(preview=p["roll_time"], lookahead_time=3.5, capture=p["turn_radius"], **air)
+        return FollowingStyle("aircraft", told)
+    if kind in ("quad", "agent"):
+        told = Options(
+            hovers=1.0,
+            gain=1.2,
+            height_gain=1.2,
+            preview=0.15 if kind == "quad" else 0.0,
+            brake=2.5,
+            capture=10.0,
+            arrived=0.25,
+            **air,
+        )
+        return FollowingStyle("hover", told, lateral=4.0, crawl=2.0)
+    if kind == "rover":
+        lag = 0.3 * min(1.0, p["turn_rate_max"] / p["turn_acceleration_max"])
+        told = Options(
+            lookahead=0.4,
+            lookahead_time=0.5,
+            preview=lag,
+            brake=0.4 * p["acceleration_max"],
+            align=1.0,
+            capture=3.0,
+            arrived=0.05,
+        )
+        return FollowingStyle("ground", told, turn=0.9 * p["turn_rate_max"], crawl=min(0.1, 0.2 * p["speed_max"]))
+    told = Options(lookahead=4.0, lookahead_time=0.8, preview=0.1, brake=1.5, capture=10.0, arrived=0.2)
+    return FollowingStyle("ground", told, lateral=4.0, crawl=0.5)
+
+
+NOTHING = np.zeros((0, COLUMNS))
+
+
+def rows_of(path: Path, loop: Path, style: FollowingStyle) -> Floats:
+    """The rows (k, 15) of a path and of what is repeated behind it."""
+    segments = (*path.segments, *loop.segments)
+    if not segments:
+        return NOTHING
+    table = np.zeros((len(segments), COLUMNS))
+    table[:, :FIELDS] = segments
+    flown = np.array([flown_of(segment) for segment in segments])
+    table[:, FIELDS] = np.cumsum(flown) - flown
+    table[:, FIELDS + 1] = flown
+    limits = [min(style.limit(segment.curvature), FAR) for segment in segments]
+    table[:, FIELDS + 2] = limits
+    table[:, FIELDS + 3] = _leaving(segments, limits, style, bool(loop.segments))
+    return table
+
+
+def _leaving(segments: tuple[Segment, ...], limits: list[float], style: FollowingStyle, repeated: bool) -> list[float]:
+    """The speed at the end of each segment, m/s: corners are passed slowly, and what follows needs a way to brake."""
+    if style.moves == "aircraft":
+        return [FAR] * len(segments)
+    leave = [FAR] * len(segments)
+    leave[-1] = FAR if repeated else max(style.crawl, 0.0)
+    for k in range(len(segments) - 2, -1, -1):  # of one route, a few hundred
+        after = min(limits[k + 1], sqrt(leave[k + 1] ** 2 + 2.0 * style.options.brake * flown_of(segments[k + 1])))
+        leave[k] = min(after, _corner(segments[k], segments[k + 1], style))
+    return leave
+
+
+def _corner(before: Segment, after: Segment, style: FollowingStyle) -> float:
+    """The speed (m/s) between two segments."""
+    if before.gear != after.gear:
+        return style.crawl
+    turn = abs(remainder(after.heading - ends_at(before)[3], tau))
+    return inf if turn < CORNER else style.crawl
+
 
 COLUMN = column_index(Memory)
 EMPTY = np.zeros((1, COLUMNS))
 
 
-class Track(NamedTuple):
-    """What one member is to follow."""
+Place = Callable[..., str]
+"""Path inside an entry -> where the user wrote it."""
+
+
+class Crew(NamedTuple):
+    """The vehicles of one fleet."""
+
+    program: FleetProgram
+    rows: Ints  # of the fleet
+    indices: Ints  # of the mission, in the same order
+
+
+class Cast:
+    """The names of the fleets that take part, and where their vehicles are."""
+
+    def __init__(self, scenario: Scenario, world: World, programs: dict[str, FleetProgram]) -> None:
+        self.world = world
+        self.programs = programs
+        mission = scenario.mission
+        assert mission is not None
+        self.fleets = {scenario.vehicles[k].name for k in participants(scenario, mission)}
+        self._known: tuple[object, ...] = ()
+        self._crews: list[Crew] = []
+        self._missing: Ints = np.empty(0, np.int64)
+
+    def crews(self, names: list[str]) -> tuple[list[Crew], Ints]:
+        """Return the vehicles of these names, fleet by fleet, and the indices of removed ones."""
+        now = (self.world.run, self.world.roster_version, len(names), *map(id, self.programs.values()))
+        if now != self._known:
+            self._known = now
+            self._crews, self._missing = self._found(names)
+        return self._crews, self._missing
+
+    def forget(self) -> None:
+        """Look again."""
+        self._known = ()
+
+    def _found(self, names: list[str]) -> tuple[list[Crew], Ints]:
+        indices = {name: k for k, name in enumerate(names)}
+        crews, seen = [], np.zeros(len(names), bool)
+        for name, program in self.programs.items():
+            if name in self.fleets:
+                fleet = program.fleet
+                called = [indices.get(fleet.vehicle_name(row), -1) for row in range(fleet.n)]
+                places = np.array(called, np.int64)
+                rows = np.flatnonzero(places >= 0)
+                crews.append(Crew(program, rows, places[rows]))
+                seen[places[rows]] = True
+        return crews, np.flatnonzero(~seen)
+
+
+def check_members(scenario: Scenario, world: World) -> None:
+    """Refuse vehicles that something else would drive, and joining ones that could not be built at their time."""
+    mission = scenario.mission
+    assert mission is not None
+    for k in participants(scenario, mission):
+        refuse_driven(scenario.vehicles[k], partial(scenario.at, "vehicles", k))
+    for k, event in enumerate(mission.events):
+        if event.vehicle is not None:
+            place = partial(scenario.at, "mission", "events", k, "vehicle")
+            refuse_driven(event.vehicle, place)
+            build_program(world, scenario, event.vehicle, place)
+
+
+def refuse_driven(entry: VehicleEntry, place: Place) -> None:
+    """Refuse whatever would drive a vehicle beside its mission."""
+    for field in ("behaviour", "driver", "commands", "timeout", "failsafe"):
+        if getattr(entry, field):
+            raise InvalidValueError(
+                f"{place(field)}: {entry.name!r} takes part in the mission and follows its route; leave out {field}, "
+                "or name the others in mission.members"
+            )
+
+
+class VehicleTrack(NamedTuple):
+    """What one vehicle is to follow."""
 
     path: Path
     loop: Path  # repeated at the end; empty: it stops there
@@ -31,7 +212,7 @@ class Track(NamedTuple):
     speed: float  # m/s
 
 
-class FollowingConduct(Conduct):
+class FollowingBehaviour(FleetBehaviour):
     """Vehicles that come back from an order go on where they left their route."""
 
     def admit(self, rows: slice | Ints) -> None:
@@ -41,16 +222,16 @@ class FollowingConduct(Conduct):
 
 
 class FleetTracks:
-    """Of one fleet of members."""
+    """Of one fleet of vehicles."""
 
     def __init__(self, program: FleetProgram, environment: Floats) -> None:
         """The fleet follows routes from now on."""
         self.program = program
-        self.style: Style = style_of(program, environment)
-        drawn_up = Plan(RULE, None, self.style.values, EMPTY)
-        self.conduct = FollowingConduct(drawn_up, program.model, program.fleet, program.varying)
-        program.conduct = self.conduct
-        self.parts: dict[int, Floats] = {}  # agent -> its rows of the table
+        self.style: FollowingStyle = style_of(program, environment)
+        setup = RuleSetup(RULE, None, self.style.values, EMPTY)
+        self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.varying)
+        program.behaviour = self.behaviour
+        self.parts: dict[int, Floats] = {}  # index -> its rows of the table
 
     @property
     def memory(self) -> Floats:
@@ -68,10 +249,10 @@ class FleetTracks:
         """Set a column of some vehicles."""
         self.memory[COLUMN[name], rows] = values
 
-    def follow(self, agent: int, row: int, track: Track) -> None:
+    def follow(self, index: int, row: int, track: VehicleTrack) -> None:
         """A vehicle begins a new track; `assemble` afterwards."""
         rows = rows_of(track.path, track.loop, self.style)
-        self.parts[agent] = rows
+        self.parts[index] = rows
         told = {
             "first": 0.0,
             "last": float(len(rows)),
@@ -83,9 +264,9 @@ class FleetTracks:
         for name, value in told.items():
             self.memory[COLUMN[name], row] = value
 
-    def assemble(self, rows: Ints, agents: Ints) -> None:
+    def assemble(self, rows: Ints, indices: Ints) -> None:
         """One table of all that these vehicles follow; what they remember of rows moves along."""
-        self.parts = {agent: self.parts.get(agent, NOTHING) for agent in agents.tolist()}
+        self.parts = {index: self.parts.get(index, NOTHING) for index in indices.tolist()}
         counts = np.array([len(part) for part in self.parts.values()], np.float64)
         first = np.cumsum(counts) - counts
         shift = first - self.column("first", rows)
@@ -94,22 +275,22 @@ class FleetTracks:
             self.memory[COLUMN[name], rows] += shift
         self.memory[COLUMN["loop"], rows] += np.where(repeats, shift, 0.0)
         table = np.concatenate([NOTHING, *self.parts.values()])
-        self.conduct.path = np.ascontiguousarray(table) if len(table) else EMPTY
+        self.behaviour.path = np.ascontiguousarray(table) if len(table) else EMPTY
 
     def heights(self, rows: Ints, otherwise: Floats) -> Floats:
         """The heights (m) of their paths where they are; `otherwise` for those without."""
         has = self.column("last", rows) > self.column("first", rows)
         k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
-        on = self.conduct.path[k]
+        on = self.behaviour.path[k]
         along = self.column("inside", rows) * on[:, 10] / np.sqrt(1.0 + on[:, 6] ** 2)
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
 
     def save(self) -> Floats:
         """The table; whose its rows are stands in the memory."""
-        return self.conduct.path
+        return self.behaviour.path
 
-    def restore(self, table: Floats, rows: Ints, agents: Ints) -> None:
+    def restore(self, table: Floats, rows: Ints, indices: Ints) -> None:
         """Exactly what was saved; the memory is back already."""
-        self.conduct.path = np.ascontiguousarray(table)
+        self.behaviour.path = np.ascontiguousarray(table)
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
-        self.parts = {agent: table[a:b] for agent, a, b in zip(agents.tolist(), first, last, strict=True)}
+        self.parts = {index: table[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}

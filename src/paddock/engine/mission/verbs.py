@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from paddock.engine.actions import MissionOrder
+from paddock.engine.actions import MissionAction
 from paddock.engine.build import build_program
-from paddock.engine.mission.cast import refuse_driven
+from paddock.engine.mission.tracks import refuse_driven
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.agents import agents_of
+from paddock.planning.from_scenario import refuse_tight, task_of, vehicles_of, zone_of
 from paddock.planning.problem import Problem
-from paddock.planning.scenario_setup import refuse_tight, task_of, zone_of
 from paddock.scenario import ScenarioError, VehicleEntry
 from paddock.scenario.base import Number, Section, Text
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
-from paddock.scenario.tasks import FARTHEST, NoFlyZone, Task
+from paddock.scenario.tasks import FARTHEST, NoFlyZone, TaskEntry
 
 if TYPE_CHECKING:
     from paddock.engine.mission.run import MissionRun
@@ -54,25 +53,25 @@ class Verb(NamedTuple):
     what: str = ""  # what a scenario calls such a section; empty: all its fields are needed
 
 
-def carry_out(run: MissionRun, order: MissionOrder) -> None:
+def carry_out(run: MissionRun, order: MissionAction) -> None:
     """Let an order take effect; the mission acts on it when it is looked at next."""
     VERBS[order.verb].carry_out(run, _read(order))
 
 
-def checked(order: MissionOrder) -> MissionOrder:
+def checked(order: MissionAction) -> MissionAction:
     """The same order in plain values, if there is such a verb with such arguments."""
     if order.verb not in VERBS:
         raise unknown_name("verb of a mission", order.verb, VERBS)
     _refuse_unknown(order)
     try:
-        order = MissionOrder(order.verb, plain(order.arguments, (order.verb,)))
+        order = MissionAction(order.verb, plain(order.arguments, (order.verb,)))
     except ScenarioError as error:
         raise InvalidValueError(error.problems[0]) from None
     _read(order)
     return order
 
 
-def _refuse_unknown(order: MissionOrder) -> None:
+def _refuse_unknown(order: MissionAction) -> None:
     verb, given = VERBS[order.verb], order.arguments
     takes = verb.section.model_fields
     if not verb.what and set(given) != set(takes):
@@ -82,7 +81,7 @@ def _refuse_unknown(order: MissionOrder) -> None:
             raise unknown_name(f"field of a {verb.what}", name, takes)
 
 
-def _read(order: MissionOrder) -> Section:
+def _read(order: MissionAction) -> Section:
     """Its arguments; of several mistakes the first is told."""
     try:
         section = validated(VERBS[order.verb].section, dict(order.arguments), Marks(), (order.verb,))
@@ -93,10 +92,10 @@ def _read(order: MissionOrder) -> Section:
     return section
 
 
-def _add_task(run: MissionRun, section: Task) -> None:
+def _add_task(run: MissionRun, section: TaskEntry) -> None:
     assert run.scenario.mission is not None
     task = task_of(section, run.scenario.mission)
-    refuse_tight(task, [member.agent for member in run.mission.agents])
+    refuse_tight(task, [vehicle.spec for vehicle in run.mission.vehicles])
     run.mission.add_task(task)
 
 
@@ -123,23 +122,23 @@ def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
         return dotted(("add_vehicle", *path))
 
     refuse_driven(entry, place)
-    if entry.name in run.roster.programs:
+    if entry.name in run.fleets.programs:
         raise InvalidValueError(f"there is a vehicle {entry.name!r} already; give it another name")
     build_program(run.world, run.scenario, entry, place)  # refuses what cannot be built, and says where
     assert run.scenario.mission is not None
-    agents = agents_of(run.scenario, run.scenario.mission, entry)
-    taken = {member.name for member in run.mission.agents}
-    for agent in agents:
-        if agent.name in taken:
-            raise InvalidValueError(f"there is a vehicle {agent.name!r} already; give it another name")
-    Problem(tuple(agents), (), (), run.mission.setup.problem.wind)  # refuses what no vehicle can be
+    specs = vehicles_of(run.scenario, run.scenario.mission, entry)
+    taken = {vehicle.name for vehicle in run.mission.vehicles}
+    for spec in specs:
+        if spec.name in taken:
+            raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
+    Problem(tuple(specs), (), (), run.mission.setup.problem.wind)  # refuses what no vehicle can be
     run.enlist(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
-    for agent in agents:
-        run.mission.add_agent(agent)
+    for spec in specs:
+        run.mission.add_vehicle(spec)
 
 
 VERBS: dict[str, Verb] = {
-    "add_task": Verb(Task, _add_task, "task"),
+    "add_task": Verb(TaskEntry, _add_task, "task"),
     "add_zone": Verb(NoFlyZone, _add_zone, "zone"),
     "add_vehicle": Verb(VehicleEntry, _add_vehicle, "vehicle"),
     "damage": Verb(Damage, _damage),

@@ -2,27 +2,84 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import hypot, isfinite, nan, pi
+from itertools import combinations
+from math import hypot, isfinite, nan, pi, sin
 from typing import ClassVar
 
 import numpy as np
 import shapely
 from shapely import MultiPolygon, Polygon
+from shapely.geometry.base import BaseGeometry
+from shapely.validation import explain_validity
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.checks import check_finite, check_positive, check_radius
-from paddock.planning.coverage.patterns import Nodes, Pattern, patterns_of
-from paddock.planning.coverage.region import Points, points_of, region_of, shrunk
-from paddock.planning.coverage.shape import Entry
-from paddock.planning.coverage.swaths import lines_of
-from paddock.planning.coverage.sweep import Sweep, best_sweep, swept
-from paddock.planning.coverage.tour import first_of, tour_of
-from paddock.planning.coverage.turns import turn, turn_lengths
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Segment, line
+from paddock.planning.coverage.shapes import Entry, check_finite, check_positive, check_radius
+from paddock.planning.coverage.swath_order import Nodes, Pattern, first_of, patterns_of, tour_of, turn, turn_lengths
+from paddock.planning.coverage.sweep import Sweep, best_sweep, covered_by, lines_of, swept
+from paddock.planning.paths.path import Path, Segment, ends_at, line
 from paddock.world.columns import Floats
+
+Points = tuple[tuple[float, float], ...]
+
+
+def points_of(what: str, points: Sequence[Sequence[float]]) -> Points:
+    """Pairs of finite numbers, without the repetition of the first point at the end."""
+    for k, point in enumerate(points):
+        if len(point) != 2:
+            raise InvalidValueError(f"polygon: point {k} of the {what} is {tuple(point)!r}; it must be (x, y) in m")
+        if not np.all(np.isfinite(point)):
+            raise InvalidValueError(f"polygon: point {k} of the {what} is {tuple(point)!r}; it must be finite")
+    ring = [(float(x), float(y)) for x, y in points]
+    if len(ring) > 1 and ring[0] == ring[-1]:
+        ring.pop()
+    if len(set(ring)) < 3:
+        raise InvalidValueError(f"polygon: the {what} has {len(set(ring))} different points; it needs at least 3")
+    return tuple(ring)
+
+
+def region_of(outer: Points, holes: Sequence[Points]) -> Polygon:
+    """The polygon, valid, with an area, its holes inside and apart."""
+    whole = _ring("outline", outer)
+    cut = [_ring(f"hole {k}", hole) for k, hole in enumerate(holes)]
+    for k, hole in enumerate(cut):
+        if not whole.contains_properly(hole):
+            outside = hole.difference(whole)
+            where, how = (outside, "reaches outside") if outside.area > 0.0 else (hole & whole.exterior, "touches")
+            raise InvalidValueError(f"polygon: hole {k} {how} the outline at {_place(where)}; it must lie inside")
+    for (i, one), (k, other) in combinations(enumerate(cut), 2):
+        if one.intersects(other):
+            raise InvalidValueError(f"polygon: holes {i} and {k} meet at {_place(one & other)}; holes must lie apart")
+    return Polygon(outer, holes)
+
+
+def shrunk(region: Polygon, margin: float) -> MultiPolygon:
+    """What is left when so many m along every edge are kept free: none, one or several pieces."""
+    left = region if margin == 0.0 else region.buffer(-margin, join_style="mitre")
+    pieces = [left] if isinstance(left, Polygon) else list(getattr(left, "geoms", ()))
+    return MultiPolygon([piece for piece in pieces if piece.area > 0.0])
+
+
+def _ring(what: str, points: Points) -> Polygon:
+    corners = np.array(points)
+    spread = np.linalg.svd(corners - corners.mean(axis=0), compute_uv=False)
+    if spread[1] <= 1e-9 * spread[0]:
+        raise InvalidValueError(f"polygon: the {what} from {points[0]} on has no area: its points lie on one line")
+    ring = Polygon(points)
+    if not ring.is_valid:
+        reason = explain_validity(ring)
+        at = re.search(r"\[(\S+) (\S+)\]", reason)
+        place = f" at ({float(at[1]):g}, {float(at[2]):g})" if at else f" ({reason})"
+        raise InvalidValueError(f"polygon: the {what} crosses or touches itself{place}; it must be a simple ring")
+    return ring
+
+
+def _place(where: BaseGeometry) -> str:
+    point = where.representative_point()
+    return f"({point.x:g}, {point.y:g})"
 
 
 @dataclass(frozen=True)
@@ -128,3 +185,20 @@ class PolygonShape:
             segments.append(line(x, y, heading, hypot(end_x - x, end_y - y), z))
             before = (end_x, end_y, heading)
         return Path(segments)
+
+
+def covered_share(shape: PolygonShape, path: Path, spacing: float) -> float:
+    """The share (0 to 1) of what the shape wants covered that lies within half a spacing of the path's swaths.
+
+    Its swaths are its straight segments along the sweep.
+    """
+    swaths = swaths_of(path, shape.sweep.angle)
+    if not len(swaths):
+        return 0.0
+    return float(shape.region.intersection(covered_by(swaths, spacing, corners=64)).area / shape.region.area)
+
+
+def swaths_of(path: Path, angle: float) -> Floats:
+    """The ends (n, 2, 2) of a path's straight segments along an angle (rad), either way."""
+    found = [s for s in path.segments if s.curvature == 0.0 and abs(sin(s.heading - angle)) < 1e-9]
+    return np.array([((s.x, s.y), ends_at(s)[:2]) for s in found]).reshape(-1, 2, 2)

@@ -3,18 +3,262 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cos, pi, sin
+from itertools import pairwise
+from math import ceil, cos, hypot, pi, sin
+from typing import NamedTuple
 
 import numpy as np
 import shapely
-from shapely import MultiPolygon
+from numpy.typing import NDArray
+from shapely import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from paddock.planning.coverage.cells import Cell, cells_of
-from paddock.planning.coverage.patches import patched
-from paddock.planning.coverage.rows import layouts
-from paddock.planning.coverage.swaths import MOST_SWATHS, Swath, length_of, scale_of, swaths_over
+from paddock.errors import InvalidValueError
 from paddock.world.columns import Floats
+
+MOST_SWATHS = 1000
+"""Of one region: their order is searched over a matrix of all the turns between them."""
+SHORTEST = 0.5
+"""Spacings: a row's shorter piece is left to its neighbours, and to the patches if they do not reach it."""
+SPECK = 1e-6
+"""Square spacings: a smaller part of a region in a band is rounding."""
+Interval = tuple[float, float]
+
+
+class Swath(NamedTuple):
+    """A straight line to fly, either way."""
+
+    y: float  # m across the sweep
+    left: float  # m along it, where it begins
+    right: float
+    row: int  # counted along y; -1: a patch between rows
+
+
+def swaths_over(region: MultiPolygon, holes: BaseGeometry, edges: Floats, spacing: float) -> list[Swath]:
+    """A row of swaths along the middle of each band between `edges` (m, rising); they reach as far as its region.
+
+    So a band is covered as a rectangle, whatever the slope of the edges that end it: swaths leave the region by no
+    more than half a spacing, three quarters where they go on over a gap. They stop at holes.
+    """
+    low_x, _, high_x, _ = region.bounds
+    middles = 0.5 * (edges[:-1] + edges[1:])
+    frames = [shapely.box(low_x - 1.0, low, high_x + 1.0, high) for low, high in pairwise(edges.tolist())]
+    bands = shapely.intersection([region], frames)
+    blocks = blocked(holes, middles, low_x - 1.0, high_x + 1.0)
+    swaths = [
+        Swath(float(y), left, right, row)
+        for row, (y, band, block) in enumerate(zip(middles, bands, blocks, strict=True))
+        for left, right in without(_joined(_reach(band, spacing), spacing, block), block)
+    ]
+    check_count(len(swaths), spacing)
+    return _worthwhile(swaths, spacing)
+
+
+def check_count(count: float, spacing: float) -> None:
+    """Whether so many swaths can be put in order."""
+    if count > MOST_SWATHS:
+        raise InvalidValueError(
+            f"polygon: a spacing of {spacing:g} m makes more than {MOST_SWATHS} swaths; "
+            f"at least {count * spacing / MOST_SWATHS:.3g} m would be valid"
+        )
+
+
+def blocked(holes: BaseGeometry, rows: Floats, low: float, high: float) -> list[list[Interval]]:
+    """For each row at a height y, the intervals of x that lie in holes."""
+    ends = np.array([[(low, y), (high, y)] for y in rows])
+    crossings = shapely.intersection([holes], shapely.linestrings(ends))
+    return [extents(shapely.get_parts(crossing)) for crossing in crossings]
+
+
+def extents(parts: NDArray[np.object_]) -> list[Interval]:
+    """The intervals of x that geometries take up, merged where they overlap."""
+    bounds = shapely.bounds(parts)
+    merged: list[Interval] = []
+    for left, right in sorted((float(b[0]), float(b[2])) for b in bounds if b[2] > b[0]):
+        if merged and left <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], right))
+        else:
+            merged.append((left, right))
+    return merged
+
+
+def without(intervals: list[Interval], blocks: list[Interval]) -> list[Interval]:
+    """What is left of intervals outside the blocks."""
+    for low, high in blocks:
+        parts = [((left, min(right, low)), (max(left, high), right)) for left, right in intervals]
+        intervals = [part for pair in parts for part in pair if part[1] > part[0]]
+    return intervals
+
+
+def lines_of(swaths: list[Swath]) -> Floats:
+    """Their ends, (n, 2, 2)."""
+    return np.array([[(s.left, s.y), (s.right, s.y)] for s in swaths]).reshape(-1, 2, 2)
+
+
+def length_of(swaths: list[Swath]) -> float:
+    """m, of all."""
+    return sum(s.right - s.left for s in swaths)
+
+
+def scale_of(region: BaseGeometry) -> float:
+    """The diagonal of its box in m."""
+    low_x, low_y, high_x, high_y = region.bounds
+    return hypot(high_x - low_x, high_y - low_y)
+
+
+def _reach(band: BaseGeometry, spacing: float) -> list[Interval]:
+    """How far the region reaches in a band: where they share more than an edge."""
+    parts = shapely.get_parts(band)
+    return extents(parts[shapely.area(parts) > SPECK * spacing**2])
+
+
+def _joined(intervals: list[Interval], gap: float, blocks: list[Interval]) -> list[Interval]:
+    """Flown through where the gap between two is short and no hole: cheaper than to turn twice."""
+    merged: list[Interval] = []
+    for left, right in intervals:
+        before = merged[-1][1] if merged else -np.inf
+        if left - before <= gap and not any(low < left and high > before for low, high in blocks):
+            merged[-1] = (merged[-1][0], right)
+        else:
+            merged.append((left, right))
+    return merged
+
+
+def _worthwhile(swaths: list[Swath], spacing: float) -> list[Swath]:
+    long = [s for s in swaths if s.right - s.left >= SHORTEST * spacing]
+    return long or sorted(swaths, key=lambda s: s.left - s.right)[:1]
+
+
+MOST_STEPS = 6
+FLAT, LONG = 0.05, 1.0
+"""Spacings: an edge that is no higher than the first and at least as long as the second is a step."""
+
+
+def layouts(region: MultiPolygon, spacing: float) -> list[Floats]:
+    """Several ways to lay bands: the heights of their edges in m, rising. The first are even ones."""
+    _, low, _, high = region.bounds
+    even = bands(low, high, spacing)
+    steps = _steps(region, spacing)
+    at_steps = [stacked([low, step, high], spacing) for step in steps]
+    whole = np.arange(len(even) - 1) * spacing
+    ways = [even, np.append(low + whole, high), np.append(low, high - whole[::-1]), *at_steps]
+    return [*ways, stacked([low, *sorted(steps), high], spacing)] if len(steps) > 1 else ways
+
+
+def stacked(levels: list[float], spacing: float) -> Floats:
+    """Even bands between each level and the next; levels that nearly coincide count as one."""
+    apart = [levels[0]]
+    for level in levels[1:-1]:
+        if min(level - apart[-1], levels[-1] - level) > FLAT * spacing:
+            apart.append(level)
+    parts = [bands(low, high, spacing)[:-1] for low, high in zip(apart, [*apart[1:], levels[-1]], strict=True)]
+    return np.append(np.concatenate(parts), levels[-1])
+
+
+def bands(low: float, high: float, spacing: float) -> Floats:
+    """Edges of even bands, no higher than a spacing."""
+    check_count((high - low) / spacing, spacing)
+    return np.linspace(low, high, max(1, ceil((high - low) / spacing - 1e-9)) + 1)
+
+
+def _steps(region: MultiPolygon, spacing: float) -> list[float]:
+    """The heights of the longest edges along the sweep, other than the lowest and the highest."""
+    _, low, _, high = region.bounds
+    lengths: dict[float, float] = {}
+    for ring in shapely.get_rings(shapely.get_parts(region)):
+        corners = shapely.get_coordinates(ring)
+        for y, (dx, dy) in zip(corners[:-1, 1], np.diff(corners, axis=0), strict=True):
+            if abs(dy) <= FLAT * spacing and abs(dx) >= LONG * spacing:
+                level = round(float(y + 0.5 * dy), 9)
+                lengths[level] = lengths.get(level, 0.0) + abs(float(dx))
+    inside = [y for y in lengths if low + FLAT * spacing < y < high - FLAT * spacing]
+    return sorted(inside, key=lambda y: -lengths[y])[:MOST_STEPS]
+
+
+LEFT_OVER = 2e-4
+"""The share of the region that may stay uncovered in slivers."""
+SLIVER = 0.02
+"""Square spacings: a piece below this is covered only if the share asks for it."""
+ROUNDS, HEIGHTS = 8, 7
+
+
+def patched(region: MultiPolygon, holes: BaseGeometry, swaths: list[Swath], spacing: float) -> list[Swath]:
+    """The swaths, and as many short ones as it takes to cover all but slivers."""
+    for _ in range(ROUNDS):
+        pieces = _missed(region, swaths, spacing)
+        more = [patch for piece in pieces if (patch := _patch(piece, holes, spacing))]
+        if not more or len(swaths) + len(more) > MOST_SWATHS:
+            break
+        swaths = swaths + more
+    return swaths
+
+
+def covered_by(lines: Floats, spacing: float, corners: int = 8) -> BaseGeometry:
+    """All within half a spacing of straight lines given by their ends, (n, 2, 2); `corners` for a quarter circle."""
+    return shapely.union_all(shapely.buffer(shapely.linestrings(lines), 0.5 * spacing, quad_segs=corners))
+
+
+def _missed(region: MultiPolygon, swaths: list[Swath], spacing: float) -> list[Polygon]:
+    """The uncovered pieces that matter, the largest first."""
+    missed = shapely.get_parts(region.difference(covered_by(lines_of(swaths), spacing)))
+    areas = shapely.area(missed)
+    order = np.argsort(-areas, kind="stable")
+    still = areas.sum() - np.concatenate([[0.0], np.cumsum(areas[order])])[:-1]
+    return [
+        missed[k]
+        for k, rest in zip(order, still, strict=True)
+        if areas[k] > SLIVER * spacing**2 or rest > LEFT_OVER * region.area
+    ]
+
+
+def _patch(piece: Polygon, holes: BaseGeometry, spacing: float) -> Swath | None:
+    """The swath along x that covers most of a piece."""
+    low_x, low_y, high_x, high_y = piece.bounds
+    heights = np.linspace(low_y, high_y, HEIGHTS)
+    found = [
+        Swath(float(y), left, right, -1)
+        for y, block in zip(heights, blocked(holes, heights, low_x - 1.0, high_x + 1.0), strict=True)
+        for left, right in without([(low_x, high_x)], block)
+    ]
+    reached = shapely.buffer(shapely.linestrings(lines_of(found)), 0.5 * spacing)
+    gains = shapely.area(shapely.intersection([piece], reached))
+    return found[int(np.argmax(gains))] if found and max(gains) > 0.0 else None
+
+
+Cell = list[int]
+"""Indices of swaths, one in each row, from row to row."""
+
+
+def cells_of(swaths: list[Swath]) -> list[Cell]:
+    """The cells; a patch between rows is a cell of its own."""
+    above, below = _neighbours(swaths)
+    cells: list[Cell] = []
+    place: dict[int, Cell] = {}
+    for k in sorted(range(len(swaths)), key=lambda k: (swaths[k].row, swaths[k].left)):
+        before = below[k]
+        if len(before) == 1 and len(above[before[0]]) == 1:
+            place[k] = place[before[0]]
+            place[k].append(k)
+        else:
+            place[k] = [k]
+            cells.append(place[k])
+    return cells
+
+
+def _neighbours(swaths: list[Swath]) -> tuple[list[list[int]], list[list[int]]]:
+    """For each swath those in the row above, and in the row below, that it overlaps."""
+    rows: dict[int, list[int]] = {}
+    for k, swath in enumerate(swaths):
+        rows.setdefault(swath.row, []).append(k)
+    above: list[list[int]] = [[] for _ in swaths]
+    below: list[list[int]] = [[] for _ in swaths]
+    for k, swath in enumerate(swaths):
+        for other in rows.get(swath.row + 1, []) if swath.row >= 0 else []:
+            if min(swath.right, swaths[other].right) > max(swath.left, swaths[other].left):
+                above[k].append(other)
+                below[other].append(k)
+    return above, below
+
 
 TURN = 3.0
 """Spacings that a turn between swaths is reckoned to cost when angles are compared, before a vehicle is known."""

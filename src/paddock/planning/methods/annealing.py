@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import exp, inf
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy import empty, int64, zeros
 from scipy.spatial import cKDTree
 
-from paddock.compute.philox import signed
+from paddock.compute.philox import signed, uniforms
 from paddock.planning.costs import Costs
-from paddock.planning.method import Answer, Method, NoOptions, Tell
+from paddock.planning.insertion import Packed, insert_tasks, unpacked
+from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
 from paddock.planning.methods.clustered_greedy import METHOD as CLUSTERED
 from paddock.planning.methods.greedy import METHOD as GREEDY
-from paddock.planning.search.insertion import Packed, insert_tasks, unpacked
-from paddock.planning.search.sequences import TIE, Schedule, run_annealing
-from paddock.planning.ways import Ints
-from paddock.world.columns import Column
+from paddock.planning.tours import Ints, TourData, detours_of, fits, jobs_of, mover_of, tour, tour_routine
+from paddock.world.columns import Column, Floats
 
 STEPS_A_TASK = 5_000
 MOST_STEPS = 1_000_000
@@ -43,22 +44,22 @@ class Options(NamedTuple):
     cooling: Annotated[float, Column("", "temperature at the end, as a share of that at the start", 1e-9, 1)] = 1e-3
 
 
-def solve(costs: Costs, options: Options, tell: Tell) -> Answer:
+def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
     """The better of clustered greedy and greedy, annealed; never worse than that."""
     starts = [method.solve(costs, NoOptions(), lambda share: None).orders for method in (CLUSTERED, GREEDY)]
     tell(0.1)
     steps = int(options.steps) or min(STEPS_A_TASK * costs.tasks, MOST_STEPS)
     orders = annealed(costs, min(starts, key=lambda orders: value(costs, orders)), steps, options)
     tell(1.0)
-    return Answer(orders, {"steps": steps})
+    return MethodResult(orders, {"steps": steps})
 
 
-def revise(costs: Costs, options: Any, orders: list[list[int]]) -> Answer:
+def revise(costs: Costs, options: Any, orders: list[list[int]]) -> MethodResult:
     """Orders that stand, with new tasks in their cheapest places, polished: quick, for a mission that runs."""
     missing = sorted(set(range(costs.tasks)) - {task for order in orders for task in order})
-    limits = [agent.range for agent in costs.problem.agents]
+    limits = [vehicle.range for vehicle in costs.problem.vehicles]
     steps = min(REVISION, STEPS_A_TASK * costs.tasks)
-    return Answer(polished(costs, insert_tasks(costs, orders, limits, missing), steps), {"steps": steps})
+    return MethodResult(polished(costs, insert_tasks(costs, orders, limits, missing), steps), {"steps": steps})
 
 
 def polished(costs: Costs, orders: Sequence[Sequence[int]], steps: int) -> list[list[int]]:
@@ -68,7 +69,7 @@ def polished(costs: Costs, orders: Sequence[Sequence[int]], steps: int) -> list[
 
 def value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
     """Tasks that are not done, and the objective; of plans that end at the same time, those with earlier ends first."""
-    tours = [costs.tour(agent, order) for agent, order in enumerate(orders)]
+    tours = [costs.tour(vehicle, order) for vehicle, order in enumerate(orders)]
     missing = costs.tasks - sum(len(order) for order in orders)
     if costs.problem.objective == "makespan":
         ends = [end for _, end in tours]
@@ -78,14 +79,16 @@ def value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
 
 def annealed(costs: Costs, orders: Sequence[Sequence[int]], steps: int, options: Options) -> list[list[int]]:
     """Orders after so many moves, no worse than they were."""
-    if not costs.agents or not costs.tasks or steps <= 0:
+    if not costs.vehicles or not costs.tasks or steps <= 0:
         return [list(order) for order in orders]
     arrays = _with_nobody(costs, orders)
     by_time = costs.problem.objective == "makespan"
     _, objective = value(costs, _rows(arrays))
     single = costs.alone[np.isfinite(costs.alone)]
-    longest = float(single.max(initial=1.0)) / (min(agent.speed for agent in costs.problem.agents) if by_time else 1.0)
-    each = objective * (costs.agents if by_time else 1.0) / costs.tasks
+    longest = float(single.max(initial=1.0)) / (
+        min(vehicle.speed for vehicle in costs.problem.vehicles) if by_time else 1.0
+    )
+    each = objective * (costs.vehicles if by_time else 1.0) / costs.tasks
     heat = max(options.temperature * each, 1e-9)
     price = PRICE * max(longest, objective)
     seed = signed(costs.problem.seed)
@@ -102,8 +105,8 @@ def _rows(arrays: Packed) -> list[list[int]]:
 def _with_nobody(costs: Costs, orders: Sequence[Sequence[int]]) -> Packed:
     """Orders as arrays, shortened to what is possible, and a last row with the tasks that nobody does."""
     rows = [list(order) for order in orders]
-    for agent, row in enumerate(rows):
-        while row and not costs.fits(agent, row):
+    for vehicle, row in enumerate(rows):
+        while row and not costs.fits(vehicle, row):
             row.pop()
     given = {task for row in rows for task in row}
     rows.append([task for task in range(costs.tasks) if task not in given])
@@ -124,3 +127,234 @@ def _neighbours(costs: Costs) -> Ints:
 
 
 METHOD = Method("simulated annealing over the sequences of all vehicles", solve, Options, revise)
+
+
+STREAM = 0x616E6E65616C
+"""Of the numbers drawn."""
+EVENLY = 0.1
+"""Weight of the mean end beside the last one, where the last one counts: so that every tour is worth shortening."""
+TIE = 0.001
+"""The same for the last part of a search, and for what is kept: nearly nothing but the last end counts."""
+FINISH = 0.75
+"""Where in a search its last part begins."""
+NEAR = 0.8
+"""How often a move looks at a neighbour; otherwise anywhere."""
+SEGMENT = 3
+"""Tasks that are moved together, at most."""
+
+
+class Schedule(NamedTuple):
+    """How to search."""
+
+    steps: int
+    start: float  # m or s: temperature at the first step
+    end: float  # at the last
+    seed: int
+    by_time: bool
+    price: float  # m or s, of a task that is not done
+
+
+class Candidate(NamedTuple):
+    """What a move would make of two rows."""
+
+    first: Ints
+    second: Ints
+    counts: Ints  # (2,)
+
+
+class Search(NamedTuple):
+    """Where a search stands, beside its orders."""
+
+    costs: Floats  # (rows,) m or s
+    places: Ints  # (t, 2) row and place in it of each task
+    dirty: Ints  # (rows,) 1: it has changed since the best was kept
+
+
+def anneal(fleet: TourData, orders: Packed, near: Ints, plan: Schedule) -> None:
+    """Improve orders in place; `near` (t, k) are the nearest tasks of each. They end no worse than they began."""
+    rows, tasks = orders.tasks.shape
+    best = Packed(orders.tasks.copy(), orders.counts.copy())
+    trial = Candidate(empty(tasks, int64), empty(tasks, int64), zeros(2, int64))
+    search = Search(empty(rows), empty((tasks, 2), int64), zeros(rows, int64))
+    for a in range(rows):
+        search.costs[a] = row_cost(fleet, plan, a, orders.tasks[a], orders.counts[a])
+        note(orders, search, a)
+    now, least, evenly = energy(search.costs, plan, EVENLY), energy(search.costs, plan, TIE), EVENLY
+    heat, cooling = plan.start, (plan.end / plan.start) ** (1.0 / max(plan.steps - 1, 1))
+    for k in range(plan.steps):
+        if k == int(FINISH * plan.steps):
+            now, evenly = energy(search.costs, plan, TIE), TIE
+        a, b = propose(orders, search.places, near, plan.seed, k, trial)
+        if a >= 0:
+            now, moved = tried(fleet, plan, orders, search, trial, a, b, now, evenly, heat, k)
+            if moved and energy(search.costs, plan, TIE) < least:
+                least = energy(search.costs, plan, TIE)
+                keep(orders, best, search.dirty)
+        heat *= cooling
+    orders.tasks[:] = best.tasks
+    orders.counts[:] = best.counts
+
+
+def tried(
+    fleet: TourData, plan: Schedule, orders: Packed, search: Search, trial: Candidate,
+    a: int, b: int, now: float, evenly: float, heat: float, k: int,
+) -> tuple[float, bool]:  # fmt: skip
+    """Make a move if it is for the better, or by chance while it is hot; the energy then, and whether it was made."""
+    costs = search.costs
+    old_a, old_b = costs[a], costs[b]
+    costs[a] = row_cost(fleet, plan, a, trial.first, trial.counts[0])
+    if b != a and costs[a] < inf:
+        costs[b] = row_cost(fleet, plan, b, trial.second, trial.counts[1])
+    new = energy(costs, plan, evenly)
+    u, _ = uniforms(plan.seed, STREAM, 3, k)
+    if not new < inf or (new > now and u >= exp((now - new) / heat)):
+        costs[a], costs[b] = old_a, old_b
+        return now, False
+    commit(orders, search, a, trial.first, trial.counts[0])
+    if b != a:
+        commit(orders, search, b, trial.second, trial.counts[1])
+    return new, True
+
+
+def row_cost(fleet: TourData, plan: Schedule, row: int, order: Ints, count: int) -> float:
+    """Metres of a tour or its end (s); inf where it is impossible or beyond the range; of the last row its price."""
+    if row == len(fleet.kind):
+        return plan.price * count
+    m = mover_of(fleet, row)
+    flown, end = tour(m, jobs_of(fleet, row), detours_of(fleet, row), order, count)
+    if count and not fits(flown, m.range):
+        return inf
+    return end if plan.by_time else flown
+
+
+def energy(costs: Floats, plan: Schedule, evenly: float) -> float:
+    """The sum of all; or the last end, a share of the mean end, and the price of what is missing. inf: impossible."""
+    rows = len(costs) - 1
+    total = last = 0.0
+    missing: float = costs[rows]
+    for a in range(rows):
+        total += costs[a]
+        last = max(last, costs[a])
+    return missing + (last + evenly * total / rows if plan.by_time else total)
+
+
+def note(orders: Packed, search: Search, row: int) -> None:
+    """Remember where the tasks of a row are."""
+    for k in range(orders.counts[row]):
+        search.places[orders.tasks[row, k], 0] = row
+        search.places[orders.tasks[row, k], 1] = k
+
+
+def commit(orders: Packed, search: Search, row: int, order: Ints, count: int) -> None:
+    """Replace a row."""
+    orders.tasks[row, :count] = order[:count]
+    orders.counts[row] = count
+    note(orders, search, row)
+    search.dirty[row] = 1
+
+
+def keep(orders: Packed, best: Packed, dirty: Ints) -> None:
+    """Copy the rows that have changed."""
+    for a in range(len(dirty)):
+        if dirty[a]:
+            best.tasks[a, : orders.counts[a]] = orders.tasks[a, : orders.counts[a]]
+            best.counts[a] = orders.counts[a]
+            dirty[a] = 0
+
+
+def propose(orders: Packed, places: Ints, near: Ints, seed: int, k: int, trial: Candidate) -> tuple[int, int]:
+    """Write a move to `trial` and tell the rows it changes (the same twice: one); -1: the move does nothing."""
+    kind, u = uniforms(seed, STREAM, 0, k)
+    v, w = uniforms(seed, STREAM, 1, k)
+    task = int(u * len(places))
+    a, i = places[task, 0], places[task, 1]
+    nobody = len(orders.counts) - 1
+    if v < NEAR and near.shape[1] > 0:
+        other = near[task, int(v / NEAR * near.shape[1])]
+        b, j = places[other, 0], places[other, 1]
+    else:
+        share = (v - NEAR) / (1.0 - NEAR) if v >= NEAR else v / NEAR
+        b = min(int(share * len(orders.counts)), nobody)
+        j = int(w * orders.counts[b])
+    if kind < 0.5:
+        side, length = uniforms(seed, STREAM, 2, k)
+        return relocated(orders, a, i, b, j, side, 1 + int(length * SEGMENT), trial)
+    if kind < 0.65:
+        return swapped(orders, a, i, b, j, trial)
+    if kind < 0.85 or b == a:
+        j = j if b == a else int(w * orders.counts[a])
+        return reversed_part(orders, a, min(i, j), max(i, j), nobody, trial)
+    return tails(orders, a, i, b, j, nobody, trial)
+
+
+def relocated(
+    orders: Packed, a: int, i: int, b: int, j: int, side: float, length: int, trial: Candidate
+) -> tuple[int, int]:
+    """Some tasks from place i of a row go before or after place j of a row, perhaps the other way round."""
+    length = min(length, orders.counts[a] - i)
+    backwards = side - int(2.0 * side) * 0.5 > 0.375  # a quarter of each half
+    target = j + (1 if side >= 0.5 and orders.counts[b] > 0 else 0)
+    if a == b and i <= target <= i + length:
+        return -1, -1
+    row, other, count = orders.tasks[a], orders.tasks[b], 0
+    for k in range(orders.counts[b] + 1):
+        if k == target:
+            for step in range(length):
+                trial.second[count] = row[i + length - 1 - step] if backwards else row[i + step]
+                count += 1
+        if k < orders.counts[b] and not (a == b and i <= k < i + length):
+            trial.second[count] = other[k]
+            count += 1
+    trial.counts[1], left = count, 0
+    if a == b:
+        trial.first[:count] = trial.second[:count]
+        trial.counts[0] = count
+        return a, a
+    for k in range(orders.counts[a]):
+        if not i <= k < i + length:
+            trial.first[left] = row[k]
+            left += 1
+    trial.counts[0] = left
+    return a, b
+
+
+def swapped(orders: Packed, a: int, i: int, b: int, j: int, trial: Candidate) -> tuple[int, int]:
+    """Two tasks take each other's place."""
+    if orders.counts[b] == 0 or (a == b and i == j):
+        return -1, -1
+    trial.counts[0], trial.counts[1] = orders.counts[a], orders.counts[b]
+    trial.first[: orders.counts[a]] = orders.tasks[a, : orders.counts[a]]
+    trial.second[: orders.counts[b]] = orders.tasks[b, : orders.counts[b]]
+    if a == b:
+        trial.first[i], trial.first[j] = orders.tasks[a, j], orders.tasks[a, i]
+        return a, a
+    trial.first[i], trial.second[j] = orders.tasks[b, j], orders.tasks[a, i]
+    return a, b
+
+
+def reversed_part(orders: Packed, a: int, i: int, j: int, nobody: int, trial: Candidate) -> tuple[int, int]:
+    """Places i to j of a row, the other way round."""
+    if i == j or a == nobody:
+        return -1, -1
+    trial.counts[0] = orders.counts[a]
+    for k in range(orders.counts[a]):
+        trial.first[k] = orders.tasks[a, i + j - k] if i <= k <= j else orders.tasks[a, k]
+    return a, a
+
+
+def tails(orders: Packed, a: int, i: int, b: int, j: int, nobody: int, trial: Candidate) -> tuple[int, int]:
+    """Two tours exchange what follows places i and j."""
+    if a == nobody or b == nobody:
+        return -1, -1
+    first, second = orders.tasks[a], orders.tasks[b]
+    trial.first[:i] = first[:i]
+    trial.second[:j] = second[:j]
+    for k in range(j, orders.counts[b]):
+        trial.first[i + k - j] = second[k]
+    for k in range(i, orders.counts[a]):
+        trial.second[j + k - i] = first[k]
+    trial.counts[0], trial.counts[1] = i + orders.counts[b] - j, j + orders.counts[a] - i
+    return a, b
+
+
+run_annealing = tour_routine(anneal)

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, isnan
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Protocol
 
+import numpy as np
 from numpy import empty, int64, zeros
+from numpy.typing import NDArray
 
-from paddock.compute.routine import parallel_range
+from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.planning.costs import Costs
-from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.method import Answer, Method, Tell
-from paddock.planning.search.consensus import Beliefs, Consensus, Links, warped, wins
-from paddock.planning.search.insertion import ROOM, best_position, least_length, trace
-from paddock.planning.tours import NOISE, Jobs, slackened, slowest
-from paddock.planning.ways import Ints, Mover, parallel_tour_routine
+from paddock.planning.insertion import ROOM, best_position, least_length, trace
+from paddock.planning.methods import Method, MethodResult, Tell
+from paddock.planning.tours import (
+    NOISE,
+    Ints,
+    Jobs,
+    Mover,
+    TourData,
+    detours_of,
+    jobs_of,
+    mover_of,
+    parallel_tour_routine,
+    slackened,
+    slowest,
+)
 from paddock.world.columns import Column, Floats
 
 
@@ -24,38 +36,38 @@ class Options(NamedTuple):
     bundle: Annotated[float, Column("", "tasks in a bundle, at most; 0: twice a fair share", 0, 1e6)] = 0
 
 
-def solve(costs: Costs, options: Options, tell: Tell) -> Answer:
+def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
     """The bundles on which all agree, when everybody hears everybody."""
     answer = agreed(costs, options)
     tell(1.0)
     return answer
 
 
-def agreed(costs: Costs, options: Options, links: Links | None = None) -> Answer:
+def agreed(costs: Costs, options: Options, links: HeardBy | None = None) -> MethodResult:
     """The bundles on which all agree who hear each other as `links` tell."""
-    if not costs.agents or not costs.tasks:
-        return Answer([[] for _ in range(costs.agents)], {"rounds": 0, "messages": 0})
+    if not costs.vehicles or not costs.tasks:
+        return MethodResult([[] for _ in range(costs.vehicles)], {"rounds": 0, "messages": 0})
     found = bidding_for(costs, options)
     rounds = found.run(links)
-    return Answer(found.orders(), {"rounds": rounds, "messages": found.messages})
+    return MethodResult(found.orders(), {"rounds": rounds, "messages": found.messages})
 
 
 def bidding_for(costs: Costs, options: Options) -> Consensus:
     """Vehicles that bid for tasks, before the first round."""
-    fair = -(-2 * costs.tasks // costs.agents)
+    fair = -(-2 * costs.tasks // costs.vehicles)
     most = min(int(options.bundle) or fair, costs.tasks)
     by_time = costs.problem.objective == "makespan"
 
     def bid(b: Beliefs) -> None:
         extend(costs.fleet, by_time, b.bids, b.winners, b.stamps, b.bundles, b.paths, b.counts)
 
-    return Consensus(costs.agents, costs.tasks, most, bid)
+    return Consensus(costs.vehicles, costs.tasks, most, bid)
 
 
 def extended(
-    fleet: Fleet, by_time: bool, bids: Floats, winners: Ints, stamps: Ints, bundles: Ints, paths: Ints, counts: Ints
+    fleet: TourData, by_time: bool, bids: Floats, winners: Ints, stamps: Ints, bundles: Ints, paths: Ints, counts: Ints
 ) -> None:
-    """Every agent takes the task that adds least, of those that it can win, in its best place; until none is left.
+    """Every vehicle takes the task that adds least, of those that it can win, in its best place; until none is left.
 
     The arrays are those of Beliefs, one by one: what a parallel loop writes into those of a tuple is lost.
     """
@@ -92,10 +104,10 @@ def local(m: Mover, j: Jobs, path: Ints, count: int) -> bool:
 
 
 def best_task(
-    fleet: Fleet, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats,
+    fleet: TourData, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats,
     least: Floats, from_: int, to: int,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """The task that an agent takes next, its place in the path, and the bid on it; -1: none.
+    """The task that an vehicle takes next, its place in the path, and the bid on it; -1: none.
 
     `least` is what each task adds at least; the places `from_` to `to` in the path are new.
     """
@@ -150,3 +162,224 @@ def most_hoped(
 extend = parallel_tour_routine(extended)
 
 METHOD = Method("vehicles bid for bundles of tasks and tell each other until all agree (CBBA)", solve, Options)
+
+
+NOBODY = -1
+HeardBy = Callable[[int], NDArray[np.bool_]]
+"""Round (from 0) -> (a, a): whether the vehicle of a column hears that of a row."""
+
+
+class Beliefs(NamedTuple):
+    """What every vehicle knows, a row each."""
+
+    bids: Floats  # (a, t) the winning bid on each task; -inf: none
+    winners: Ints  # (a, t) whose it is; -1: nobody's
+    stamps: Ints  # (a, a) the round in which it last had news of another one
+    bundles: Ints  # (a, l) its tasks, in the order in which it took them
+    paths: Ints  # (a, l) its tasks, in the order in which it would do them
+    counts: Ints  # (a,) how many
+
+
+class Bidder(Protocol):
+    """Lets vehicles take tasks."""
+
+    def __call__(self, beliefs: Beliefs, /) -> None:
+        """Extend the bundle and the path of every vehicle as far as it can; write its bids and itself as the winner."""
+
+
+class Consensus:
+    """Vehicles that agree on who does what, a round at a time."""
+
+    def __init__(self, vehicles: int, tasks: int, most: int, bidder: Bidder) -> None:
+        """`most` is how many tasks a bundle holds."""
+        bids, winners = np.full((vehicles, tasks), -np.inf), np.full((vehicles, tasks), NOBODY)
+        stamps, bundles = np.full((vehicles, vehicles), -1), np.zeros((vehicles, most), np.int64)
+        self.beliefs = Beliefs(bids, winners, stamps, bundles, bundles.copy(), np.zeros(vehicles, np.int64))
+        self.bidder = bidder
+        self.rounds = 0  # gone through
+        self.messages = 0  # from one vehicle to another
+        self.quiet = 0  # rounds since anything has changed
+
+    @property
+    def agreed(self) -> bool:
+        """Whether all believe the same."""
+        winners = self.beliefs.winners
+        return bool((winners == winners[:1]).all())
+
+    def round(self, links: NDArray[np.bool_]) -> bool:
+        """Take tasks, tell those who hear (a, a), and drop what others have won; whether anything has changed."""
+        winners, bids = self.beliefs.winners.copy(), self.beliefs.bids.copy()
+        self.bidder(self.beliefs)
+        heard = links & ~np.eye(len(links), dtype=bool)
+        self._talk(heard)
+        release(self.beliefs)
+        changed = not (np.array_equal(winners, self.beliefs.winners) and np.array_equal(bids, self.beliefs.bids))
+        self.rounds += 1
+        self.messages += int(heard.sum())
+        self.quiet = 0 if changed else self.quiet + 1
+        return changed
+
+    def run(self, links: HeardBy | None = None, most: int = 100_000) -> int:
+        """Rounds until they agree (or, where not all can reach each other, until nothing changes); how many it took."""
+        vehicles = len(self.beliefs.counts)
+        everybody = np.ones((vehicles, vehicles), dtype=bool)
+        while self.rounds < most:
+            self.round(everybody if links is None else links(self.rounds))
+            if self.quiet and (self.agreed or self.quiet > vehicles):
+                break
+        return self.rounds - self.quiet
+
+    def orders(self) -> list[list[int]]:
+        """The path of each vehicle."""
+        return [row[:count].tolist() for row, count in zip(self.beliefs.paths, self.beliefs.counts, strict=True)]
+
+    def _talk(self, heard: NDArray[np.bool_]) -> None:
+        b = self.beliefs
+        told = (b.bids.copy(), b.winners.copy(), b.stamps.copy())
+        listen(*told, np.ascontiguousarray(heard.T), self.rounds, b.bids, b.winners, b.stamps)
+
+
+def listening(
+    told_bids: Floats, told_winners: Ints, told_stamps: Ints, hears: NDArray[np.bool_], now: int,
+    bids: Floats, winners: Ints, stamps: Ints,
+) -> None:  # fmt: skip
+    """Every vehicle hears what others believed before this round, one after the other; `hears` (listener, speaker)."""
+    vehicles, tasks = bids.shape
+    for i in parallel_range(vehicles):
+        for k in range(vehicles):
+            if hears[i, k]:
+                for task in range(tasks):
+                    zk, yk = told_winners[k, task], told_bids[k, task]
+                    zi, yi = winners[i, task], bids[i, task]
+                    if zi == zk and yi == yk:
+                        continue  # whatever the verdict, nothing changes
+                    verdict = decide(i, k, zi, yi, zk, yk, stamps[i], told_stamps[k])
+                    if verdict == UPDATE:
+                        winners[i, task], bids[i, task] = zk, yk
+                    elif verdict == RESET:
+                        winners[i, task], bids[i, task] = NOBODY, -INFINITY
+                for other in range(vehicles):
+                    stamps[i, other] = max(stamps[i, other], told_stamps[k, other])
+                stamps[i, k] = now
+
+
+INFINITY = float("inf")
+LEAVE, UPDATE, RESET = 0, 1, 2
+
+
+def decide(i: int, k: int, zi: int, yi: float, zk: int, yk: float, si: Ints, sk: Ints) -> int:
+    """What i does on a message of k, the paper's table 1; z: winner, y: bid, s: when it last had news of others."""
+    higher = yk > yi or (yk == yi and zk < zi)
+    if zk == k:
+        return told_own(i, k, zi, higher, si, sk)
+    if zk == i:
+        return told_mine(i, k, zi, si, sk)
+    if zk == NOBODY:
+        if zi == k:
+            return UPDATE
+        return UPDATE if zi != i and zi != NOBODY and sk[zi] > si[zi] else LEAVE
+    return told_third(i, k, zi, zk, higher, si, sk)
+
+
+def told_own(i: int, k: int, zi: int, higher: bool, si: Ints, sk: Ints) -> int:
+    """The speaker believes that it has won itself."""
+    if zi in (k, NOBODY):
+        return UPDATE
+    if zi == i:
+        return UPDATE if higher else LEAVE
+    return UPDATE if higher or sk[zi] > si[zi] else LEAVE
+
+
+def told_mine(i: int, k: int, zi: int, si: Ints, sk: Ints) -> int:
+    """The speaker believes that the listener has won."""
+    if zi == k:
+        return RESET
+    return RESET if zi != i and zi != NOBODY and sk[zi] > si[zi] else LEAVE
+
+
+def told_third(i: int, k: int, zi: int, zk: int, higher: bool, si: Ints, sk: Ints) -> int:
+    """The speaker believes that somebody else has won."""
+    newer = sk[zk] > si[zk]
+    if zi == i:
+        return UPDATE if newer and higher else LEAVE
+    if zi == k:
+        return UPDATE if newer else RESET
+    if zi in (NOBODY, zk):
+        return UPDATE if newer else LEAVE
+    if newer and (sk[zi] > si[zi] or higher):
+        return UPDATE
+    return RESET if sk[zi] > si[zi] and si[zk] > sk[zk] else LEAVE
+
+
+def released(beliefs: Beliefs) -> None:
+    """Drop the tasks that others have won, and all that were added after them: their bids assumed those tasks."""
+    for i in range(len(beliefs.counts)):
+        kept = 0
+        while kept < beliefs.counts[i] and beliefs.winners[i, beliefs.bundles[i, kept]] == i:
+            kept += 1
+        for n in range(kept, beliefs.counts[i]):
+            task = beliefs.bundles[i, n]
+            if beliefs.winners[i, task] == i:
+                beliefs.winners[i, task], beliefs.bids[i, task] = NOBODY, -INFINITY
+        forget(beliefs, i, kept)
+
+
+def forget(beliefs: Beliefs, i: int, kept: int) -> None:
+    """Shorten a bundle, and its path to the same tasks."""
+    path, left = beliefs.paths[i], 0
+    for p in range(beliefs.counts[i]):
+        task, stays = path[p], False
+        for n in range(kept):
+            stays = stays or beliefs.bundles[i, n] == task
+        if stays:
+            path[left] = task
+            left += 1
+    beliefs.counts[i] = kept
+
+
+def wins(bid: float, i: int, beliefs: Beliefs, task: int) -> bool:
+    """Whether a bid of an vehicle beats what it believes; of equal bids the first vehicle's."""
+    best = beliefs.bids[i, task]
+    return bid > best or (bid == best and bid > -INFINITY and i < beliefs.winners[i, task])
+
+
+def warped(bid: float, i: int, beliefs: Beliefs) -> float:
+    """A bid, no higher than those before it in the bundle."""
+    for n in range(beliefs.counts[i]):
+        bid = min(bid, beliefs.bids[i, beliefs.bundles[i, n]])
+    return bid
+
+
+listen = parallel_routine(listening)
+release = routine(released)
+
+
+def by_consensus(cost: Floats, links: HeardBy | None = None) -> tuple[Ints, Ints]:
+    """What greedy finds, found by rows that hear each other (all, or as `links` tell)."""
+    found = bidding_on(cost)
+    found.run(links)
+    orders = [(row, order[0]) for row, order in enumerate(found.orders()) if order]
+    pairs = np.array(orders, np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def bidding_on(cost: Floats) -> Consensus:
+    """Rows that bid for one column each, before the first round."""
+    vehicles, tasks = cost.shape
+    return Consensus(vehicles, tasks, 1, lambda beliefs: _bid(cost, beliefs))
+
+
+def bid(cost: Floats, beliefs: Beliefs) -> None:
+    """Every row without a column takes the cheapest one that it can win."""
+    for i in range(len(cost)):
+        best = -1
+        for task in range(cost.shape[1]):
+            if wins(-cost[i, task], i, beliefs, task) and (best < 0 or cost[i, task] < cost[i, best]):
+                best = task
+        if beliefs.counts[i] == 0 and best >= 0:
+            beliefs.bids[i, best], beliefs.winners[i, best] = -cost[i, best], i
+            beliefs.bundles[i, 0] = beliefs.paths[i, 0] = best
+            beliefs.counts[i] = 1
+
+
+_bid = routine(bid)

@@ -5,28 +5,40 @@ from __future__ import annotations
 from math import ceil, inf
 
 import numpy as np
-from numpy import int64, zeros
+from numpy import empty, int64, zeros
 from scipy.optimize import linear_sum_assignment
 
-from paddock.compute.philox import signed
+from paddock.compute.philox import signed, uniforms
+from paddock.compute.routine import routine
 from paddock.planning.costs import Costs
-from paddock.planning.fleet import Fleet, detours_of, jobs_of, mover_of
-from paddock.planning.method import Answer, Method, NoOptions, Tell
-from paddock.planning.search.clusters import clusters_of
-from paddock.planning.search.insertion import Packed, packed, unpacked
-from paddock.planning.search.joining import join_nearest, take_from_longest
-from paddock.planning.tours import approach, begin, fits, step, transit, way_home
-from paddock.planning.ways import Ints, tour_routine
+from paddock.planning.insertion import ROOM, Packed, insertions, packed, place_in, put_in, retrace, traced, unpacked
+from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
+from paddock.planning.tours import (
+    Ints,
+    TourData,
+    approach,
+    begin,
+    detours_of,
+    fits,
+    jobs_of,
+    mover_of,
+    slackened,
+    step,
+    tour,
+    tour_routine,
+    transit,
+    way_home,
+)
 from paddock.world.columns import Floats
 
 
-def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:
+def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
     """As many clusters as vehicles that can do anything (by k-means), each for the vehicle that suits it."""
-    if not costs.agents or not costs.tasks:
-        return Answer([[] for _ in range(costs.agents)], {"clusters": 0})
+    if not costs.vehicles or not costs.tasks:
+        return MethodResult([[] for _ in range(costs.vehicles)], {"clusters": 0})
     fleet = costs.fleet
     able = np.flatnonzero(_able(fleet))
-    orders = packed(costs, [[] for _ in range(costs.agents)])
+    orders = packed(costs, [[] for _ in range(costs.vehicles)])
     count = min(len(able), costs.tasks)
     if count:
         labels, centres = clusters_of(np.ascontiguousarray(fleet.entry[0, :, :2]), count, signed(costs.problem.seed))
@@ -34,17 +46,17 @@ def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:
         _sequence(fleet, labels, owner, orders)
         _join(costs, orders)
     tell(1.0)
-    return Answer(unpacked(orders), {"clusters": count})
+    return MethodResult(unpacked(orders), {"clusters": count})
 
 
-def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> Answer:
+def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> MethodResult:
     """Tasks that nobody has join the nearest tours; otherwise a new vehicle takes over part of the longest."""
     if not any(orders):
         return solve(costs, options, lambda share: None)
     arrays = packed(costs, orders)
     if not _join(costs, arrays) and not all(orders):
-        take_from_longest(costs.fleet, arrays, _limits(costs), ceil(costs.tasks / costs.agents))
-    return Answer(unpacked(arrays))
+        take_from_longest(costs.fleet, arrays, _limits(costs), ceil(costs.tasks / costs.vehicles))
+    return MethodResult(unpacked(arrays))
 
 
 def _join(costs: Costs, orders: Packed) -> bool:
@@ -59,21 +71,21 @@ def _join(costs: Costs, orders: Packed) -> bool:
 
 
 def _limits(costs: Costs) -> Floats:
-    return np.array([agent.range for agent in costs.problem.agents])
+    return np.array([vehicle.range for vehicle in costs.problem.vehicles])
 
 
-def _owners(fleet: Fleet, able: Ints, centres: Floats) -> Ints:
-    """The cluster of each agent (-1: none): together they fly the least to the centres of their clusters."""
+def _owners(fleet: TourData, able: Ints, centres: Floats) -> Ints:
+    """The cluster of each vehicle (-1: none): together they fly the least to the centres of their clusters."""
     away = np.empty((len(able), len(centres)))
     _distances(fleet, able, centres, away)
-    agents, clusters = linear_sum_assignment(away)
+    vehicles, clusters = linear_sum_assignment(away)
     owner = np.full(len(fleet.kind), -1)
-    owner[able[agents]] = clusters
+    owner[able[vehicles]] = clusters
     return owner
 
 
-def useful(fleet: Fleet) -> Ints:
-    """1 for each agent that can do any of the tasks and be home within its range."""
+def useful(fleet: TourData) -> Ints:
+    """1 for each vehicle that can do any of the tasks and be home within its range."""
     found = zeros(len(fleet.kind), int64)
     for a in range(len(found)):
         m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
@@ -86,8 +98,8 @@ def useful(fleet: Fleet) -> Ints:
     return found
 
 
-def distances(fleet: Fleet, able: Ints, centres: Floats, found: Floats) -> None:
-    """Metres flown (agents, centres) to each centre, with any heading."""
+def distances(fleet: TourData, able: Ints, centres: Floats, found: Floats) -> None:
+    """Metres flown (vehicles, centres) to each centre, with any heading."""
     for k in range(len(able)):
         m = mover_of(fleet, able[k])
         for c in range(len(centres)):
@@ -95,8 +107,8 @@ def distances(fleet: Fleet, able: Ints, centres: Floats, found: Floats) -> None:
             found[k, c], _ = transit(m, m.x, m.y, m.z, m.heading, x, y, m.height, float("nan"))
 
 
-def sequence(fleet: Fleet, labels: Ints, owner: Ints, orders: Packed) -> None:
-    """The tasks of each agent's cluster, the one that it can begin first always next, as long as it gets home."""
+def sequence(fleet: TourData, labels: Ints, owner: Ints, orders: Packed) -> None:
+    """The tasks of each vehicle's cluster, the one that it can begin first always next, as long as it gets home."""
     for a in range(len(owner)):
         m, j, extra, at = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a), begin(mover_of(fleet, a))
         open_ = zeros(len(labels), int64)
@@ -124,3 +136,187 @@ _distances = tour_routine(distances)
 _sequence = tour_routine(sequence)
 
 METHOD = Method("k-means clusters, one for each vehicle, in each the nearest task next", solve, NoOptions, revise)
+
+
+STREAM = 0x6B6D65616E73
+"""Of the numbers drawn."""
+ROUNDS = 1000
+"""More than it ever takes until no point changes its cluster."""
+
+
+def kmeans(points: Floats, count: int, seed: int) -> tuple[Ints, Floats]:
+    """The cluster of each point (n, 2) and the centres (count, 2). Each point belongs to the nearest centre.
+
+    With fewer distinct points than clusters, the last ones have no points.
+    """
+    centres, labels = first_centres(points, count, seed), empty(len(points), int64)
+    labels[:] = -1
+    for _ in range(ROUNDS):
+        if not relabelled(points, centres, labels):
+            break
+        average(points, centres, labels)
+    return labels, centres
+
+
+def squared(points: Floats, p: int, centres: Floats, c: int) -> float:
+    """The squared distance of a point and a centre, m2."""
+    dx: float = points[p, 0] - centres[c, 0]
+    dy: float = points[p, 1] - centres[c, 1]
+    return dx * dx + dy * dy
+
+
+def first_centres(points: Floats, count: int, seed: int) -> Floats:
+    """Points drawn far from each other: the squared distance to the nearest one so far is the weight (k-means++)."""
+    n = len(points)
+    centres, away = empty((count, 2)), empty(n)
+    away[:] = inf
+    u, _ = uniforms(seed, STREAM, 0, 0)
+    chosen = int(u * n)
+    for c in range(count):
+        centres[c, 0], centres[c, 1] = points[chosen, 0], points[chosen, 1]
+        total = 0.0
+        for p in range(n):
+            away[p] = min(away[p], squared(points, p, centres, c))
+            total += away[p]
+        u, _ = uniforms(seed, STREAM, 0, c + 1)
+        threshold, chosen = u * total, n - 1
+        for p in range(n):
+            threshold -= away[p]
+            if threshold < 0.0:
+                chosen = p
+                break
+    return centres
+
+
+def relabelled(points: Floats, centres: Floats, labels: Ints) -> bool:
+    """Give each point to the nearest centre, the first of equally near ones; whether any changed."""
+    changed = False
+    for p in range(len(points)):
+        best, least = 0, inf
+        for c in range(len(centres)):
+            away = squared(points, p, centres, c)
+            if away < least:
+                best, least = c, away
+        if labels[p] != best:
+            labels[p] = best
+            changed = True
+    return changed
+
+
+def average(points: Floats, centres: Floats, labels: Ints) -> None:
+    """Move the centres to the middle of their points; one without any goes to the point farthest from its own."""
+    sums, counts = zeros(centres.shape), zeros(len(centres), int64)
+    for p in range(len(points)):
+        sums[labels[p], 0] += points[p, 0]
+        sums[labels[p], 1] += points[p, 1]
+        counts[labels[p]] += 1
+    for c in range(len(centres)):
+        if counts[c]:
+            centres[c, 0], centres[c, 1] = sums[c, 0] / counts[c], sums[c, 1] / counts[c]
+            continue
+        farthest, most = -1, 0.0
+        for p in range(len(points)):
+            away = squared(points, p, centres, labels[p])
+            if counts[labels[p]] > 1 and away > most:
+                farthest, most = p, away
+        if farthest >= 0:
+            centres[c, 0], centres[c, 1] = points[farthest, 0], points[farthest, 1]
+            counts[labels[farthest]] -= 1
+            labels[farthest] = c
+
+
+clusters_of = routine(kmeans)
+
+
+def middles(fleet: TourData, orders: Packed) -> Floats:
+    """The middle of each vehicle's tasks (a, 2); of one without tasks, where it is."""
+    found = empty((len(orders.counts), 2))
+    for a in range(len(orders.counts)):
+        entry, x, y = fleet.entry[fleet.kind[a]], 0.0, 0.0
+        for k in range(orders.counts[a]):
+            x += entry[orders.tasks[a, k], 0] / orders.counts[a]
+            y += entry[orders.tasks[a, k], 1] / orders.counts[a]
+        found[a, 0] = x if orders.counts[a] else fleet.movers[a, 0]
+        found[a, 1] = y if orders.counts[a] else fleet.movers[a, 1]
+    return found
+
+
+def join(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints) -> None:
+    """Each task joins the tour whose middle is nearest, in its cheapest place; if it does not fit, the next one."""
+    centres, known = middles(fleet, orders), traced(fleet, orders, len(tasks))
+    for task in tasks:
+        tried = zeros(len(limits), int64)
+        for _ in range(len(limits)):
+            a = nearest(fleet, centres, task, tried)
+            tried[a] = 1
+            position, _, _ = place_in(fleet, orders, limits, a, task, known)
+            if position >= 0:
+                put_in(orders, a, position, task)
+                retrace(fleet, orders, a, known)
+                break
+
+
+def nearest(fleet: TourData, centres: Floats, task: int, tried: Ints) -> int:
+    """The vehicle not yet tried whose middle is nearest to a task."""
+    best, least = 0, inf
+    for a in range(len(centres)):
+        entry = fleet.entry[fleet.kind[a]]
+        dx, dy = entry[task, 0] - centres[a, 0], entry[task, 1] - centres[a, 1]
+        if tried[a] == 0 and dx * dx + dy * dy < least:
+            best, least = a, dx * dx + dy * dy
+    return best
+
+
+def ends_of(fleet: TourData, orders: Packed, vehicle: int) -> float:
+    """When a tour ends, s."""
+    m, j, extra = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), detours_of(fleet, vehicle)
+    _, end = tour(m, j, extra, orders.tasks[vehicle], orders.counts[vehicle])
+    return end
+
+
+def take_over(fleet: TourData, orders: Packed, limits: Floats, most: int) -> None:
+    """Vehicles without tasks take some from whoever ends last, as long as they end before that one did; `most` each."""
+    ends, table = empty(len(limits)), empty((orders.tasks.shape[1] + 1, ROOM))
+    for a in range(len(limits)):
+        ends[a] = ends_of(fleet, orders, a)
+    for a in range(len(limits)):
+        if orders.counts[a] == 0:
+            while orders.counts[a] < most and one_taken(fleet, orders, limits, ends, a, table):
+                pass
+
+
+def one_taken(fleet: TourData, orders: Packed, limits: Floats, ends: Floats, vehicle: int, table: Floats) -> bool:
+    """Move one task from the tour that ends last to an vehicle, the one with which it ends earliest; whether it did."""
+    giver = -1
+    for a in range(len(ends)):
+        if a != vehicle and orders.counts[a] > 1 and (giver < 0 or ends[a] > ends[giver]):
+            giver = a
+    if giver < 0:
+        return False
+    m, j, extra = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), detours_of(fleet, vehicle)
+    taken, place, earliest = -1, -1, ends[giver]
+    for k in range(orders.counts[giver]):
+        task, count = orders.tasks[giver, k], orders.counts[vehicle]
+        position, _, end = insertions(
+            m, j, extra, orders.tasks[vehicle], count, task, slackened(limits[vehicle]), table
+        )
+        if position >= 0 and end < earliest:
+            taken, place, earliest = k, position, end
+    if taken < 0:
+        return False
+    put_in(orders, vehicle, place, orders.tasks[giver, taken])
+    take_out(orders, giver, taken)
+    ends[vehicle], ends[giver] = earliest, ends_of(fleet, orders, giver)
+    return True
+
+
+def take_out(orders: Packed, vehicle: int, position: int) -> None:
+    """Remove a task from an order."""
+    row = orders.tasks[vehicle]
+    orders.counts[vehicle] -= 1
+    for k in range(position, orders.counts[vehicle]):
+        row[k] = row[k + 1]
+
+
+join_nearest = tour_routine(join)
+take_from_longest = tour_routine(take_over)

@@ -3,26 +3,148 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, NamedTuple
 
-from paddock.planning.covering import Covered
-from paddock.planning.mission.board import Board
-from paddock.planning.mission.drawn import Drawn
-from paddock.planning.mission.log import Entry
-from paddock.planning.mission.members import STATUS_ON, Member, Members, Status
-from paddock.planning.mission.requests import Request
-from paddock.planning.obstacles.zone import Zone
-from paddock.planning.paths.segment import Pose
-from paddock.planning.plans import Leg, Route
-from paddock.planning.problem import Problem
-from paddock.planning.setup import MissionSetup
+import numpy as np
+
+from paddock.errors import InvalidValueError, unknown_name
+from paddock.planning.costs import Covered
+from paddock.planning.mission.vehicles import STATUS_ON, Drawn, MissionFleet, MissionVehicle, Status
+from paddock.planning.obstacles.zones import Zone
+from paddock.planning.paths.path import Pose
+from paddock.planning.problem import Happening, MissionSetup, Problem, Task, renamed_value
+from paddock.planning.routes import Leg, Route
+
+KINDS = (
+    "planned", "assigned", "started", "completed", "undone", "state",
+    "task", "damage", "vehicle", "zone", "moved", "removed", "replanned", "range", "battery", "stranded",
+)  # fmt: skip
+"""Kinds of entries."""
+
+
+class LogEntry(NamedTuple):
+    """One thing that happened."""
+
+    time: float  # s
+    kind: str
+    vehicle: str | None = None  # the vehicle it concerns
+    task: str | None = None  # which task it concerns
+    detail: str = ""  # a state's name, a reason, how much changed
+    travelled: float | None = None  # m that the vehicle had flown by then
+
+    @property
+    def agent(self) -> str | None:
+        """Deprecated name of `vehicle`."""
+        return renamed_value(self, "agent", "vehicle")  # type: ignore[no-any-return]
+
+
+TaskStatus = Literal["unassigned", "assigned", "completed", "undone"]
+
+
+@dataclass
+class Job:
+    """A task and its state."""
+
+    version: int  # of the task, among all that the board has known
+    added: float  # s
+    state: TaskStatus = "unassigned"
+    vehicle: str | None = None  # which does it, or did it
+    reason: str = ""  # why it is undone
+    removed: bool = False
+    doing: bool = False
+    assigned: float | None = None  # s, to its vehicle
+    started: float | None = None  # s
+    completed: float | None = None  # s
+
+
+class Board:
+    """All tasks by name. A task that is moved is a new version of it: routes refer to versions."""
+
+    def __init__(self) -> None:
+        self.known: list[Task] = []
+        self.jobs: dict[str, Job] = {}
+
+    def task(self, name: str) -> Task:
+        """A task as it is now."""
+        return self.known[self.jobs[name].version]
+
+    def add(self, task: Task, time: float) -> None:
+        """One more."""
+        self.jobs[task.name] = Job(len(self.known), time)
+        self.known.append(task)
+
+    def change(self, task: Task) -> None:
+        """A new version of a task."""
+        self.jobs[task.name].version = len(self.known)
+        self.known.append(task)
+
+    def open(self) -> list[str]:
+        """The tasks that still have to be planned: neither completed nor removed nor being done."""
+        return [name for name, job in self.jobs.items() if not (job.doing or job.removed or job.state == "completed")]
+
+    def unfinished(self, name: str) -> Job:
+        """The job of that name; refused if there is none, or if it is over."""
+        if name not in self.jobs:
+            raise unknown_name("task", name, self.jobs)
+        job = self.jobs[name]
+        if job.state == "completed":
+            raise InvalidValueError(f"task {name!r} is completed already")
+        if job.removed:
+            raise InvalidValueError(f"task {name!r} was removed")
+        return job
+
+    def give_back(self, name: str) -> None:
+        """Nobody has it any more."""
+        job = self.jobs[name]
+        job.state, job.vehicle, job.assigned, job.started, job.doing = "unassigned", None, None, None, False
+
+
+@dataclass(frozen=True)
+class MoveTask:
+    """A task is to be done elsewhere."""
+
+    task: str
+    x: float  # m east
+    y: float  # m north
+
+
+@dataclass(frozen=True)
+class RemoveTask:
+    """A task need not be done."""
+
+    task: str
+
+
+Request = Happening | MoveTask | RemoveTask
+
+
+def moved(task: Task, x: float, y: float) -> Task:
+    """The task in another place (m): where it begins, or for a polygon the mean of its corners."""
+    if not np.isfinite([x, y]).all():
+        raise InvalidValueError(f"task {task.name!r}: a place must be two numbers of metres, not ({x}, {y})")
+    shape: Any = task.shape
+    if shape.kind == "polygon":
+        return replace(task, shape=_shifted(shape, np.array([x, y]) - np.mean(shape.outer, axis=0)))
+    if not {"x", "y"} <= {field.name for field in fields(shape)}:
+        raise InvalidValueError(f"task {task.name!r}: a {shape.kind} cannot be moved")
+    return replace(task, shape=replace(shape, x=float(x), y=float(y)))
+
+
+def _shifted(shape: Any, by: Any) -> Any:
+    def there(points: Any) -> Any:
+        return tuple((px + float(by[0]), py + float(by[1])) for px, py in points)
+
+    start = None if shape.start is None else there([shape.start])[0]
+    return replace(shape, outer=there(shape.outer), holes=tuple(there(hole) for hole in shape.holes), start=start)
+
 
 PoseOf = Callable[[int], Pose]
 """Where the vehicle in a row is now."""
 
 
 @dataclass
-class Change:
+class MissionChange:
     """What an observation upsets: found first, then planned anew in one go."""
 
     causes: list[str] = field(default_factory=list)  # nothing has to be planned as long as there are none
@@ -45,14 +167,14 @@ class Change:
         return ", ".join(damage + self.causes)
 
 
-class State:
+class MissionData:
     """Everything about a mission that changes."""
 
     def __init__(self, setup: MissionSetup) -> None:
         self.setup = setup
-        self.board, self.members = Board(), Members()
+        self.board, self.fleet = Board(), MissionFleet()
         self.zones: tuple[Zone, ...] = setup.problem.zones
-        self.log: list[Entry] = []
+        self.log: list[LogEntry] = []
         self.time = 0.0  # s
         self.started = False
         self.happenings = sorted(setup.happenings, key=lambda happening: happening.at)
@@ -60,45 +182,45 @@ class State:
         self.queue: list[Request] = []  # what was asked for since the last observation
         self.replans = 0
         self.covered: Covered = {}  # paths of tasks, kept from one planning to the next
-        for agent in setup.problem.agents:
-            self.members.add(agent)
+        for spec in setup.problem.vehicles:
+            self.fleet.add(spec)
         for task in setup.problem.tasks:
             self.board.add(task, 0.0)
 
     @property
     def problem(self) -> Problem:
         """What is planned at first, with the zones that there are now."""
-        return replace(self.setup.problem, agents=(), tasks=(), zones=self.zones)
+        return replace(self.setup.problem, vehicles=(), tasks=(), zones=self.zones)
 
-    def tell(self, kind: str, member: Member | None = None, task: str | None = None, detail: str = "") -> None:
+    def tell(self, kind: str, vehicle: MissionVehicle | None = None, task: str | None = None, detail: str = "") -> None:
         """Write it down."""
-        name, way = (None, None) if member is None else (member.name, member.travelled)
-        self.log.append(Entry(self.time, kind, name, task, detail, way))
+        name, way = (None, None) if vehicle is None else (vehicle.name, vehicle.travelled)
+        self.log.append(LogEntry(self.time, kind, name, task, detail, way))
 
-    def become(self, member: Member, status: Status) -> None:
+    def become(self, vehicle: MissionVehicle, status: Status) -> None:
         """A vehicle's status changes."""
-        if member.status != status:
-            member.status = status
-            self.tell("state", member, detail=status)
+        if vehicle.status != status:
+            vehicle.status = status
+            self.tell("state", vehicle, detail=status)
 
-    def begin(self, member: Member, route: Route, drawn: Drawn) -> None:
+    def begin(self, vehicle: MissionVehicle, route: Route, drawn: Drawn) -> None:
         """A vehicle follows a new route from here on."""
-        self.members.follow(member, route, drawn)
+        self.fleet.follow(vehicle, route, drawn)
         if route.legs:
-            self._arrive(member, route.legs[0])
-        elif member.status != "damaged":
-            self.become(member, "home" if member.travelled > 0.0 else "idle")
+            self._arrive(vehicle, route.legs[0])
+        elif vehicle.status != "damaged":
+            self.become(vehicle, "home" if vehicle.travelled > 0.0 else "idle")
 
-    def pass_legs(self, member: Member, tolerance: float) -> None:
+    def pass_legs(self, vehicle: MissionVehicle, tolerance: float) -> None:
         """Go on to the leg that a vehicle is on, after all whose end it has passed to within `tolerance` (m)."""
-        all_, k = self.members, member.row
+        all_, k = self.fleet, vehicle.row
         while all_.progress[k] >= all_.due[k] - tolerance and self.time >= all_.gate[k]:
-            self._leave(member, member.route.legs[member.leg])
-            all_.enter(member, member.leg + 1)
-            if member.current is None:
-                self.become(member, "home")
+            self._leave(vehicle, vehicle.route.legs[vehicle.leg])
+            all_.enter(vehicle, vehicle.leg + 1)
+            if vehicle.current is None:
+                self.become(vehicle, "home")
             else:
-                self._arrive(member, member.current)
+                self._arrive(vehicle, vehicle.current)
 
     def undo(self, task: str, reason: str) -> None:
         """A task will not be done, unless something changes."""
@@ -108,31 +230,31 @@ class State:
             job.state, job.reason = "undone", reason
             self.tell("undone", task=task, detail=reason)
 
-    def release(self, member: Member, reason: str, lasting: bool = False) -> None:
+    def release(self, vehicle: MissionVehicle, reason: str, lasting: bool = False) -> None:
         """A vehicle gives up all its tasks: others may do them, or nobody where nothing is planned anew.
 
         A lasting reason also stands where nobody else is able to do anything.
         """
-        doing = member.doing
-        for task in ([doing] if doing else []) + member.ahead:
+        doing = vehicle.doing
+        for task in ([doing] if doing else []) + vehicle.ahead:
             self.board.give_back(task)
             if not self.setup.replan:
                 self.undo(task, reason)
             elif lasting:
                 self.board.jobs[task].reason = reason
 
-    def _arrive(self, member: Member, leg: Leg) -> None:
-        self.become(member, STATUS_ON[leg.kind])
+    def _arrive(self, vehicle: MissionVehicle, leg: Leg) -> None:
+        self.become(vehicle, STATUS_ON[leg.kind])
         if leg.kind != "coverage":
             return
         job, task = self.board.jobs[str(leg.task)], self.board.task(str(leg.task))
         if not job.doing:  # otherwise it is what was left of it when a new route was made
             job.doing, job.started = True, self.time
             late = self.time - task.closes
-            self.tell("started", member, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")
+            self.tell("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")
 
-    def _leave(self, member: Member, leg: Leg) -> None:
+    def _leave(self, vehicle: MissionVehicle, leg: Leg) -> None:
         if leg.kind == "coverage":
             job = self.board.jobs[str(leg.task)]
             job.state, job.completed, job.doing = "completed", self.time, False
-            self.tell("completed", member, leg.task)
+            self.tell("completed", vehicle, leg.task)

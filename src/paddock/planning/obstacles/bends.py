@@ -8,13 +8,25 @@ touches it from around, of which there is one for each direction: some are taken
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import atan2, ceil, cos, hypot, pi, sin
+from math import atan2, ceil, cos, hypot, inf, pi, sin, sqrt
+from typing import NamedTuple
 
 import numpy as np
+from numpy import empty
+from numpy.typing import NDArray
 
-from paddock.planning.obstacles.clear import zone_at
-from paddock.planning.obstacles.walls import Clearance, Walls, each_of, moved_out, normals
-from paddock.planning.obstacles.zone import CircleZone, PolygonZone, Zone
+from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.planning.obstacles.crossing import arc_entry, line_entry, zone_at
+from paddock.planning.obstacles.zones import (
+    CircleZone,
+    Clearance,
+    PolygonZone,
+    Walls,
+    Zone,
+    each_of,
+    moved_out,
+    normals,
+)
 from paddock.world.columns import Floats
 
 MARGIN = 1e-6
@@ -93,3 +105,192 @@ def _simpler(zone: PolygonZone) -> PolygonZone:
         ring = [(float(x), float(y)) for x, y in get_coordinates(wide)[:-1]]
         way *= 1.5
     return PolygonZone(zone.name, tuple(ring))
+
+
+NEAR = 1e-9
+"""Circles that touch each other may have come apart by this part of their size."""
+
+
+class Links(NamedTuple):
+    """From each of n bends to others."""
+
+    first: NDArray[np.int64]  # (n + 1,) where the links of a bend begin
+    target: NDArray[np.int64]  # (e,) the bend that each leads to
+    heading: Floats  # (e,) rad
+    length: Floats  # (e,) m
+
+
+def tangent(
+    x: float, y: float, radius: float, way: float, gx: float, gy: float, gradius: float, gway: float
+) -> tuple[float, float]:
+    """Length (m) and heading (rad) of the line that leaves one circle and joins another; inf: there is none."""
+    dx, dy, shift = gx - x, gy - y, way * radius - gway * gradius
+    square = dx * dx + dy * dy
+    free = square - shift * shift
+    if free < -NEAR * square or square == 0.0:
+        return inf, 0.0
+    length = sqrt(max(free, 0.0))
+    return length, atan2(dy, dx) + atan2(shift, length)
+
+
+def free_tangent(w: Walls, a: Floats, b: Floats) -> tuple[float, float]:
+    """As `tangent` between two bends; inf also where a zone is in the way."""
+    length, heading = tangent(a[X], a[Y], a[RADIUS], a[WAY], b[X], b[Y], b[RADIUS], b[WAY])
+    if length == inf:
+        return inf, heading
+    c, s = cos(heading), sin(heading)
+    side = a[WAY] * a[RADIUS]
+    _, zone = line_entry(w, a[X] + side * s, a[Y] - side * c, c, s, length)
+    return (length if zone < 0 else inf), heading
+
+
+def _all_tangents(w: Walls, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    lengths, headings = empty((len(a), len(b))), empty((len(a), len(b)))
+    lengths[:, :] = inf
+    for i in parallel_range(len(a)):
+        for j in range(len(b)):
+            if a[i, GROUP] != b[j, GROUP]:
+                lengths[i, j], headings[i, j] = free_tangent(w, a[i], b[j])
+    return lengths, headings
+
+
+all_tangents = parallel_routine(_all_tangents)
+
+
+class BendGraph(NamedTuple):
+    """Bends, and the lines between them."""
+
+    bends: Floats  # (n, 9)
+    lengths: Floats  # (n, n) m; inf: there is no line, or it enters a zone
+    headings: Floats  # (n, n) rad
+
+    def links(self) -> Links:
+        """The lines that there are."""
+        source, target = np.nonzero(np.isfinite(self.lengths))
+        first = np.searchsorted(source, np.arange(len(self.bends) + 1)).astype(np.int64)
+        headings, lengths = self.headings[source, target], self.lengths[source, target]
+        return Links(first, target.astype(np.int64), headings, lengths)
+
+    def widened(self, w: Walls, more: Floats) -> BendGraph:
+        """The same with more bends."""
+        there, back, among = (all_tangents(w, a, b) for a, b in ((self.bends, more), (more, self.bends), (more, more)))
+        lengths = np.block([[self.lengths, there[0]], [back[0], among[0]]])
+        headings = np.block([[self.headings, there[1]], [back[1], among[1]]])
+        return BendGraph(np.vstack([self.bends, more]), lengths, headings)
+
+
+def web(w: Walls, bends: Floats) -> BendGraph:
+    """All lines between bends of different groups that enter no zone."""
+    return BendGraph(bends, *all_tangents(w, bends, bends))
+
+
+def places(bend: Floats, heading: float) -> tuple[float, float]:
+    """Where on a bend one has that heading."""
+    side = bend[WAY] * bend[RADIUS]
+    return bend[X] + side * sin(heading), bend[Y] - side * cos(heading)
+
+
+def distance(x: float, y: float, gx: float, gy: float) -> float:
+    """m."""
+    return hypot(gx - x, gy - y)
+
+
+AROUND = 12
+"""Directions in which a bend may touch that of the start, or a goal without a heading be reached."""
+LATTICE = 0.5
+"""Turn radii between the bends that are tried anywhere near the start and the goal."""
+LATTICE_REACH = 2.0
+"""Turn radii from the start or the goal."""
+
+free_arc = routine(arc_entry)
+Start = tuple[float, float, float]
+Goal = tuple[float, float, float | None]
+
+
+class WayEnds(NamedTuple):
+    """Where a search begins and ends: bends that hold the start or the goal, each with the heading there."""
+
+    starts: Floats  # (s, 9)
+    heading: float  # rad, at the start
+    goals: Floats  # (g, 9)
+    arrivals: Floats  # (g,) rad; NaN: any (the bend is a point)
+    x: float  # m, of the goal
+    y: float
+
+
+def ends(start: Start, goal: Goal, radius: float, many: bool) -> WayEnds:
+    """The turns at the start and at the goal; a goal without a heading is a point, and `many` turns through it too."""
+    x, y, heading = goal
+    starts = [_turn(*start, radius, way) for way in (1.0, -1.0)]
+    if radius == 0.0:
+        return WayEnds(np.array(starts[:1]), start[2], np.array([_turn(x, y, 0.0, 0.0, 1.0)]), np.array([np.nan]), x, y)
+    if heading is not None:
+        headings = [heading]
+        goals, arrivals = [], []
+    else:
+        headings = [2.0 * pi * k / AROUND for k in range(AROUND)] if many else []
+        goals, arrivals = [_turn(x, y, 0.0, 0.0, 1.0)], [np.nan]
+    for arrival in headings:
+        goals += [_turn(x, y, arrival, radius, way) for way in (1.0, -1.0)]
+        arrivals += [arrival, arrival]
+    return WayEnds(np.array(starts), start[2], np.array(goals), np.array(arrivals), x, y)
+
+
+def _turn(x: float, y: float, heading: float, radius: float, way: float) -> tuple[float, ...]:
+    centre = x - way * radius * sin(heading), y + way * radius * cos(heading)
+    return (*centre, radius, way, *centre, 0.0, 0.0, -1.0)
+
+
+def touching(w: Walls, e: WayEnds, radius: float, group: int) -> Floats:
+    """Bends (n, 9) that touch those of the start and of the goal: for ways that begin or end with two turns."""
+    rows = []
+    for bend in e.starts:
+        rows += _all_around(w, bend, e.heading, 1.0, radius, group)
+    for bend, arrival in zip(e.goals, e.arrivals.tolist(), strict=True):
+        if len(e.goals) == 2:  # has a heading; one without is reached by turns enough
+            rows += _all_around(w, bend, arrival, -1.0, radius, group + 1)
+    for a in e.starts:
+        for b in e.goals:
+            if a[WAY] == b[WAY] and b[RADIUS] > 0.0:
+                rows += _between(a, b, radius, group + 2)
+    return np.array(rows, dtype=np.float64).reshape(-1, COLUMNS)
+
+
+def _all_around(
+    w: Walls, bend: Floats, heading: float, along: float, radius: float, group: int
+) -> list[tuple[float, ...]]:
+    """Bends that touch one where it is free on from a heading (`along` 1), or back from it (-1)."""
+    way = float(bend[WAY])
+    begin = heading - way * 0.5 * pi
+    x, y = float(bend[X]), float(bend[Y])
+    room = min(free_arc(w, x, y, radius, begin, way * along, 2.0 * pi)[0], 2.0 * pi)
+    steps = np.arange(1, AROUND + 1) * 2.0 * pi / AROUND
+    return [_on_arm(bend, begin + along * way * step, radius, group) for step in steps[steps < room].tolist()]
+
+
+def _on_arm(bend: Floats, angle: float, radius: float, group: int) -> tuple[float, ...]:
+    """A bend the other way round that touches one."""
+    x, y, arm = float(bend[X]), float(bend[Y]), 2.0 * radius
+    return x + arm * cos(angle), y + arm * sin(angle), radius, -float(bend[WAY]), x, y, arm, angle, float(group)
+
+
+def _between(a: Floats, b: Floats, radius: float, group: int) -> list[tuple[float, ...]]:
+    """The two bends that touch both of two."""
+    dx, dy = float(b[X] - a[X]), float(b[Y] - a[Y])
+    apart = hypot(dx, dy)
+    if not 1e-9 < apart < 4.0 * radius:
+        return []
+    opening = atan2(sqrt(16.0 * radius * radius - apart * apart), apart)
+    return [_on_arm(a, atan2(dy, dx) + side, radius, group) for side in (opening, -opening)]
+
+
+def lattice(e: WayEnds, start: Start, radius: float, group: int) -> Floats:
+    """Bends (n, 9) all around the start and the goal, each both ways round."""
+    steps = np.arange(-LATTICE_REACH, LATTICE_REACH + 0.5 * LATTICE, LATTICE) * radius
+    offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    centres = np.vstack([offsets + start[:2], offsets + np.array([e.x, e.y])])
+    rows = np.zeros((2 * len(centres), COLUMNS))
+    rows[:, [X, Y]] = rows[:, [AT_X, AT_Y]] = np.repeat(centres, 2, axis=0)
+    rows[:, RADIUS], rows[:, WAY] = radius, np.tile([1.0, -1.0], len(centres))
+    rows[:, GROUP] = group + np.arange(len(rows))
+    return rows

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import shortest_path
 from shapely import Polygon, get_parts, get_rings, union_all
 
 from paddock.compute.routine import parallel_range, parallel_routine
-from paddock.planning.obstacles.zone import CircleZone, Zone
+from paddock.planning.obstacles.zones import CircleZone, Zone
 from paddock.world.columns import Floats
 
 OUTSIDE = 0.01
@@ -23,7 +23,7 @@ CORNERS = 16
 """Of the polygon inside a circle that stands for it: ways around it are estimated up to 0.6 % too short."""
 
 
-class Walls(NamedTuple):
+class SightWalls(NamedTuple):
     """The outlines of all zones, as compiled code sees them."""
 
     edges: Floats  # (e, 4) x, y, x, y
@@ -31,7 +31,7 @@ class Walls(NamedTuple):
     bounds: Floats  # (parts, 3) a circle around each part: x, y, radius
 
 
-def zone_walls(zones: Sequence[Zone]) -> Walls:
+def zone_walls(zones: Sequence[Zone]) -> SightWalls:
     """The outlines of zones."""
     return _map(tuple(zones))[0]
 
@@ -48,7 +48,7 @@ def sights_of_corners(places: Floats, zones: Sequence[Zone]) -> Floats:
     return sight_lengths(ascontiguousarray(places, dtype=np.float64), corners, walls)
 
 
-def added(walls: Walls, x: float, y: float, ways: Floats, gx: float, gy: float, sights: Floats) -> float:
+def added(walls: SightWalls, x: float, y: float, ways: Floats, gx: float, gy: float, sights: Floats) -> float:
     """Metres that zones add to the straight way from one place to another; inf where there is none.
 
     `ways` are the first one's ways to the corners, `sights` the other's.
@@ -62,7 +62,7 @@ def added(walls: Walls, x: float, y: float, ways: Floats, gx: float, gy: float, 
 
 
 @lru_cache(maxsize=16)
-def _map(zones: tuple[Zone, ...]) -> tuple[Walls, Floats, Floats]:
+def _map(zones: tuple[Zone, ...]) -> tuple[SightWalls, Floats, Floats]:
     """The walls of all zones together, the corners (v, 2) where ways bend, and the ways between them (v, v)."""
     outlines = [_outline(zone) for zone in zones]
     walls = _walls(union_all(outlines))
@@ -80,7 +80,7 @@ def _outline(zone: Zone) -> Polygon:
     return Polygon(np.column_stack([zone.x + zone.radius * np.cos(angle), zone.y + zone.radius * np.sin(angle)]))
 
 
-def _walls(area: Any) -> Walls:
+def _walls(area: Any) -> SightWalls:
     """The edges of all rings of polygons, part by part."""
     edges, first, bounds = [np.empty((0, 4))], [0], []
     for part in get_parts(area):
@@ -89,7 +89,7 @@ def _walls(area: Any) -> Walls:
         first.append(first[-1] + sum(len(ring) - 1 for ring in rings))
         low, high = rings[0].min(axis=0), rings[0].max(axis=0)
         bounds.append((*(0.5 * (low + high)), 0.5 * float(np.hypot(*(high - low)))))
-    return Walls(np.ascontiguousarray(np.vstack(edges)), np.array(first, int64), np.array(bounds).reshape(-1, 3))
+    return SightWalls(np.ascontiguousarray(np.vstack(edges)), np.array(first, int64), np.array(bounds).reshape(-1, 3))
 
 
 def crosses(ax: float, ay: float, bx: float, by: float, cx: float, cy: float, dx: float, dy: float) -> bool:
@@ -109,7 +109,7 @@ def passes(ax: float, ay: float, bx: float, by: float, x: float, y: float, radiu
     return east * east + north * north > radius * radius
 
 
-def sees(ax: float, ay: float, bx: float, by: float, walls: Walls) -> bool:
+def sees(ax: float, ay: float, bx: float, by: float, walls: SightWalls) -> bool:
     """Whether no wall stands between two points."""
     for part in range(len(walls.bounds)):
         if passes(ax, ay, bx, by, walls.bounds[part, 0], walls.bounds[part, 1], walls.bounds[part, 2] * 1.000001):
@@ -121,7 +121,7 @@ def sees(ax: float, ay: float, bx: float, by: float, walls: Walls) -> bool:
     return True
 
 
-def sights(starts: Floats, goals: Floats, walls: Walls) -> Floats:
+def sights(starts: Floats, goals: Floats, walls: SightWalls) -> Floats:
     """Distances (n, m) between points that see each other; inf for those that do not."""
     found = empty((len(starts), len(goals)))
     for i in parallel_range(len(starts)):

@@ -7,7 +7,7 @@ an arrival that another one reaches along the bend at no more cost is dropped.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from math import inf, pi
+from math import cos, inf, isnan, pi, sin
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +15,24 @@ from numpy import empty, int64
 from numpy.typing import NDArray
 
 from paddock.compute.routine import routine
-from paddock.planning.obstacles.bends import RADIUS, WAY, X, Y
-from paddock.planning.obstacles.entry import FULL, ahead, arc_entry
-from paddock.planning.obstacles.links import Links, distance, free_tangent, places
-from paddock.planning.obstacles.walls import Walls
+from paddock.planning.obstacles.bends import (
+    ANGLE,
+    ARM,
+    AT_X,
+    AT_Y,
+    RADIUS,
+    WAY,
+    Links,
+    WayEnds,
+    X,
+    Y,
+    distance,
+    free_tangent,
+    places,
+    tangent,
+)
+from paddock.planning.obstacles.crossing import FULL, ahead, arc_entry, line_entry
+from paddock.planning.obstacles.zones import Walls
 from paddock.world.columns import Floats
 
 Ints = NDArray[np.int64]
@@ -26,17 +40,6 @@ Heap = list[tuple[float, Any]]
 """Metres at least, and a number for what comes next."""
 NO_TURN = 1e-9
 """rad: what lacks less than this of a full turn is none."""
-
-
-class Ends(NamedTuple):
-    """Where a search begins and ends: bends that hold the start or the goal, each with the heading there."""
-
-    starts: Floats  # (s, 9)
-    heading: float  # rad, at the start
-    goals: Floats  # (g, 9)
-    arrivals: Floats  # (g,) rad; NaN: any (the bend is a point)
-    x: float  # m, of the goal
-    y: float
 
 
 def turn_between(way: float, before: float, after: float) -> float:
@@ -53,7 +56,7 @@ def free_turn(w: Walls, bend: Floats, heading: float) -> float:
     return arc_entry(w, bend[X], bend[Y], bend[RADIUS], begin, bend[WAY], FULL)[0]
 
 
-def _tails(w: Walls, bends: Floats, ends: Ends) -> tuple[Floats, Floats]:
+def _tails(w: Walls, bends: Floats, ends: WayEnds) -> tuple[Floats, Floats]:
     """From each bend to each goal: metres from leaving the bend (inf: blocked) and the heading there."""
     lengths, headings = empty((len(bends), len(ends.goals))), empty((len(bends), len(ends.goals)))
     for g in range(len(ends.goals)):
@@ -69,7 +72,7 @@ def _tails(w: Walls, bends: Floats, ends: Ends) -> tuple[Floats, Floats]:
     return lengths, headings
 
 
-class Known(NamedTuple):
+class Visited(NamedTuple):
     """What a search has found out. States are numbered: arrivals from each start on each bend, then the links."""
 
     cost: Floats  # m to the arrival
@@ -82,10 +85,10 @@ class Known(NamedTuple):
     tail_headings: Floats  # rad, when leaving it
 
 
-def _nothing_known(w: Walls, bends: Floats, links: Links, ends: Ends) -> Known:
+def _nothing_known(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> Visited:
     n, count = len(bends), len(ends.starts) * len(bends) + len(links.target)
     tails, tail_headings = _tails(w, bends, ends)
-    known = Known(
+    known = Visited(
         empty(count),
         empty(count),
         empty(count),
@@ -102,7 +105,7 @@ def _nothing_known(w: Walls, bends: Floats, links: Links, ends: Ends) -> Known:
     return known
 
 
-def _search(w: Walls, bends: Floats, links: Links, ends: Ends) -> tuple[float, Ints]:
+def _search(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> tuple[float, Ints]:
     """Metres of the shortest way, and its bends: a start, others, a goal (counted on from the bends)."""
     n, s, g = len(bends), len(ends.starts), len(ends.goals)
     known = _nothing_known(w, bends, links, ends)
@@ -126,7 +129,7 @@ def _search(w: Walls, bends: Floats, links: Links, ends: Ends) -> tuple[float, I
     return inf, empty(0, int64)
 
 
-def _leave_start(w: Walls, i: int, bends: Floats, ends: Ends, known: Known, heap: Heap) -> None:
+def _leave_start(w: Walls, i: int, bends: Floats, ends: WayEnds, known: Visited, heap: Heap) -> None:
     """All ways from a start: to the goals, and on to the bends."""
     n, g, start = len(bends), len(ends.goals), ends.starts[i]
     direct = len(known.cost) * g
@@ -143,7 +146,7 @@ def _leave_start(w: Walls, i: int, bends: Floats, ends: Ends, known: Known, heap
             _arrive(i * n + j, -1, bends[j], length + turn * start[RADIUS], heading, ends, known, heap)
 
 
-def _leave(state: int, bend: int, bends: Floats, links: Links, ends: Ends, known: Known, heap: Heap) -> None:
+def _leave(state: int, bend: int, bends: Floats, links: Links, ends: WayEnds, known: Visited, heap: Heap) -> None:
     """All ways on from a state: to the goals, and over the links."""
     radius, way, g = bends[bend, RADIUS], bends[bend, WAY], len(ends.goals)
     cost, heading, reach = known.cost[state], known.heading[state], known.reach[state]
@@ -160,7 +163,7 @@ def _leave(state: int, bend: int, bends: Floats, links: Links, ends: Ends, known
 
 
 def _arrive(
-    state: int, parent: int, bend: Floats, cost: float, heading: float, ends: Ends, known: Known, heap: Heap
+    state: int, parent: int, bend: Floats, cost: float, heading: float, ends: WayEnds, known: Visited, heap: Heap
 ) -> None:
     known.cost[state], known.parent[state], known.heading[state] = cost, parent, heading
     x, y = places(bend, heading)
@@ -168,13 +171,13 @@ def _arrive(
     heappush(heap, (cost + distance(x, y, ends.x, ends.y), int64(number)))
 
 
-def _settle(w: Walls, state: int, bend: int, bends: Floats, known: Known) -> None:
+def _settle(w: Walls, state: int, bend: int, bends: Floats, known: Visited) -> None:
     known.reach[state] = free_turn(w, bends[bend], known.heading[state])
     known.older[state] = known.settled[bend]
     known.settled[bend] = state
 
 
-def _dominated(state: int, bend: int, bends: Floats, known: Known) -> bool:
+def _dominated(state: int, bend: int, bends: Floats, known: Visited) -> bool:
     """Whether an earlier arrival on the bend gets where this one is, for no more."""
     other = known.settled[bend]
     while other >= 0:
@@ -185,7 +188,7 @@ def _dominated(state: int, bend: int, bends: Floats, known: Known) -> bool:
     return False
 
 
-def _chain(number: int, direct: int, n: int, s: int, g: int, known: Known, links: Links) -> Ints:
+def _chain(number: int, direct: int, n: int, s: int, g: int, known: Visited, links: Links) -> Ints:
     """The bends on the way that ends with a number of the heap: n + the start, bends, n + s + the goal."""
     chain = empty(len(known.parent) + 3, int64)
     if number >= direct:
@@ -202,3 +205,99 @@ def _chain(number: int, direct: int, n: int, s: int, g: int, known: Known, links
 
 
 search = routine(_search)
+
+
+FIRST_STEP = 0.25
+"""rad, of turning a bend about its place."""
+LAST_STEP = 1e-7
+ROUNDS = 4
+"""At each step."""
+
+
+def _laid(w: Walls, row: Floats, heading: float, arrival: float, out: Floats) -> float:
+    """Write the segments (2 n, 5) x, y, heading, length, curvature of the way over a row of bends (n, 9).
+
+    Its length in m, or inf where it cannot be or enters a zone.
+    """
+    total = 0.0
+    for i in range(len(row)):
+        radius, way = row[i, RADIUS], row[i, WAY]
+        length, leave = 0.0, heading if isnan(arrival) else arrival
+        if i + 1 < len(row):
+            length, leave = tangent(
+                row[i, X], row[i, Y], radius, way, row[i + 1, X], row[i + 1, Y], row[i + 1, RADIUS], row[i + 1, WAY]
+            )
+        if length == inf:
+            return inf
+        turn = 0.0 if radius == 0.0 else turn_between(way, heading, leave)
+        x, y = places(row[i], heading)
+        if turn > 0.0 and arc_entry(w, row[i, X], row[i, Y], radius, heading - way * 0.5 * pi, way, turn)[1] >= 0:
+            return inf
+        _put(out[2 * i], x, y, heading, turn * radius, way / radius if radius > 0.0 else 0.0)
+        x, y = places(row[i], leave)
+        if length > 0.0 and line_entry(w, x, y, cos(leave), sin(leave), length)[1] >= 0:
+            return inf
+        _put(out[2 * i + 1], x, y, leave, length, 0.0)
+        heading = leave
+        total += turn * radius + length
+    return total
+
+
+def _put(out: Floats, x: float, y: float, heading: float, length: float, curvature: float) -> None:
+    out[0], out[1], out[2], out[3], out[4] = x, y, heading, length, curvature
+
+
+def _turn(bend: Floats, angle: float) -> None:
+    bend[ANGLE] = angle
+    bend[X] = bend[AT_X] + bend[ARM] * cos(angle)
+    bend[Y] = bend[AT_Y] + bend[ARM] * sin(angle)
+
+
+def _with_best_ends(w: Walls, row: Floats, at: WayEnds, arrival: float, out: Floats) -> float:
+    """The length (m) of the way with the first and last bends that make it shortest, which are put into the row."""
+    best, start, goal = inf, 0, 0
+    for i in range(len(at.starts)):
+        row[0] = at.starts[i]
+        for j in range(len(at.goals)):
+            if at.arrivals[j] == arrival or (isnan(at.arrivals[j]) and isnan(arrival)):
+                row[-1] = at.goals[j]
+                length = _laid(w, row, at.heading, arrival, out)
+                if length < best:
+                    best, start, goal = length, i, j
+    row[0], row[-1] = at.starts[start], at.goals[goal]
+    return best
+
+
+def _shorten(w: Walls, row: Floats, at: WayEnds, arrival: float) -> Floats:
+    """Turn the bends between the first and the last to where the way is shortest; its segments, as of `_laid`."""
+    out = empty((2 * len(row), 5))
+    best = _with_best_ends(w, row, at, arrival, out)
+    step = FIRST_STEP
+    while step > LAST_STEP:
+        for _ in range(ROUNDS):
+            before = best
+            for i in range(1, len(row) - 1):
+                if row[i, ARM] != 0.0:
+                    best = _try_turns(w, row, i, step, at, arrival, out, best)
+            if best > before - 1e-9:
+                break
+        step *= 0.5
+    _with_best_ends(w, row, at, arrival, out)  # a trial may have left others
+    _laid(w, row, at.heading, arrival, out)
+    return out
+
+
+def _try_turns(
+    w: Walls, row: Floats, i: int, step: float, at: WayEnds, arrival: float, out: Floats, best: float
+) -> float:
+    for side in (step, -step):
+        angle = row[i, ANGLE]
+        _turn(row[i], angle + side)
+        length = _with_best_ends(w, row, at, arrival, out)
+        if length < best - 1e-12:
+            return length
+        _turn(row[i], angle)
+    return best
+
+
+shorten = routine(_shorten)

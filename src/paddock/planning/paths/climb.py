@@ -13,10 +13,8 @@ from __future__ import annotations
 
 from math import ceil, pi
 
-from paddock.planning.paths.checks import PoseLike, not_negative, numbers, positive
 from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Pose, Segment, ends_at
+from paddock.planning.paths.path import Path, Pose, PoseLike, Segment, ends_at, not_negative, numbers, positive
 
 Goal = tuple[float, float, float]
 

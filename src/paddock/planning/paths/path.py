@@ -2,16 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from math import isfinite
+from math import cos, hypot, isfinite, nan, sin, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from paddock.errors import InvalidValueError
-from paddock.planning.paths.segment import FIELDS, Pose, Segment, carried, ends_at, flown_of, point_along
 from paddock.world.columns import Floats
+
+
+class Segment(NamedTuple):
+    """A part of a path. Its way is measured in metres flown, which in still air are metres over the ground."""
+
+    x: float  # m east, at its start
+    y: float  # m north
+    z: float  # m up
+    heading: float  # rad: where the vehicle's nose points through the air, at its start
+    length: float  # m along the curve, level; with a drift: relative to the air
+    curvature: float = 0.0  # 1/m, positive to the left
+    slope: float = 0.0  # m up for each m along
+    gear: float = 1.0  # 1 forwards, -1 backwards: the curve is then left behind with the heading reversed
+    drift_x: float = 0.0  # m east for each m along: the wind over the airspeed, for curves in moving air
+    drift_y: float = 0.0  # m north
+    pace: float = 1.0  # m along for each m flown: ground speed over airspeed, for curves held over the ground in wind
+
+
+FIELDS = len(Segment._fields)
+Pose = tuple[float, float, float, float]
+"""x, y, z in m and heading in rad."""
+
+
+def line(x: float, y: float, heading: float, length: float, z: float = 0.0, slope: float = 0.0) -> Segment:
+    """Straight ahead."""
+    return Segment(x, y, z, heading, length, 0.0, slope)
+
+
+def arc(x: float, y: float, heading: float, radius: float, turn: float, z: float = 0.0, slope: float = 0.0) -> Segment:
+    """A turn by `turn` rad (positive left) on a circle of that radius (m)."""
+    return Segment(x, y, z, heading, abs(turn) * radius, (1.0 if turn >= 0.0 else -1.0) / radius, slope)
+
+
+def point_along(s: Segment, along: float) -> Pose:
+    """The pose after `along` metres of its curve."""
+    turn = s.curvature * along
+    way = along * s.gear
+    half = 0.5 * s.gear * turn
+    chord = way * (1.0 - half * half / 6.0) if abs(half) < 1e-4 else way * sin(half) / half
+    x = s.x + chord * cos(s.heading + half) + s.drift_x * along
+    y = s.y + chord * sin(s.heading + half) + s.drift_y * along
+    return x, y, s.z + s.slope * along, s.heading + s.gear * turn
+
+
+def flown_of(s: Segment) -> float:
+    """Metres flown: along the curve and its climb, at the pace that the wind allows."""
+    return s.length * sqrt(1.0 + s.slope * s.slope) / s.pace
+
+
+def ends_at(s: Segment) -> Pose:
+    """The pose at its end."""
+    return point_along(s, s.length)
+
+
+def carried(s: Segment) -> bool:
+    """Whether it is a curve in moving air."""
+    return hypot(s.drift_x, s.drift_y) > 0.0
+
 
 MOST_SAMPLES = 10_000_000
 """Of one path."""
@@ -160,3 +218,73 @@ def _ground_length(segment: Segment) -> float:
     east, north = segment.gear * np.cos(heading) + segment.drift_x, segment.gear * np.sin(heading) + segment.drift_y
     speed = np.sqrt(east**2 + north**2 + segment.slope**2)
     return float((speed * np.tile(0.5 * width * WEIGHTS, pieces)).sum())
+
+
+PoseLike = Sequence[float | None] | Floats
+"""x, y in m and heading in rad; a goal's heading may be None: any."""
+
+
+def numbers(name: str, value: PoseLike, count: int, free: bool) -> list[float]:
+    """So many finite numbers, the last of which may be None or NaN (given back as NaN) where it is `free`."""
+    try:
+        given = [nan if part is None else float(part) for part in value]
+    except (TypeError, ValueError):
+        given = []
+    if len(given) != count:
+        raise InvalidValueError(f"{name} is {'x, y, heading' if count == 3 else 'x, y, z, heading'}, not {value!r}")
+    must = given[:-1] if free else given
+    if not (all(isfinite(part) for part in must) and (isfinite(given[-1]) or given[-1] != given[-1])):
+        raise InvalidValueError(f"{name} has to be finite{' (heading None: any)' if free else ''}, not {value!r}")
+    return given
+
+
+def pose(name: str, value: PoseLike, free: bool = False) -> tuple[float, float, float]:
+    """x, y, heading; a free heading is NaN."""
+    x, y, heading = numbers(name, value, 3, free)
+    return x, y, heading
+
+
+def not_negative(name: str, value: float) -> float:
+    """A finite number >= 0."""
+    if not (isinstance(value, int | float | np.number) and isfinite(value) and value >= 0.0):
+        raise InvalidValueError(f"{name} has to be a number >= 0, not {value!r}")
+    return float(value)
+
+
+def positive(name: str, value: float) -> float:
+    """A finite number > 0."""
+    if not (isinstance(value, int | float | np.number) and isfinite(value) and value > 0.0):
+        raise InvalidValueError(f"{name} has to be a number > 0, not {value!r}")
+    return float(value)
+
+
+def poses(name: str, values: ArrayLike, free: bool = False) -> Floats:
+    """An array (n, 3) of x, y, heading; a free heading is NaN."""
+    try:
+        rows = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValueError(f"{name} have to be an array (n, 3) of numbers: x, y, heading") from None
+    if rows.size == 0:
+        rows = rows.reshape(0, 3)
+    if rows.ndim != 2 or rows.shape[1] != 3:
+        raise InvalidValueError(f"{name} have to be an array (n, 3): x, y, heading; not one of shape {rows.shape}")
+    wrong = ~np.isfinite(rows)
+    if free:
+        wrong[:, 2] &= ~np.isnan(rows[:, 2])
+    if wrong.any():
+        row = int(np.argwhere(wrong)[0, 0])
+        raise InvalidValueError(f"{name}[{row}] has to be finite, not {rows[row].tolist()}")
+    return rows
+
+
+def radii(radius: ArrayLike, n: int) -> Floats:
+    """A turn radius for each start (n,), from one for all or one for each."""
+    try:
+        given = np.asarray(radius, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValueError(f"radius has to be a number or {n} of them, not {radius!r}") from None
+    if given.shape not in ((), (n,)):
+        raise InvalidValueError(f"radius has to be one number or one for each of {n} starts, not {given.shape}")
+    if not (np.isfinite(given) & (given >= 0.0)).all():
+        raise InvalidValueError("radius has to be a number >= 0, not " + repr(np.atleast_1d(given).min().item()))
+    return np.ascontiguousarray(np.broadcast_to(given, (n,)))

@@ -6,20 +6,264 @@ taken are courses over the ground; a vehicle's nose points where the wind triang
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from math import ceil, hypot, inf, isnan, radians, sqrt
+from math import ceil, hypot, inf, isnan, radians
 
 import numpy as np
 
-from paddock.compute.math import asin, atan2, sincos, wrap_angle
+from paddock.compute.math import PI, absolute, asin, atan2, maximum, minimum, sincos, sqrt, wrap_angle
 from paddock.errors import InvalidValueError
-from paddock.planning.paths.checks import PoseLike, not_negative, pose, positive
-from paddock.planning.paths.drift import best_free_in_wind, best_in_wind, intercept
-from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path
-from paddock.planning.paths.segment import Pose, Segment, ends_at, point_along
-from paddock.planning.paths.words import STRAIGHT, length_to, turns_left
+from paddock.planning.paths.dubins import (
+    HALF_PI,
+    NOISE,
+    SLACK,
+    STRAIGHT,
+    TWO_PI,
+    dubins,
+    length_to,
+    shorter,
+    turned,
+    turns_left,
+)
+from paddock.planning.paths.path import (
+    Path,
+    Pose,
+    PoseLike,
+    Segment,
+    ends_at,
+    not_negative,
+    point_along,
+    pose,
+    positive,
+)
 from paddock.world.columns import Floats
+
+Best = tuple[float, int, float, float, float]
+"""Duration, number of the word, its three parts: all in radii."""
+Way = tuple[float, float, float, float, float, float]
+"""From circle to circle (x, y) at T = 0, the wind (x, y), and the duration of the turns as a and b in a z + b."""
+LINES, TURNS = 0, 1
+PIECES = 16
+"""A full turn is searched in so many pieces."""
+STEP = 0.2
+"""Step in time (radii) of the search for two turns."""
+
+
+def intercept(x: float, y: float, wx: float, wy: float) -> float:
+    """Duration of a straight flight to a place on the ground, (x, y) away."""
+    along = x * wx + y * wy
+    rest = 1.0 - wx * wx - wy * wy
+    return (sqrt(along * along + rest * (x * x + y * y)) - along) / rest
+
+
+def same_side_in_wind(cx: float, cy: float, phi: float, wx: float, wy: float) -> tuple[float, float, float, float]:
+    """Duration and parts of LSL; without another full turn if that is possible."""
+    turns = turned(phi, SLACK)
+    for k in range(2):
+        turns += k * TWO_PI
+        ex, ey = cx - wx * turns, cy - wy * turns
+        p = intercept(ex, ey, wx, wy)
+        if p < SLACK:
+            return turns, turns, 0.0, 0.0
+        slack = SLACK + NOISE / p
+        t = turned(atan2(ey - wy * p, ex - wx * p), slack)
+        if t <= turns + slack:
+            return turns + p, minimum(t, turns), p, maximum(turns - t, 0.0)
+    return inf, 0.0, 0.0, 0.0  # not reached: the first turn is less than a full one
+
+
+def missed(kind: int, z: float, way: Way) -> tuple[float, float]:
+    """By how much a solution with the unknown `z` misses, and the derivative of that.
+
+    LINES: z is the heading of the straight of LSR (a = 2) or LS (a = 1); what is missed is across the straight's way
+    over the ground. TURNS: z is the middle turn of LRL; what is missed is the squared distance of the circles.
+    """
+    cx, cy, wx, wy, a, b = way
+    s, c = sincos(z)
+    x, y = cx - wx * (a * z + b), cy - wy * (a * z + b)
+    if kind == LINES:
+        return x * s - y * c - a * (1.0 + c * wx + s * wy) + cx * wy - cy * wx, x * c + y * s
+    return x * x + y * y - 8.0 + 8.0 * c, -2.0 * a * (x * wx + y * wy) - 8.0 * s
+
+
+def zero(kind: int, low: float, high: float, way: Way, flat: bool) -> float:
+    """Where `missed`, or its derivative for `flat`, is zero between two places where its signs differ."""
+    f_low = missed(kind, low, way)[1 if flat else 0]
+    z = 0.5 * (low + high)
+    for _ in range(80):
+        value, slope = missed(kind, z, way)
+        f = slope if flat else value
+        if (f > 0.0) == (f_low > 0.0):
+            low = z
+        else:
+            high = z
+        newton = z - value / slope if slope != 0.0 and not flat else low
+        following = newton if low < newton < high else 0.5 * (low + high)
+        if absolute(following - z) < 1e-15 * (1.0 + absolute(z)):
+            break
+        z = following
+    return z
+
+
+def judged(kind: int, word: int, z: float, way: Way, best: Best) -> Best:
+    """The better of the best so far and the path with the unknown `z`, if it is one: no part may be negative."""
+    cx, cy, wx, wy, a, b = way
+    turns = a * z + b
+    if kind == LINES:
+        s, c = sincos(z)
+        ux, uy = c + wx, s + wy
+        p = ((cx - wx * turns - a * s) * ux + (cy - wy * turns + a * c) * uy) / (ux * ux + uy * uy)
+        t = z if a == 2.0 else turns
+        q, total = turns - t, turns + p
+    else:
+        p, total = z, turns
+        t = turned(atan2(cy - wy * total, cx - wx * total) + 0.5 * z, SLACK)
+        q = total - p - t
+    if minimum(minimum(t, p), q) < -SLACK:
+        return best
+    return shorter(best, total, word, maximum(t, 0.0), maximum(p, 0.0), maximum(q, 0.0))
+
+
+def searched(kind: int, word: int, low: float, high: float, way: Way, best: Best) -> Best:
+    """The best of all solutions with an unknown between `low` and `high`; twin roots within a piece are found too."""
+    pieces = int((high - low) * PIECES / TWO_PI) + 1
+    z0 = low
+    f0, g0 = missed(kind, z0, way)
+    for k in range(pieces):
+        z1 = low + (high - low) * (k + 1) / pieces
+        f1, g1 = missed(kind, z1, way)
+        middle, f_middle = z1, f1
+        if (f0 > 0.0) == (f1 > 0.0) and (g0 > 0.0) != (g1 > 0.0) and (f0 > 0.0) != (g0 > 0.0):
+            middle = zero(kind, z0, z1, way, True)
+            f_middle = missed(kind, middle, way)[0]
+        for half in range(2):
+            if (f_middle > 0.0) != ((f0 > 0.0) if half == 0 else (f1 > 0.0)):
+                root = zero(kind, z0 if half == 0 else middle, middle if half == 0 else z1, way, False)
+                best = judged(kind, word, root, way, best)
+        z0, f0, g0 = z1, f1, g1
+    return best
+
+
+def best_with_side(side: int, x: float, y: float, phi: float, wx: float, wy: float, best: Best) -> Best:
+    """The better of the best so far, LSR and LRL, or for side 1 (all is then mirrored) RSL and RLR."""
+    s, c = sincos(phi)
+    turn = turned(phi, SLACK)
+    apart_x, apart_y = x - s, y - 1.0 + c
+    touching = (sqrt(apart_x * apart_x + apart_y * apart_y) - 4.0) / sqrt(wx * wx + wy * wy)
+    for m in range(5):
+        if m < 2:  # LSR, its last turn between 0 and 2 pi or with another full turn
+            kind, b = LINES, m * TWO_PI - turn
+            low, high = (turn if m == 0 else 0.0) - SLACK, TWO_PI
+            possible = b < best[0]
+        else:  # LRL, in the time when its circles are near enough
+            kind, b = TURNS, (m - 3) * TWO_PI + turn
+            low, high = maximum(maximum(0.0, -b), 0.5 * (touching - b)), minimum(TWO_PI, 0.5 * (best[0] - b))
+            possible = low < high
+        if possible:
+            way = (x + s, y - 1.0 - c, wx, wy, 2.0, b) if kind == LINES else (apart_x, apart_y, wx, wy, 2.0, b)
+            best = searched(kind, 2 + side if kind == LINES else 5 - side, low, high, way, best)
+    return best
+
+
+def best_in_wind(x: float, y: float, phi: float, wx: float, wy: float) -> Best:
+    """The quickest of the six words to (x, y) with heading `phi`."""
+    s, c = sincos(phi)
+    best = (inf, 0, 0.0, 0.0, 0.0)
+    for side in range(2):  # first what has a closed form: it bounds the searches
+        m = 1.0 - 2.0 * side
+        total, t, p, q = same_side_in_wind(x - m * s, m * y - 1.0 + c, m * phi, wx, m * wy)
+        best = shorter(best, total, side, t, p, q)
+    for side in range(2):
+        m = 1.0 - 2.0 * side
+        best = best_with_side(side, x, m * y, m * phi, wx, m * wy, best)
+    return best
+
+
+def two_turns_at(total: float, cx: float, cy: float, wx: float, wy: float, long: bool) -> tuple[float, float]:
+    """By how much LR of a duration misses, as an angle, and its second turn, which is more than half where `long`."""
+    x, y = cx - wx * total, cy - wy * total
+    square = minimum(maximum(x * x + y * y, 1.0), 9.0)
+    at_first = atan2(sqrt((square - 1.0) * (9.0 - square)), square + 3.0)
+    at_second = atan2(sqrt((square - 1.0) * (9.0 - square)), 5.0 - square)
+    q = TWO_PI - at_second if long else at_second
+    t = atan2(y, x) + HALF_PI + (at_first if long else -at_first)
+    return wrap_angle(t + q - total), q
+
+
+def two_turns_between(word: int, low: float, high: float, way: Way, long: bool, best: Best) -> Best:
+    """The better of the best so far and LR of a duration between two, where the angle it misses by has two signs."""
+    cx, cy, wx, wy, _, _ = way
+    f_low = two_turns_at(low, cx, cy, wx, wy, long)[0]
+    for _ in range(60):
+        total = 0.5 * (low + high)
+        if (two_turns_at(total, cx, cy, wx, wy, long)[0] > 0.0) == (f_low > 0.0):
+            low = total
+        else:
+            high = total
+    q = two_turns_at(high, cx, cy, wx, wy, long)[1]
+    return shorter(best, high, word, maximum(high - q, 0.0), 0.0, q) if high - q > -SLACK else best
+
+
+def two_turns_within(word: int, low: float, high: float, way: Way, best: Best) -> Best:
+    """The better of the best so far and LR of a duration between two, at all of which the circles touch."""
+    cx, cy, wx, wy, _, _ = way
+    steps = int(maximum(high - low, 0.0) / STEP) + 1
+    for k in range(steps if high > low else 0):
+        t0, t1 = low + (high - low) * k / steps, low + (high - low) * (k + 1) / steps
+        for branch in range(2):
+            f0 = two_turns_at(t0, cx, cy, wx, wy, branch == 0)[0]
+            f1 = two_turns_at(t1, cx, cy, wx, wy, branch == 0)[0]
+            if (f0 > 0.0) != (f1 > 0.0) and absolute(f1 - f0) < PI:
+                best = two_turns_between(word, t0, t1, way, branch == 0, best)
+    return best
+
+
+def times_within(distance: float, cx: float, cy: float, wx: float, wy: float) -> tuple[float, float]:
+    """From when to when the drifting place (cx, cy) is that near; never: twice the time when it is nearest."""
+    square = wx * wx + wy * wy
+    nearest = (cx * wx + cy * wy) / square
+    half = sqrt(maximum(nearest * nearest - (cx * cx + cy * cy - distance * distance) / square, 0.0))
+    return nearest - half, nearest + half
+
+
+def two_turns_in_wind(word: int, cx: float, cy: float, wx: float, wy: float, best: Best) -> Best:
+    """The better of the best so far and LR to a point (cx, cy) from the centre of the first circle.
+
+    Its circles touch while the point is between 1 and 3 radii from that centre.
+    """
+    first, last = times_within(3.0, cx, cy, wx, wy)
+    inner_first, inner_last = times_within(1.0, cx, cy, wx, wy)
+    way = (cx, cy, wx, wy, 0.0, 0.0)
+    for part in range(2):
+        low, high = (first, inner_first) if part == 0 else (inner_last, last)
+        best = two_turns_within(word, maximum(low, 0.0), minimum(high, best[0]), way, best)
+    return best
+
+
+def best_free_in_wind(x: float, y: float, wx: float, wy: float) -> Best:
+    """The quickest of LS, RS, LR and RL to (x, y) with any heading.
+
+    The search starts from LSL with the heading of the straight way, which always exists.
+    """
+    p = intercept(x, y, wx, wy)
+    if p < SLACK:
+        return 0.0, 0, 0.0, 0.0, 0.0
+    phi = atan2(y - wy * p, x - wx * p)
+    if absolute(phi) < SLACK + NOISE / p:
+        phi = 0.0  # straight ahead but for rounding
+    s, c = sincos(phi)
+    total, t, p, q = same_side_in_wind(x - s, y - 1.0 + c, phi, wx, wy)
+    best = (total, 0, t, p, q)
+    for k in range(4):
+        m, b = (1.0 if k % 2 == 0 else -1.0), (TWO_PI if k >= 2 else 0.0)
+        if b < best[0]:
+            best = searched(LINES, k % 2, -SLACK, TWO_PI, (x, m * y - 1.0, wx, m * wy, 1.0, b), best)
+    for side in range(2):
+        m = 1.0 - 2.0 * side
+        best = two_turns_in_wind(2 + side, x, m * y - 1.0, wx, m * wy, best)
+    return best
+
 
 PIECE = radians(5.0)
 """Arcs held over the ground are cut into pieces no longer than this: within one, the pace is constant."""
@@ -138,7 +382,7 @@ def over_ground(path: Path, speed: float, wind: PoseLike) -> Path:
 def _held(segment: Segment, wx: float, wy: float) -> Iterator[Segment]:
     pieces = max(1, ceil(abs(segment.curvature) * segment.length / PIECE - 1e-9))
     width = segment.length / pieces
-    climb = sqrt(1.0 + segment.slope**2)
+    climb = math.sqrt(1.0 + segment.slope**2)
     for k in range(pieces):
         x, y, z, heading = point_along(segment, k * width)
         along = 0.5 * width * (NODES + 1.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.serve.subscribers.groups import DRAWN, U32, GroupEncoder
 from paddock.serve.subscribers.subscription import View
-from paddock.world.frame_ring import FrameRingWriter
+from paddock.world.ring import FrameRingWriter
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -6,17 +6,16 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from paddock.errors import PaddockError
+from paddock.serve.methods.markers import DEBUG
 from paddock.serve.subscribers.client import Client
 from paddock.serve.subscribers.connection import GRACE, Connect, Connection
 from paddock.serve.subscribers.groups import GroupEncoder
-from paddock.serve.subscribers.methods import debug
 from paddock.serve.subscribers.news import News
-from paddock.serve.subscribers.roster import roster_tree
-from paddock.serve.subscribers.shapes import SubscriberTree
-from paddock.serve.subscribers.subscription import Subscription
+from paddock.serve.subscribers.subscription import Subscription, roster_tree
+from paddock.wire.operations.results import SubscriberTree
 from paddock.wire.rpc import notification
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
@@ -24,6 +23,7 @@ from paddock.world.snapshot import Snapshot
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
+T = TypeVar("T")
 SWEEP = 0.1
 """s between looks at who waits for something that does not come by itself."""
 FRESH = 0.05
@@ -147,10 +147,20 @@ class Audience:
             raise PaddockError("the simulation has not shown anything yet")
         return snapshot
 
+    def read(self, read: Callable[[Snapshot], T]) -> T:
+        """Read the newest snapshot where it lies; a copy if it is overwritten meanwhile."""
+        ring = self.hub.ring
+        sequence = ring.newest
+        snapshot = ring.peek(sequence)
+        if snapshot is not None:
+            found = read(snapshot)
+            if ring.holds(sequence):
+                return found
+        return read(self.newest())
+
     def layout(self) -> Layout:
-        """Who is in the newest snapshot."""
-        snapshot = self.hub.ring.peek(self.hub.ring.newest)
-        return self.newest().layout if snapshot is None else snapshot.layout
+        """The layout of the newest snapshot."""
+        return self.read(lambda snapshot: snapshot.layout)
 
     async def refresh(self, changed: bool = False) -> None:
         """Have the present state shown; unless it `changed`, one of a moment ago will do."""
@@ -171,7 +181,7 @@ class Audience:
     def next_debug_id(self) -> int:
         """Ids of markers drawn for debugging, none of them in use."""
         if self._debug_id is None:
-            taken = [number for namespace, number in self.hub.mirror.markers if namespace == debug.NAMESPACE]
+            taken = [number for namespace, number in self.hub.mirror.markers if namespace == DEBUG]
             self._debug_id = max(taken, default=0)
         self._debug_id += 1
         return self._debug_id

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from difflib import get_close_matches
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, suggestion
 from paddock.serve.hub import OperationError
-from paddock.serve.subscribers.method import find_method
+from paddock.serve.methods import answer
 from paddock.wire.error import WireError
+from paddock.wire.operations import METHODS, ArgumentError, Operation
 from paddock.wire.rpc import (
     INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
     Notification,
     Request,
     Response,
@@ -133,7 +137,7 @@ class Calls:
             return b""
 
     async def _called(self, call: Request | Notification) -> Any:
-        method = find_method(call.method)
+        operation = _find(call.method)
         params = call.params
         if isinstance(params, dict) and "token" in params and call.method != "authenticate":
             params = dict(params)
@@ -141,9 +145,9 @@ class Calls:
             if not isinstance(token, str):
                 raise RpcError("token", f"{call.method}: 'token' must be a text", TOKEN_NEEDED)
             self.client.show(token)
-        if not (method.public or self.client.admission.admitted):
-            raise RpcError("token", f"{call.method}: show the token first, with authenticate", TOKEN_NEEDED)
-        return await method.answer(self.client, **method.read(params))
+        if not (operation.entry.public or self.client.admission.admitted):
+            raise RpcError("token", f"{call.method}: call authenticate with the token first", TOKEN_NEEDED)
+        return await answer(self.client, operation, operation.read(params))
 
     # commands without an answer --------------------------------------------------------------------------------------
 
@@ -180,11 +184,22 @@ class Calls:
         self.client.connection.put(line)
 
 
+def _find(method: str) -> Operation:
+    """The operation of a JSON-RPC method; RpcError -32601 with the closest name otherwise."""
+    if method not in METHODS:
+        near = get_close_matches(method[:60], METHODS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else suggestion(method[:60], METHODS)
+        raise RpcError("method", f"unknown method {method[:60]!r}; {hint}", METHOD_NOT_FOUND)
+    return METHODS[method]
+
+
 def _told(error: Exception, what: str) -> tuple[int, str, Any]:
     """(code, one line, data) for an error."""
     text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
     if isinstance(error, RpcError):
         return error.code, text, None
+    if isinstance(error, ArgumentError):
+        return INVALID_PARAMS, text, None
     if isinstance(error, OperationError):
         internal = error.kind == "InternalError"
         return (INTERNAL_ERROR if internal else REFUSED), text, {"kind": error.kind}

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddock.errors import PaddockError
 from paddock.serve.hub import Reply
 from paddock.serve.subscribers.calls import TOKEN_NEEDED, Calls
 from paddock.serve.subscribers.connection import Connect
 from paddock.serve.subscribers.markers import MarkerFeed
-from paddock.serve.subscribers.shapes import Moment
 from paddock.serve.subscribers.subscription import Subscription, View
+from paddock.wire.operations.results import Moment
 from paddock.wire.rpc import RpcError, notification
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from paddock.serve.subscribers.audience import Audience
 
 
+T = TypeVar("T")
 PATIENCE = 5.0
 """s that a client has to show the token."""
 
@@ -65,6 +67,11 @@ class Client:
         """The world as it is, or was a moment ago."""
         await self.endpoint.refresh()
         return self.endpoint.newest()
+
+    async def read(self, read: Callable[[Snapshot], T]) -> T:
+        """Read the newest snapshot where it lies, without copying it."""
+        await self.endpoint.refresh()
+        return self.endpoint.read(read)
 
     async def present_layout(self) -> Layout:
         """Who is there, or was a moment ago."""

@@ -13,11 +13,11 @@ from paddock.serve.subscribers.markers import Drawing
 from paddock.serve.subscribers.subscription import (
     MOST_VALUES,
     NATIVE,
+    ColumnChoice,
     ColumnReader,
     Floats,
     Selection,
     View,
-    Want,
     Wanted,
     change_to,
     select,
@@ -49,7 +49,7 @@ class GroupEncoder:
         self._selections: dict[Wanted | None, Selection] = {}
         self._made: dict[tuple[object, ...], memoryview] = {}
         self._reader: ColumnReader | None = None
-        self._values: dict[Want, Floats] = {}
+        self._values: dict[ColumnChoice, Floats] = {}
         self._snapshot: Snapshot | None = None
         self._wall_time = 0.0
 
@@ -163,7 +163,7 @@ class GroupEncoder:
             blocks.append(Block(k, self._read(want, snapshot) if left >= 0 else np.empty((len(want.columns), 0))))
         return encode_columns(view.wanted, blocks)
 
-    def _read(self, want: Want, snapshot: Snapshot) -> Floats:
+    def _read(self, want: ColumnChoice, snapshot: Snapshot) -> Floats:
         assert self._reader is not None, "begin() comes first"
         if want not in self._values:
             self._values[want] = self._reader.read(snapshot, want)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.serve.hub import OperationError, Reply
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
-from paddock.serve.subscribers.shapes import FiguresTree, SubscriberTree
+from paddock.wire.operations.results import FiguresTree, SubscriberTree
 from paddock.wire.rpc import notification
 from paddock.wire.stream.events import EventRecord, encode_events
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import PaddockError, UnknownNameError, suggestion, unknown_name
+from paddock.wire.operations.results import FleetTree, Range, RosterTree
 from paddock.wire.stream.positions import Change
 from paddock.world.columns import Column
 from paddock.world.frames import conversion, convert_position, convert_quaternion
@@ -86,7 +87,7 @@ MOST_VALUES = 4_000_000
 """Values that one subscriber may have in a frame."""
 
 
-class Want(NamedTuple):
+class ColumnChoice(NamedTuple):
     """Columns of a vehicle (its name or id), of a fleet, or of all vehicles."""
 
     of: str | int | None
@@ -133,7 +134,7 @@ class ColumnReader:
         self._layout = layout
         self._parts: dict[str | int | None, tuple[tuple[int, Ints | None, int], ...]] = {}
 
-    def read(self, snapshot: Snapshot, want: Want) -> Floats:
+    def read(self, snapshot: Snapshot, want: ColumnChoice) -> Floats:
         """(columns, vehicles): NaN where a vehicle has no such column; no vehicles if nothing answers to the name."""
         parts = self._found(want.of)
         found = np.full((len(want.columns), sum(count for _, _, count in parts)), np.nan)
@@ -145,7 +146,7 @@ class ColumnReader:
             at += count
         return found
 
-    def values(self, want: Want) -> int:
+    def values(self, want: ColumnChoice) -> int:
         """How many values it takes to answer."""
         return len(want.columns) * sum(count for _, _, count in self._found(want.of))
 
@@ -181,7 +182,7 @@ def _fill(found: Floats, fleet: FleetLayout, block: Floats, rows: Ints | None, c
             found[k] = DERIVED[name][0](pose)
 
 
-def refuse_too_many(layout: Layout, wants: Iterable[Want]) -> None:
+def refuse_too_many(layout: Layout, wants: Iterable[ColumnChoice]) -> None:
     """PaddockError if the answer would be too large."""
     reader = ColumnReader(layout)
     values = sum(map(reader.values, wants))
@@ -189,7 +190,7 @@ def refuse_too_many(layout: Layout, wants: Iterable[Want]) -> None:
         raise PaddockError(f"{values} values are too many for one frame, {MOST_VALUES} may be asked for")
 
 
-def refuse_unknown_columns(layout: Layout, wants: Iterable[Want]) -> None:
+def refuse_unknown_columns(layout: Layout, wants: Iterable[ColumnChoice]) -> None:
     """UnknownNameError for the first column that no vehicle has."""
     known = {*POSE, *DERIVED, *(name for fleet in layout.fleets for name in fleet.columns)}
     for want in wants:
@@ -211,7 +212,7 @@ class View:
     kinds: tuple[str, ...] = ("positions",)
     vehicles: Wanted | None = None  # None: all
     tick: bool = True  # whether a tick frame goes first
-    columns: tuple[Want, ...] = ()  # what goes into a columns frame; none is sent without any
+    columns: tuple[ColumnChoice, ...] = ()  # what goes into a columns frame; none is sent without any
     wanted: int = 0  # number of that list
 
     @property
@@ -247,7 +248,7 @@ class Subscription:
         return True
 
     def change(self, view: View, rate: float) -> None:
-        """Want something else from now on; what is there is shown again as soon as the rate allows."""
+        """ColumnChoice something else from now on; what is there is shown again as soon as the rate allows."""
         if rate != self.rate:
             self._due = min(self._due, self._due - 1.0 / self.rate + 1.0 / rate)
         self.view, self.rate, self.behind = view, rate, True
@@ -277,3 +278,29 @@ def turned_in_body(quaternion: NDArray[np.float64], frame: str) -> NDArray[np.fl
     """The attitude (4,) of something in a vehicle's axes, both taken to the body axes of a frame."""
     turn = conversion(NATIVE, frame).body.quaternion
     return np.asarray(quaternion_multiply(quaternion_multiply(turn, quaternion), quaternion_conjugate(turn)))
+
+
+def roster_tree(layout: Layout) -> RosterTree:
+    """The roster's number and its fleets."""
+    return {"roster": layout.roster, "fleets": list(map(_fleet_tree, layout.fleets))}
+
+
+def _fleet_tree(fleet: FleetLayout) -> FleetTree:
+    return {
+        "name": fleet.name,
+        "kind": fleet.kind,
+        "model": fleet.model,
+        "single": fleet.single,
+        "ids": ranges(fleet.ids),
+        "members": ranges(fleet.members),
+        "columns": list(fleet.columns),
+    }
+
+
+def ranges(numbers: Ints) -> list[Range]:
+    """Numbers in their order as [first, count] of those that follow one another: 4, 5, 6, 9 -> [4, 3], [9, 1]."""
+    if not len(numbers):
+        return []
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(numbers) != 1) + 1])
+    counts = np.diff(np.append(starts, len(numbers)))
+    return np.column_stack([numbers[starts], counts]).tolist()  # type: ignore[no-any-return]

@@ -1,13 +1,14 @@
-"""Gazebo with the unmodified ardupilot_gazebo plugin: we are the ArduPilot that the plugin expects.
+"""Gazebo with the unmodified ardupilot_gazebo plugin: the adapter acts as the ArduPilot that the plugin expects.
 
-The plugin of each vehicle has a UDP port of its own (`fdm_port_in`) and takes one simulation step per servo packet
-(`lock_step`). Its states hold the IMU, attitude, position and velocity; the receiver, compass and barometer are
+The plugin of each vehicle has its own UDP port (`fdm_port_in`) and takes one simulation step per servo packet
+(`lock_step`). Its states hold IMU, attitude, position and velocity; GNSS, compass and barometer are
 `paddock.sensing`'s, on the true state.
 """
 
 from __future__ import annotations
 
 import select
+import socket
 from time import monotonic
 from typing import ClassVar
 
@@ -16,24 +17,207 @@ from numpy.typing import NDArray
 
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed
-from paddock.sitl.ardupilot.frames import find_frame
-from paddock.sitl.ardupilot.launch import JSON_PORT, PORT_STEP
-from paddock.sitl.ardupilot.plugin_link import PluginLink
-from paddock.sitl.ardupilot.plugin_vehicle import NO_OUTPUT, PluginVehicle
-from paddock.sitl.physics.row_adapter import RATES, RowAdapter
+from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, JSON_PORT, PORT_STEP, ArduPilotFrame, find_frame
+from paddock.sitl.row_adapter import RATES, RowAdapter
+from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRIPLES, TRUTH, Floats
+from paddock.wire.ardupilot_json import ServoPacket, State, decode_state, encode_servos
+from paddock.wire.error import WireError
+from paddock.world.frames import conversion
 from paddock.world.pose import Pose
+from paddock.world.rotation import quaternion_from_euler
 
-FRAME_OF = {"copter": "copter", "rover": "rover-skid", "rover_ackermann": "rover", "plane": "plane"}
-"""How the channels of each craft are wired."""
+RESEND_AFTER = 1.0
+"""s of wall time, as ArduPilot."""
+REFUSED_AFTER = 0.1
+"""s, after a refused packet: the plugin may still be starting."""
+LARGEST = 65535
+
+
+class PluginLink:
+    """UDP socket to one plugin. A frame is repeated until it is answered.
+
+    Some versions of the plugin never answer a duplicate, so the second repetition is a new frame.
+    """
+
+    def __init__(self, host: str, port: int, frame_rate: int) -> None:
+        self.host, self.port = host, port
+        self.frame_rate = frame_rate
+        self.frame_count = -1
+        self.rejected = 0
+        self.note = f"waiting for the Gazebo plugin at udp {host}:{port}"
+        self.waiting = False  # for the answer to a frame
+        self._pwm: tuple[int, ...] = ()
+        self._repeated = 0
+        self._again_at = 0.0
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            self._socket.connect((host, port))  # so that a missing plugin is an error
+        except OSError:
+            self._socket.close()
+            raise
+        self._socket.setblocking(False)
+
+    def fileno(self) -> int:
+        """For `select`."""
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+    def restart(self) -> None:
+        """Count frames from 0, which restarts the plugin's controller; discard old answers."""
+        self.answer()
+        self.frame_count = -1
+        self.waiting = False
+
+    def ask(self, pwm: tuple[int, ...]) -> None:
+        """Send the next frame, unless one is still unanswered."""
+        if not self.waiting:
+            self.frame_count += 1
+            self._repeated = 0
+            self._pwm = pwm
+            self.waiting = True
+            self._send()
+
+    def _send(self) -> None:
+        self._again_at = monotonic() + RESEND_AFTER
+        packet = ServoPacket(self.frame_rate, self.frame_count & 0xFFFFFFFF, self._pwm)
+        try:
+            self._socket.send(encode_servos(packet))
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        self._again_at = monotonic() + REFUSED_AFTER
+        self.note = f"no Gazebo plugin at udp {self.host}:{self.port} ({error.strerror}): is the world running?"
+
+    def repeat(self) -> float:
+        """Repeat the frame if due; return the s until the next repetition."""
+        if self.waiting and monotonic() >= self._again_at:
+            self._repeated += 1
+            self.frame_count += self._repeated > 1
+            self._send()
+        return max(self._again_at - monotonic(), 0.0)
+
+    def answer(self) -> State | None:
+        """Return the newest state received."""
+        newest: State | None = None
+        while (data := self._receive()) is not None:
+            try:
+                newest = decode_state(data)
+            except WireError as error:
+                self.rejected += 1
+                self.note = f"from the Gazebo plugin at udp {self.host}:{self.port}: {error}"
+        if newest is not None:
+            self.waiting = False
+            self.note = ""
+        return newest
+
+    def _receive(self) -> bytes | None:
+        try:
+            return self._socket.recv(LARGEST)
+        except BlockingIOError:
+            return None
+        except OSError as error:  # the previous packet was refused
+            self._fail(error)
+            return None
+
+    def diagnosis(self) -> str:
+        """Return why there is no answer, as far as known."""
+        return self.note or f"the Gazebo plugin at udp {self.host}:{self.port} stopped answering: is the world paused?"
+
+
+NO_OUTPUT: tuple[int, ...] = (0,) * 16
+TO_WORLD = conversion("ned", "enu")
+
+
+class PluginVehicle:
+    """One vehicle in Gazebo. Its time counts from the first state, in us; a reset of Gazebo does not decrease it."""
+
+    def __init__(self, placed: Placed, frame: ArduPilotFrame, link: PluginLink) -> None:
+        self.placed, self.frame, self.link = placed, frame, link
+        self.pwm = NO_OUTPUT
+        self.state: State | None = None
+        self.time_us = 0
+        self.restarts = 0
+        self._base_us: int | None = None
+
+    def take(self, state: State) -> None:
+        """Process a new state."""
+        stamp_us = round(state.timestamp * 1e6)
+        if self._base_us is None:
+            self._base_us = stamp_us - self.time_us
+        elif stamp_us - self._base_us < self.time_us:  # Gazebo was reset or restarted
+            self.restarts += 1
+            self._base_us = stamp_us - self.time_us
+        self.time_us = stamp_us - self._base_us
+        self.state = state
+
+    def begin(self, time_us: int) -> None:
+        """Restart the controller with outputs off; the next state is that of `time_us`."""
+        self.pwm = NO_OUTPUT
+        self.link.restart()
+        self._base_us, self.time_us, self.state = None, time_us, None
+
+    def settle(self, time_us: int) -> None:
+        """Map the present state to `time_us`: all vehicles of a world start together."""
+        assert self.state is not None
+        self._base_us, self.time_us = round(self.state.timestamp * 1e6) - time_us, time_us
+
+    def quaternion(self) -> tuple[float, float, float, float]:
+        """Return the attitude w, x, y, z, body to north-east-down."""
+        assert self.state is not None
+        if self.state.quaternion is not None:
+            return self.state.quaternion
+        assert self.state.attitude is not None  # the decoder requires one of the two
+        x, y, z, w = quaternion_from_euler(*self.state.attitude).tolist()
+        return w, x, y, z
+
+    def pose(self) -> list[float]:
+        """Return the 13 columns of a Pose."""
+        state = self.state
+        assert state is not None
+        w, x, y, z = self.quaternion()
+        return [
+            *TO_WORLD.position(state.position).tolist(),
+            *TO_WORLD.quaternion((x, y, z, w)).tolist(),
+            *TO_WORLD.velocity(state.velocity).tolist(),
+            *TO_WORLD.angular_rate(state.gyro).tolist(),
+        ]
+
+    def show(self, row: Floats, truth: bool) -> None:
+        """Write the plugin's own measurements into a row of sensor data."""
+        state = self.state
+        if state is None:
+            return
+        row[COLUMN["time_us"]] = row[COLUMN["imu_time_us"]] = self.time_us
+        row[TRIPLES["gyro"]] = state.gyro
+        row[TRIPLES["accel"]] = state.accel
+        if truth:
+            row[TRUTH] = [*state.position, *state.velocity, *self.quaternion()]
+        self._show_optional(state, row)
+
+    def _show_optional(self, state: State, row: Floats) -> None:
+        for k, distance in enumerate(state.ranges[:RANGEFINDERS]):
+            if distance is not None:
+                row[COLUMN["range_1"] + k] = distance
+                row[COLUMN["range_time_us"]] = self.time_us
+        if state.airspeed is not None:
+            row[COLUMN["airspeed"]] = state.airspeed
+        if state.battery is not None:
+            row[COLUMN["battery_voltage"]], row[COLUMN["battery_current"]] = state.battery
+
+
 RATE_LIMITS = (1.0, 65535.0)
-"""Hz: what a servo packet can ask for."""
+"""Hz: range of a servo packet."""
 
 
 class ArduPilotGazeboAdapter(RowAdapter):
     """The k-th vehicle that is added talks to udp `port + 10 * k`; `rate` Hz is that of Gazebo's physics."""
 
     adapter_type: ClassVar[str] = "ardupilot_gazebo"
-    crafts: ClassVar[tuple[str, ...]] = tuple(FRAME_OF)
+    crafts: ClassVar[tuple[str, ...]] = tuple(FRAME_OF_CRAFT)
     capacity: ClassVar[int] = 64
     has_imu: ClassVar[bool] = True
 
@@ -58,9 +242,9 @@ class ArduPilotGazeboAdapter(RowAdapter):
         self._plugins: list[PluginVehicle] = []
 
     def _enter(self, row: int, vehicle: Placed) -> None:
-        """Talk to one more plugin; where it stands is up to Gazebo's world, which is reset from Gazebo."""
+        """Connect to its plugin; its place is that of Gazebo's world, which Gazebo resets."""
         if row == len(self._plugins):
-            self._plugins.append(PluginVehicle(vehicle, find_frame(FRAME_OF[vehicle.craft]), self._link()))
+            self._plugins.append(PluginVehicle(vehicle, find_frame(FRAME_OF_CRAFT[vehicle.craft]), self._link()))
         self._plugins[row].begin(self._time_us)
 
     def _link(self) -> PluginLink:
@@ -72,25 +256,25 @@ class ArduPilotGazeboAdapter(RowAdapter):
             raise AdapterError(f"adapter {self.name!r}: cannot talk to udp {self.host}:{port} ({error})") from None
 
     def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
-        """Gazebo's plugin notices after a while."""
+        """Close its link; Gazebo's plugin times out."""
         self._plugins.pop(row).link.close()
 
-    # time ------------------------------------------------------------------------------------------------------------
+    # time -------------------------------------------------------------------------------------------------------------
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the plugin measures, and our sensors on its truth."""
+        """The plugin's IMU, and the sensors of `paddock.sensing` on its true state."""
         sensors = frozenset({"imu", *RATES, "truth"} if self.truth else {"imu", *RATES})
         return Capabilities(sensors, self.rate, self.capacity, terrain=True, wind=True)
 
     @property
     def sim_time_us(self) -> int:
-        """The time of the vehicle that is furthest behind."""
+        """The time of the slowest vehicle."""
         with self.lock:
             return min((vehicle.time_us for vehicle in self._plugins), default=self._time_us)
 
     def step(self, dt_us: int, timeout: float = 1.0) -> bool:
-        """Send packets to all plugins until their time has come; False, and no further, when one does not answer."""
+        """Send packets to all plugins until they reach the time; False when one does not answer."""
         with self.lock:
             until = self._end_of(dt_us)
             deadline = monotonic() + timeout
@@ -104,15 +288,15 @@ class ArduPilotGazeboAdapter(RowAdapter):
         return True
 
     def _greet(self, deadline: float) -> bool:
-        """A first state of everybody. Who has answered is asked on: a plugin that waits holds up Gazebo for all."""
+        """Get a first state of each vehicle. Keep asking the others: a waiting plugin blocks Gazebo for all."""
         if all(vehicle.state is not None for vehicle in self._plugins):
             return True
         while any(vehicle.state is None for vehicle in self._plugins):
             for vehicle in self._plugins:
-                vehicle.link.ask(NO_OUTPUT)  # how often is a matter of luck
+                vehicle.link.ask(NO_OUTPUT)
             if not self._listen(deadline):
                 return False
-        # a frame without output that is still under way would cost its vehicle the first one with output
+        # a frame without output still in flight would replace the first one with output
         if any(vehicle.link.waiting for vehicle in self._plugins) and not self._exchange(deadline, rest=True):
             return False
         for vehicle in self._plugins:
@@ -120,7 +304,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
         return True
 
     def _exchange(self, deadline: float, rest: bool = False) -> bool:
-        """One frame for everybody, without output for who is to `rest`; all answers, or False."""
+        """Send a frame to each plugin (`rest`: without output); return whether all answered."""
         for vehicle in self._plugins:
             vehicle.link.ask(NO_OUTPUT if rest else vehicle.pwm)
         while any(vehicle.link.waiting for vehicle in self._plugins):
@@ -141,7 +325,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
         return True
 
     def _sense(self) -> None:
-        """Sensors at their instants, or just after them: Gazebo's steps need not divide their periods."""
+        """Sample at or just after the due times: Gazebo's steps need not divide the periods."""
         n = len(self._plugins)
         if not n:
             return
@@ -156,17 +340,17 @@ class ArduPilotGazeboAdapter(RowAdapter):
                 instrument.sample(instrument.next_us, pose, n, self._streams, self.seed)
             instrument.publish(now, self._block)
 
-    # exchange --------------------------------------------------------------------------------------------------------
+    # exchange ---------------------------------------------------------------------------------------------------------
 
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
-        """What the next packets to its plugin say."""
+        """Set the outputs of the next packets to its plugin."""
         with self.lock:
             found = self._plugins[self._row(vehicle)]
             self._refuse_nan((vehicle,), commands.row[None, :])
             found.pwm = found.frame.outputs(commands.row)
 
     def diagnosis(self) -> str:
-        """Who does not answer, and why, as far as known."""
+        """Return which plugins do not answer, and why."""
         with self.lock:
             silent = [v for v in self._plugins if v.link.waiting]
             return "; ".join(f"vehicle {v.placed.id}: {v.link.diagnosis()}" for v in silent)

@@ -1,7 +1,6 @@
-"""The lightweight simulator: differential-drive rovers on flat ground, exact arcs, the sensors of `paddock.sensing`.
+"""The lightweight simulator: differential-drive rovers on flat ground with the sensors of `paddock.sensing`.
 
-Needs nothing but the core of the package, costs microseconds a step, and is the same bit for bit with the same seed.
-"""
+It needs only the core package, takes microseconds per step, and is bit-identical for the same seed."""
 
 from __future__ import annotations
 
@@ -12,13 +11,56 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.compute.math import absolute, minimum, sincos, wrap_angle
+from paddock.compute.routine import routine
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Capabilities, Placed
-from paddock.sitl.equipment.instruments import TIMES
-from paddock.sitl.physics.differential_drive import drive_all, show, truth_rows
-from paddock.sitl.physics.row_adapter import RowAdapter
+from paddock.sitl.equipment import TIMES
+from paddock.sitl.row_adapter import RowAdapter
 from paddock.sitl.sensor_data import TRUTH, Floats
 from paddock.world.pose import Pose
+
+
+def drive(n: int, dt: float, pose: Floats, wheels: Floats, targets: Floats, base: float, acceleration: float) -> None:
+    """Move `n` rovers for `dt` s: wheels (yaw, left m/s, right m/s) ramp to their targets; the path is an exact arc."""
+    for k in range(n):
+        left, go_left = ramp(wheels[1, k], targets[0, k], acceleration, dt)
+        right, go_right = ramp(wheels[2, k], targets[1, k], acceleration, dt)
+        half = 0.5 * (go_right - go_left) / base
+        sine, cosine = sincos(wheels[0, k] + half)
+        chord = 0.5 * (go_left + go_right)
+        if absolute(half) > 1e-5:
+            chord *= sincos(half)[0] / half
+        pose[0, k] += chord * cosine
+        pose[1, k] += chord * sine
+        yaw = wrap_angle(wheels[0, k] + 2.0 * half)
+        wheels[0, k], wheels[1, k], wheels[2, k] = yaw, left, right
+        show(pose, k, yaw, 0.5 * (left + right), (right - left) / base)
+
+
+def ramp(speed: float, target: float, acceleration: float, dt: float) -> tuple[float, float]:
+    """Return the speed after `dt` s towards a target, and the distance covered (m)."""
+    change = minimum(absolute(target - speed), acceleration * dt)
+    reached = speed + change if target > speed else speed - change
+    ramping = change / acceleration
+    return reached, 0.5 * (speed + reached) * ramping + reached * (dt - ramping)
+
+
+def show(pose: Floats, k: int, yaw: float, speed: float, turn: float) -> None:
+    """Write the attitude and the motion of a level rover into its pose."""
+    pose[5, k], pose[6, k] = sincos(0.5 * yaw)
+    sine, cosine = sincos(yaw)
+    pose[7, k], pose[8, k], pose[12, k] = speed * cosine, speed * sine, turn
+
+
+drive_all = routine(drive)
+
+
+def truth_rows(pose: Floats, yaw: Floats) -> Floats:
+    """Return position, velocity and attitude (n, 10) in north-east-down of poses (13, n) in east-north-up."""
+    half, zero = 0.5 * (0.5 * pi - yaw), np.zeros(len(yaw))
+    moved = [pose[1], pose[0], -pose[2], pose[8], pose[7], -pose[9]]
+    return np.array([*moved, np.cos(half), zero, zero, np.sin(half)]).T
 
 
 class LightweightAdapter(RowAdapter):
@@ -44,7 +86,7 @@ class LightweightAdapter(RowAdapter):
         """`origin`: deg, deg, m; `rate` of the IMU, Hz; `noise`: off, on, or a factor on every noise and random walk.
 
         `sensors` overrides options, e.g. `{"gnss": {"rate": 10}}`; `wheel_base` m, `speed_max` m/s of a wheel,
-        `acceleration` m/s2 of a wheel (inf: at once).
+        `acceleration` m/s2 of a wheel (inf: immediate).
         """
         super().__init__(name, seed, origin, rate, noise, truth, sensors)
         self.wheel_base = self.options.positive("wheel_base", wheel_base)
@@ -56,7 +98,7 @@ class LightweightAdapter(RowAdapter):
         self._pose = np.zeros((len(Pose._fields), self.capacity))
         self._wheels = np.zeros((3, self.capacity))
         self._targets = np.zeros((2, self.capacity))
-        self._fresh = False  # somebody has come, or begun anew, since the sensors were last looked at
+        self._fresh = False  # a vehicle was added or reset since the last sample
 
     def _enter(self, row: int, vehicle: Placed) -> None:
         north, east, down = vehicle.position
@@ -72,15 +114,15 @@ class LightweightAdapter(RowAdapter):
         for array in (self._pose, self._wheels, self._targets):
             array[:, : len(kept)] = array[:, kept]
 
-    # time ------------------------------------------------------------------------------------------------------------
+    # time -------------------------------------------------------------------------------------------------------------
 
     @property
     def capabilities(self) -> Capabilities:
-        """An IMU, GNSS, a compass and a barometer, for all vehicles that there can be; truth if asked for."""
+        """IMU, GNSS, compass, barometer; truth on request."""
         return Capabilities(frozenset({*TIMES, "truth"} if self.truth else TIMES), self.rate, self.capacity)
 
     def step(self, dt_us: int, timeout: float = 1.0) -> bool:
-        """Drive and sense; the instants at which sensors sample do not depend on how time is cut into steps."""
+        """Drive and sense; sample times do not depend on the step lengths."""
         with self.lock:
             end = self._end_of(dt_us)
             self._freshen()
@@ -114,14 +156,14 @@ class LightweightAdapter(RowAdapter):
         if self.truth:
             self._block[:n, TRUTH] = truth_rows(self._pose[:, :n], self._wheels[0, :n])
 
-    # exchange --------------------------------------------------------------------------------------------------------
+    # exchange ---------------------------------------------------------------------------------------------------------
 
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
-        """What its wheels are to do, while it is armed."""
+        """Set its wheel speeds, while armed."""
         self.send_block((vehicle,), commands.row[None, :])
 
     def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
-        """All rows at once."""
+        """Set all wheel speeds."""
         with self.lock:
             rows = self._rows(vehicles)
             self._refuse_nan(vehicles, block)

@@ -1,150 +1,139 @@
-"""This world as a simulator for autopilots: any vehicle with an airframe, any number, all in one Simulation.
+"""The vehicles of a Simulation as a simulator for autopilots. The engine moves them; the adapter reads and commands.
 
-Alone, the adapter owns a Simulation made from a scenario and steps it; hosted, it is given one that somebody else runs,
-and only binds, reads and commands. Commands enter by the mailbox and the log, so that a replay needs no autopilot.
+Commands pass through the mailbox and the log, so that a replay needs no autopilot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from paddock.engine.simulation import Simulation
-from paddock.scenario import Scenario, load_scenario
+from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAdapter, blank_actuators
-from paddock.sitl.physics import joining
-from paddock.sitl.physics.bindings import CAPACITY, Bindings
-from paddock.sitl.physics.lineup import Part
+from paddock.sitl.airframe import find_airframe
+from paddock.sitl.fleet_feed import FleetFeeds, FleetPart
 from paddock.sitl.sensor_data import Floats, SensorData
 
+CAPACITY = 254
 CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})
-"""Sensors that every craft has, if it has not been given others."""
-EMPTY: dict[str, Any] = {"clock": {"rate": 1000}, "vehicles": []}
-"""The world of an adapter that was given none."""
+"""Sensors of a vehicle that was given no others."""
+RATE = 1000.0
+"""Hz, reported before a simulation is connected."""
 
 
 class WorldAdapter(SimulatorAdapter):
-    """Vehicles of a Simulation, by name; those that the scenario does not have are spawned when it is alone."""
+    """Vehicles of a simulation, by name."""
 
     adapter_type: ClassVar[str] = "world"
+    hosted: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        name: str = "",
-        *,
-        scenario: Mapping[str, Any] | Scenario | str | None = None,
-        simulation: Simulation | None = None,
-        truth: bool = False,
-        imu_rate: float | None = None,
-    ) -> None:
-        """`simulation`: hosted in one that somebody else runs.
-
-        `imu_rate`: Hz, of vehicles that are spawned; None: as often as the built-in autopilot of the craft controls.
-        """
+    def __init__(self, name: str = "", *, simulation: Simulation | None = None, truth: bool = False) -> None:
+        """`truth`: the sensor data of each vehicle includes the ground truth."""
         super().__init__(name)
-        if simulation is not None and scenario is not None:
-            raise AdapterError(f"adapter {self.name!r}: give a scenario or a simulation, not both")
-        self.hosted = simulation is not None
         self.truth = truth
-        self.imu_rate = imu_rate
-        self._scenario = scenario
         self._host = simulation
         self._sim: Simulation | None = None
-        self._bound = Bindings(self.name, truth)
-        self._asked_us = 0  # time that steps have asked for
+        self._placed: dict[int, Placed] = {}
+        self._with_truth: set[int] = set()
+        self._without_gnss: set[int] = set()
+        self._feeds: FleetFeeds | None = None
 
-    # life ------------------------------------------------------------------------------------------------------------
+    # life cycle -------------------------------------------------------------------------------------------------------
 
     def connect(self) -> None:
-        """Have the simulation: build it, or take the host's."""
+        """Attach to the simulation."""
         with self.lock:
             if self._sim is None:
-                self._sim = self._host or Simulation(load_scenario(EMPTY if self._scenario is None else self._scenario))
-                self._asked_us = self.sim_time_us
-                if self.hosted:
-                    self._sim.restarted.append(self._restarted)
+                if self._host is None:
+                    raise AdapterError(f"adapter {self.name!r} needs a simulation: WorldAdapter(simulation=sim)")
+                self._sim = self._host
+                self._sim.engine.on_restart.append(self._restarted)
 
     def disconnect(self) -> None:
-        """Let go of the vehicles, and of the simulation if it is its own."""
+        """Forget the vehicles and the simulation."""
         with self.lock:
             sim, self._sim = self._sim, None
-            if sim is not None and self.hosted:
-                sim.restarted.remove(self._restarted)
-            elif sim is not None:
-                sim.close()
-            self._bound.clear()
-            self._asked_us = 0
+            if sim is not None:
+                sim.engine.on_restart.remove(self._restarted)
+            for known in (self._placed, self._with_truth, self._without_gnss):
+                known.clear()
+            self._feeds = None
 
     @property
     def is_connected(self) -> bool:
-        """Between `connect` and `disconnect`."""
+        """Whether it is between `connect` and `disconnect`."""
         return self._sim is not None
 
     @property
     def simulation(self) -> Simulation:
-        """The world that it is in; AdapterError before `connect`."""
+        """The simulation; AdapterError before `connect`."""
         if self._sim is None:
-            raise AdapterError(f"adapter {self.name!r} is not connected: connect() comes first")
+            raise AdapterError(f"adapter {self.name!r} is not connected: call connect() first")
         return self._sim
 
     def add_vehicle(self, vehicle: Placed) -> None:
-        """Bind the vehicle of that name, or spawn it; disarmed and at rest.
-
-        One that brings sensors of its own may have an IMU that is faster than its pilot: see `sensor_period_us`.
-        """
+        """Bind the vehicle of that name, disarmed and at rest."""
         with self.lock:
             sim = self.simulation
-            self._bound.check_free(vehicle)
+            self._check_free(vehicle)
             try:
-                if not self.hosted and not sim.applier.exists(vehicle.name):
-                    joining.spawn(sim, vehicle, self.imu_rate)
-                    self._bound.spawned.add(vehicle.id)
-                joining.check(sim, vehicle)
+                _check_vehicle(sim, vehicle)
             except AdapterError as error:
                 raise AdapterError(f"adapter {self.name!r}: {error}") from None
-            self._bound.add(vehicle)
+            self._placed[vehicle.id] = vehicle
+            self._feeds = None
             self._rest((vehicle.id,))
 
+    def _check_free(self, vehicle: Placed) -> None:
+        if not 1 <= vehicle.id <= CAPACITY:
+            raise AdapterError(f"adapter {self.name!r}: a vehicle's id must be 1 to {CAPACITY}, not {vehicle.id}")
+        if vehicle.id in self._placed:
+            raise AdapterError(f"adapter {self.name!r} has a vehicle {vehicle.id} already")
+        same = [other.id for other in self._placed.values() if other.name == vehicle.name]
+        if same:
+            raise AdapterError(f"adapter {self.name!r}: {vehicle.name!r} is vehicle {same[0]} already")
+
     def remove_vehicle(self, vehicle: int) -> None:
-        """Let go of it, at rest; one that was spawned leaves the world."""
+        """Unbind a vehicle, at rest."""
         with self.lock:
-            name = self._known.find(vehicle).name
-            if vehicle in self._bound.spawned:
-                self.simulation.remove(name)
-            elif self.simulation.applier.exists(name):
+            if self.simulation.engine.applier.exists(self._find(vehicle).name):
                 self._rest((vehicle,))
-            self._bound.remove(vehicle)
+            del self._placed[vehicle]
+            self._with_truth.discard(vehicle)
+            self._without_gnss.discard(vehicle)
+            self._feeds = None
+
+    def _find(self, vehicle: int) -> Placed:
+        _ = self.simulation
+        if vehicle not in self._placed:
+            known = ", ".join(map(str, sorted(self._placed))) or "none"
+            raise AdapterError(f"adapter {self.name!r} has no vehicle {vehicle}; it has: {known}")
+        return self._placed[vehicle]
 
     @property
     def vehicles(self) -> tuple[int, ...]:
-        """Ascending."""
+        """Ids, ascending."""
         with self.lock:
-            return tuple(sorted(self._bound.placed))
+            return tuple(sorted(self._placed))
 
     def reset(self) -> None:
-        """The scenario from tick 0 with the vehicles that were added; hosted, the host's own reset is what counts."""
-        with self.lock:
-            if not self.hosted:
-                self.simulation.reset()
-                for vehicle in self._bound.placed.values():
-                    if vehicle.id in self._bound.spawned:
-                        joining.spawn(self.simulation, vehicle, self.imu_rate)
-            self._restarted("reset")
+        """Put all actuators at rest; the simulation itself is reset by its owner."""
+        self._restarted("reset")
 
     def _restarted(self, how: str) -> None:
-        """The simulation has begun anew (reset), or gone on from another state: what was shown is another past's."""
+        """Forget the sensor data of a past that a reset or restore has discarded."""
         with self.lock:
-            self._asked_us = self.sim_time_us
-            self._bound.forget()
+            exists = self.simulation.engine.applier.exists
+            self._feeds = None
             if how == "reset":
-                self._bound.jammed.clear()
-                there = self.simulation.applier.exists
-                self._rest(tuple(v for v, placed in self._bound.placed.items() if there(placed.name)))
+                self._without_gnss.clear()
+                self._rest(tuple(v for v, placed in self._placed.items() if exists(placed.name)))
 
-    # time ------------------------------------------------------------------------------------------------------------
+    # time -------------------------------------------------------------------------------------------------------------
 
     @property
     def supports_lockstep(self) -> bool:
@@ -153,46 +142,39 @@ class WorldAdapter(SimulatorAdapter):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What all of its vehicles carry, at the rate of the clock."""
+        """The sensors that all of its vehicles have, at the rate of the clock."""
         with self.lock:
-            carried = [part.feed.carried for v in self._bound.placed for part in self._parts((v,))]
+            carried = [part.feed.carried for v in self._placed for part in self._parts((v,))]
             common = frozenset.intersection(*carried) if carried else CARRIED
-            rate = self._sim.world.clock.rate if self._sim is not None else EMPTY["clock"]["rate"]
+            rate = self._sim.engine.world.clock.rate if self._sim is not None else RATE
         return Capabilities(common | {"truth"} if self.truth else common, rate, CAPACITY, terrain=False, wind=True)
 
     @property
     def sim_time_us(self) -> int:
         """The time of the tick."""
-        return 0 if self._sim is None else round(self._sim.tick * 1e6 / self._sim.world.clock.rate)
+        return 0 if self._sim is None else round(self._sim.tick * 1e6 / self._sim.engine.world.clock.rate)
 
     def step(self, dt_us: int, timeout: float = 1.0) -> bool:
-        """Advance by whole ticks; what is left of a tick counts in the next step. Hosted: the host does it."""
-        with self.lock:
-            sim = self.simulation
-            if dt_us < 0:
-                raise AdapterError(f"adapter {self.name!r} cannot step back by {-dt_us} us")
-            if not self.hosted:
-                self._asked_us += dt_us
-                due = (self._asked_us + 0.5) * sim.world.clock.rate / 1e6  # a tick's time is told to the nearest us
-                sim.step(max(0, int(due + 1e-9) - sim.tick))
-        return True
+        """Do nothing: the engine steps the simulation."""
+        return self.simulation is not None
 
-    # exchange --------------------------------------------------------------------------------------------------------
+    # exchange ---------------------------------------------------------------------------------------------------------
 
     def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
-        """A copy of its row, if time has passed since the last one."""
+        """Return a copy of its row, if time has passed since the last one."""
         with self.lock:
             (part,) = self._parts((vehicle,))
             block = part.feed.update(self.simulation.tick)
             return SensorData(block[part.rows][0].copy()) if part.feed.news(part.rows).all() else None
 
     def sensor_period_us(self, vehicle: int) -> int:
-        """In whole ticks."""
+        """Return the period of its IMU, in whole ticks."""
         with self.lock:
-            return joining.imu_period_us(self.simulation, self._known.find(vehicle).name)
+            program, _ = self.simulation.engine.applier.found(self._find(vehicle).name)
+            return int(program.sensors["imu"].period * 1e6 / self.simulation.engine.world.clock.rate)
 
     def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
-        """Fleet by fleet, all rows at once."""
+        """Write all rows, fleet by fleet."""
         with self.lock:
             tick = self.simulation.tick
             for feed, rows, places in self._parts(tuple(vehicles)):
@@ -200,11 +182,11 @@ class WorldAdapter(SimulatorAdapter):
                 block[places] = newest if news.all() else np.where(news[:, None], newest, block[places])
 
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
-        """From the next tick on."""
+        """Set its actuators from the next tick on."""
         self.send_block((vehicle,), commands.row[None, :])
 
     def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
-        """One command for each fleet."""
+        """Post one command for each fleet."""
         with self.lock:
             sim, parts = self.simulation, self._parts(tuple(vehicles))
             if np.isnan(block).any():
@@ -214,34 +196,60 @@ class WorldAdapter(SimulatorAdapter):
             for feed, rows, places in parts:
                 control = feed.control(limited[places], rows, sim.tick)
                 if control is not None:
-                    sim.barrier.post(control, sim.tick, self.name)
-
-    # what becomes of sensors -----------------------------------------------------------------------------------------
-
-    def set_gnss(self, vehicle: int, on: bool = True) -> None:
-        """Take satellite navigation from a vehicle, or give it back."""
-        with self.lock:
-            self._known.set_gnss(vehicle, on)
-
-    def set_truth(self, vehicle: int, on: bool = True) -> None:
-        """Whether a vehicle's sensor data has the ground truth."""
-        with self.lock:
-            self._known.set_truth(vehicle, on)
-
-    # inside ----------------------------------------------------------------------------------------------------------
-
-    @property
-    def _known(self) -> Bindings:
-        """The vehicles; AdapterError before `connect`."""
-        _ = self.simulation
-        return self._bound
+                    sim.engine.mailbox.post(control, sim.tick, self.name)
 
     def _rest(self, vehicles: tuple[int, ...]) -> None:
-        """Disarmed, everything at 0."""
+        """Disarm, all outputs 0."""
         self.send_block(vehicles, blank_actuators(len(vehicles)))
 
-    def _parts(self, vehicles: tuple[int, ...]) -> list[Part]:
-        return self._bound.parts(self.simulation, vehicles)
+    # sensor options ---------------------------------------------------------------------------------------------------
+
+    def set_gnss(self, vehicle: int, on: bool = True) -> None:
+        """Enable or disable satellite navigation of a vehicle."""
+        self._mark(vehicle, self._without_gnss, not on)
+
+    def set_truth(self, vehicle: int, on: bool = True) -> None:
+        """Include the ground truth in a vehicle's sensor data, or not."""
+        self._mark(vehicle, self._with_truth, on)
+
+    def _mark(self, vehicle: int, marked: set[int], on: bool) -> None:
+        with self.lock:
+            self._find(vehicle)
+            (marked.add if on else marked.discard)(vehicle)
+            if self._feeds is not None and not self._feeds.stale:
+                self._apply_marks(self._feeds, vehicle)
+
+    def _apply_marks(self, feeds: FleetFeeds, vehicle: int) -> None:
+        feeds.mark(vehicle, self.truth or vehicle in self._with_truth, vehicle in self._without_gnss)
+
+    def _parts(self, vehicles: tuple[int, ...]) -> list[FleetPart]:
+        """Return where these vehicles are, fleet by fleet."""
+        sim, feeds = self.simulation, self._feeds
+        if feeds is not None and not feeds.stale and (known := feeds.known.get(vehicles)) is not None:
+            return known
+        for vehicle in vehicles:
+            self._find(vehicle)
+        if feeds is None or feeds.stale:
+            feeds = self._feeds = FleetFeeds(sim, {vehicle: placed.name for vehicle, placed in self._placed.items()})
+            for vehicle in self._placed:
+                self._apply_marks(feeds, vehicle)
+        return feeds.parts(vehicles)
+
+
+def _check_vehicle(sim: Simulation, vehicle: Placed) -> None:
+    """Refuse anything but one vehicle with an airframe and an IMU, and without a behaviour."""
+    try:
+        program, rows = sim.engine.applier.found(vehicle.name)
+    except PaddockError as error:
+        raise AdapterError(f"vehicle {vehicle.id}: {error}") from None
+    if len(rows) != 1:
+        raise AdapterError(f"{vehicle.name!r} is a fleet of {len(rows)}: name one vehicle, e.g. {vehicle.name}[0]")
+    if "imu" not in program.sensors:
+        raise AdapterError(f"{vehicle.name!r} has no imu: add one to its sensors, e.g. sensors: [imu]")
+    driver = program.driver(int(rows[0]))
+    if driver is not None:
+        raise AdapterError(f"{vehicle.name!r} is driven by its {driver[0]} {driver[1]!r}")
+    find_airframe(program.model)(program)
 
 
 ADAPTER = WorldAdapter

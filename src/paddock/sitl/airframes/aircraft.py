@@ -1,8 +1,8 @@
-"""Fixed wing: a stabilised airframe, whose deflections are angles and rates that it holds by itself.
+"""Fixed wing: a stabilised airframe, whose deflections are angles and rates that it holds.
 
-The model knows coordinated turns, not control surfaces: the aileron is a share of the largest bank, the elevator of the
-fastest climb, the throttle an airspeed between the slowest and the fastest. The rudder does nothing, for turns are
-coordinated. It is always in the air, so that disarmed it glides on at its slowest.
+The model has coordinated turns, not control surfaces: the aileron is a share of the largest bank, the elevator of the
+fastest climb, the throttle an airspeed between the slowest and the fastest. The rudder has no effect. It is always
+airborne: disarmed, it glides at its slowest speed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class FixedWingAirframe(Airframe):
     parameters = ("speed_min", "speed_max", "bank_max", "climb_max")
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
-        """Shares of the envelope."""
+        """Return shares of the flight envelope."""
         slowest, fastest = self.parameter("speed_min", rows), self.parameter("speed_max", rows)
         throttle = np.where(block[:, 0] > 0.5, np.maximum(block[:, 1], 0.0), 0.0)
         return {

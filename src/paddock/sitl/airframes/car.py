@@ -1,9 +1,9 @@
-"""Car: a steering servo, and an electric drive that pushes both ways, brakes, and holds a car that stands.
+"""Car: a steering servo, and an electric drive that drives both ways, brakes, and holds a standing car.
 
-The throttle is the motor's voltage, so the push falls with the speed and a share of the throttle is a share of the top
-speed: F = F_stall (throttle - v / v_top). Such a motor is strongest at half its top speed, v_top = 4 P / F_stall, so
-that the model's own torque and power are never exceeded. What is against the motion goes to the brakes: a car that
-rolls forward and is told to reverse first stops.
+The throttle is the motor's voltage, so the force decreases with speed and a share of the throttle is a share of the
+top speed: F = F_stall (throttle - v / v_top). The motor's power peaks at half its top speed, v_top = 4 P / F_stall, so
+that the model's torque and power are never exceeded. Force against the motion comes from the brakes: a car that rolls
+forward and gets reverse throttle stops first.
 
 A model without tyres rolls wherever its wheels point. Here it turns no tighter than tyres of its tyre_mu would hold: at
 speed the front wheels slide over the rest of their angle.
@@ -19,11 +19,11 @@ from paddock.sitl.sensor_data import Floats
 from paddock.world.columns import column_index
 
 STANDING = 0.05
-"""m/s: slower than this a car stands."""
+"""m/s below which a car stands."""
 NEUTRAL = 0.01
-"""Throttles nearer to 0 than this are none."""
+"""Throttle below which it counts as 0."""
 HOLDING_BRAKE = 0.5
-"""The pedal that keeps a car where it stands."""
+"""Pedal that holds a standing car."""
 GRAVITY = 9.80665
 """m/s2."""
 
@@ -40,10 +40,10 @@ class CarAirframe(Airframe):
 
     def __init__(self, program: FleetProgram) -> None:
         super().__init__(program)
-        self._slides = "vy" in column_index(program.model.state)  # by itself
+        self._slides = "vy" in column_index(program.model.state)  # the model has tyres
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
-        """Pedals, gear and wheel."""
+        """Return pedals, gear and steering."""
         armed, speed = block[:, 0] > 0.5, self.state("vx", rows)
         asked = np.where(armed & (np.abs(block[:, 1]) > NEUTRAL), block[:, 1], 0.0)
         stall, top = self._stall(rows), self._top_speed(rows)
@@ -63,7 +63,7 @@ class CarAirframe(Airframe):
         }
 
     def _steer(self, servo: Floats, speed: Floats, rows: Rows) -> Floats:
-        """The angle at which the front wheels roll, rad, + left."""
+        """Return the angle at which the front wheels roll, rad, + left."""
         wanted = -servo * self.parameter("steer_max", rows)
         if self._slides:
             return wanted
@@ -73,16 +73,16 @@ class CarAirframe(Airframe):
         return np.minimum(np.maximum(wanted, -most), most)
 
     def _stall(self, rows: Rows) -> float | Floats:
-        """The push of the motor at rest, N."""
+        """Return the motor's force at rest, N."""
         torque = self.parameter("engine_torque", rows) * self.parameter("final_drive", rows)
         return torque / self.parameter("wheel_radius", rows)
 
     def _top_speed(self, rows: Rows) -> float | Floats:
-        """m/s at which the motor no longer pushes."""
+        """Return the speed at which the motor has no force, m/s."""
         return np.maximum(4.0 * self.parameter("power_max", rows) / np.maximum(self._stall(rows), 1e-9), 0.1)
 
     def _brake_force(self, rows: Rows) -> float | Floats:
-        """N at full pedal."""
+        """Return the force at full pedal, N."""
         return 2.0 * self.parameter("brake_torque", rows) / self.parameter("wheel_radius", rows)
 
 

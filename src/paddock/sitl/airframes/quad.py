@@ -1,4 +1,4 @@
-"""Quadrotor: every motor by itself, past the model's own flight controller."""
+"""Quadrotor: each motor individually, bypassing the model's flight controller."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = ("motor_1", "motor_2", "motor_3", "motor_4")
 
 
 class QuadAirframe(Airframe):
-    """Motors 1 to 4 in the order of ArduPilot, which is also the model's; disarmed, all stand still."""
+    """Motors 1 to 4 in the order of ArduPilot, which is also the model's; disarmed, all stop."""
 
     inputs = ("armed", "mode", *NAMES)
     states = ("voltage", "charge", *NAMES)
@@ -28,12 +28,12 @@ class QuadAirframe(Airframe):
         self._read = np.array([column_index(program.model.state)[name] for name in self.states])
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
-        """The shares of thrust as they are."""
+        """Return the shares of thrust unchanged."""
         armed, *shares = np.maximum(block[:, :5].T, 0.0)
         return {"armed": (armed > 0.5).astype(np.float64), "mode": MOTORS, **dict(zip(NAMES, shares, strict=True))}
 
     def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
-        """As the model has it; the current is what the motors' power takes from the voltage under load."""
+        """Return the model's battery; the current is the motors' power over the voltage under load."""
         state = self.program.fleet.state[:, rows]
         full = self.parameter("power_ratio", rows) * self.parameter("thrust_max", rows)
         power = np.empty((3, state.shape[1]))
@@ -42,7 +42,7 @@ class QuadAirframe(Airframe):
 
 
 def measure_power(state: Floats, rows: NDArray[np.int64], full: Floats, power: Floats) -> None:
-    """Voltage, current and remaining share (3, n) of states (columns, n), in which `rows` are voltage, charge, motors.
+    """Write voltage, current and remaining share (3, n) of states (columns, n); `rows`: voltage, charge, motors.
 
     `full`, one for all or (n,): the power (W) of a motor at its full speed.
     """

@@ -15,7 +15,7 @@ class RoverAirframe(Airframe):
     parameters = ("speed_max", "wheel_base")
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
-        """The speed of the middle and the turn rate that the two wheels have together."""
+        """Return the speed of the centre and the turn rate of the two wheel speeds."""
         armed = block[:, 0] > 0.5
         top = np.where(armed, self.parameter("speed_max", rows), 0.0)
         left, right = block[:, 1] * top, block[:, 2] * top

@@ -1,31 +1,35 @@
-"""The UDP socket at which one ArduPilot looks for its physics."""
+"""The wire to one ArduPilot: its UDP socket, and the frame counter and clock of the exchange."""
 
 from __future__ import annotations
 
 import select
 import socket
+from enum import Enum
 
-from paddock.errors import PaddockError
+from paddock.errors import InvalidValueError, PaddockError
 
 Address = tuple[str, int]
 
-MOST_AT_ONCE = 64
-"""Datagrams read in one go: a flood does not hold up the tick."""
-LARGEST = 2048
+BATCH = 64
+"""Datagrams read per call, so that a flood does not delay the tick."""
+DATAGRAM = 2048
 """Bytes read of a datagram; servo packets have 40 or 72."""
+LONGEST_US = 100_000
+"""ArduPilot ignores the step of a reply that is this much later than the one before, or more."""
+LAST_COUNT = 2**32 - 1
 
 
 class ServoLink:
-    """Bound from `open` to `close`; never blocks longer than it is told to."""
+    """UDP socket, bound from `open` to `close`."""
 
     def __init__(self, address: str, port: int) -> None:
         self.address = address
-        self.port = port  # 0: one that is free, known after `open`
+        self.port = port  # 0: a free one, known after `open`
         self._socket: socket.socket | None = None
         self._poll = select.poll()
 
     def open(self) -> None:
-        """Bind; a port that is taken is a PaddockError."""
+        """Bind; PaddockError if the port is in use."""
         if self._socket is not None:
             return
         bound = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -34,8 +38,8 @@ class ServoLink:
         except OSError as error:
             bound.close()
             raise PaddockError(
-                f"ArduPilot: udp {self.address}:{self.port} cannot be bound ({error.strerror}); stop what uses it "
-                f"(another Paddock, Gazebo) or take another instance"
+                f"ArduPilot: cannot bind udp {self.address}:{self.port} ({error.strerror}); stop the program that uses "
+                f"it (another Paddock, Gazebo) or choose another instance"
             ) from None
         bound.setblocking(False)
         self.port = bound.getsockname()[1]
@@ -43,14 +47,14 @@ class ServoLink:
         self._poll.register(bound, select.POLLIN)
 
     def close(self) -> None:
-        """Let go of the port."""
+        """Release the port."""
         if self._socket is not None:
             self._poll.unregister(self._socket)
             self._socket.close()
             self._socket = None
 
     def receive(self, timeout: float) -> list[tuple[bytes, Address]]:
-        """What has come in, in order; waits up to `timeout` s for the first datagram."""
+        """Return the datagrams received, in order; wait up to `timeout` s for the first."""
         found = self._drain()
         if not found and timeout > 0.0 and self._poll.poll(timeout * 1e3):
             found = self._drain()
@@ -60,20 +64,95 @@ class ServoLink:
         found: list[tuple[bytes, Address]] = []
         if self._socket is None:
             raise PaddockError(f"ArduPilot: udp {self.address}:{self.port} is not open")
-        while len(found) < MOST_AT_ONCE:
+        while len(found) < BATCH:
             try:
-                found.append(self._socket.recvfrom(LARGEST))
+                found.append(self._socket.recvfrom(DATAGRAM))
             except BlockingIOError:
                 break
-            except OSError:  # what an earlier reply ran into; the socket goes on
+            except OSError:  # the error of an earlier reply; the socket stays usable
                 continue
         return found
 
     def send(self, data: bytes, address: Address) -> str:
-        """Send a datagram; what went wrong in words, or nothing."""
+        """Send a datagram; return the error as text, or nothing."""
         try:
             if self._socket is not None:
                 self._socket.sendto(data, address)
         except OSError as error:
             return f"cannot reply to {address[0]}:{address[1]}: {error.strerror}"
         return ""
+
+
+class Arrival(Enum):
+    """Meaning of a frame count, given the previous one."""
+
+    NEW = "new"
+    DUPLICATE = "duplicate"
+    RESTART = "restart"
+
+
+class FrameClock:
+    """Frame counter and reply time of one ArduPilot, in us. Reply time begins at 0 whenever the peer starts."""
+
+    def __init__(self, dt: float) -> None:
+        """`dt` s: the step of the world."""
+        if not 0.0 < dt * 1e6 < LONGEST_US:
+            raise InvalidValueError(
+                f"ArduPilot: a world step of {dt:g} s cannot be lockstepped; it must be shorter than 0.1 s"
+            )
+        self._dt_us = dt * 1e6
+        self._count: int | None = None
+        self._ticks = 1  # requested by the last packet
+        self.shortened = False  # the packet asked for a longer step than ArduPilot itself accepts
+        self.stamp_us = 0.0  # of the last reply
+        self._replied_at_us: float | None = None  # world time of the last reply
+
+    def forget(self) -> None:
+        """Forget the peer: the next frame is the first."""
+        self._count = None
+        self.begin()
+
+    def begin(self) -> None:
+        """Restart reply time at 0."""
+        self.stamp_us = 0.0
+        self._replied_at_us = None
+
+    def arrive(self, count: int) -> Arrival:
+        """Register a frame; a lower count means that the peer has restarted."""
+        before, self._count = self._count, count
+        if before is None:
+            return Arrival.NEW
+        if count == before:
+            return Arrival.DUPLICATE
+        return Arrival.RESTART if count < before and (before, count) != (LAST_COUNT, 0) else Arrival.NEW
+
+    def ask(self, frame_rate: int) -> None:
+        """Set the step to max(1, round(1 / (frame_rate * dt))) ticks, always less than 0.1 s."""
+        most = max(1, int((LONGEST_US - 1) / self._dt_us))
+        self._ticks = min(max(1, round(1e6 / (frame_rate * self._dt_us))), most)
+        self.shortened = 1e6 / frame_rate >= LONGEST_US
+
+    @property
+    def period_us(self) -> int:
+        """The step of a packet, to the nearest us."""
+        return max(1, round(self._ticks * self._dt_us))
+
+    def next_us(self, time_us: int) -> int:
+        """Return the time of the tick that a packet asks for, to the nearest us."""
+        return max(time_us + 1, round((round(time_us / self._dt_us) + self._ticks) * self._dt_us))
+
+    def advance(self, time_us: float, in_step: bool = True) -> float | None:
+        """Return the time (s) of a reply at this world time; None if the world has not moved since the last reply.
+
+        A peer `in_step` never sees more time than it asked for, whatever passed while it was silent: it would take a
+        longer step for the rate of the physics, and ask for such steps from then on.
+        """
+        before, asked = self._replied_at_us, self._ticks * self._dt_us
+        elapsed = asked if before is None else time_us - before
+        if elapsed == 0.0:
+            return None
+        if not 0.0 < elapsed < (asked + 1.0 if in_step else LONGEST_US):
+            elapsed = asked
+        self._replied_at_us = time_us
+        self.stamp_us += elapsed
+        return self.stamp_us * 1e-6

@@ -1,15 +1,85 @@
-"""From a row of sensor data to the HIL messages that PX4 reads, in their units; and what PX4 answers, to a row."""
+"""HIL messages of PX4: sensor rows to messages in their units, and actuator controls back to a row."""
 
 from __future__ import annotations
 
-from math import atan2, degrees, hypot, isfinite
-from typing import Any
+from math import atan2, degrees, hypot, isfinite, sqrt
+from typing import Any, NamedTuple
 
 from paddock.sensing.site import altitude_of
 from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.px4.true_motion import TrueMotion
-from paddock.sitl.sensor_data import Columns, Floats
+from paddock.sitl.sensor_data import Floats, SensorColumns
 from paddock.world.geodesy import Origin
+
+Triple = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+
+class Turning(NamedTuple):
+    """Angular rate (rad/s) and acceleration over ground (m/s2), forward-right-down; means since the previous truth."""
+
+    rate: Triple
+    acceleration: Triple
+
+
+class TrueMotion:
+    """True rates of one vehicle from consecutive truths, free of sensor noise; None until there are two."""
+
+    def __init__(self) -> None:
+        self._before: SensorColumns | None = None
+        self.turning: Turning | None = None
+
+    def forget(self) -> None:
+        """Forget the previous truth."""
+        self._before = self.turning = None
+
+    def update(self, v: SensorColumns) -> None:
+        """Take the truth of a row."""
+        if not isfinite(v.true_qw + v.true_vn):
+            self.forget()
+            return
+        before, self._before = self._before, v
+        if before is not None and v.time_us > before.time_us:
+            self.turning = _turning(before, v, (v.time_us - before.time_us) * 1e-6)
+
+
+def _turning(before: SensorColumns, v: SensorColumns, seconds: float) -> Turning:
+    attitude = (v.true_qw, v.true_qx, v.true_qy, v.true_qz)
+    change = _between((before.true_qw, before.true_qx, before.true_qy, before.true_qz), attitude)
+    gained = (v.true_vn - before.true_vn, v.true_ve - before.true_ve, v.true_vd - before.true_vd)
+    x, y, z = _to_body(attitude, gained)
+    return Turning(_rate(change, seconds), (x / seconds, y / seconds, z / seconds))
+
+
+def _between(a: Quaternion, b: Quaternion) -> Quaternion:
+    """Return the rotation, in body axes, from attitude a to attitude b."""
+    aw, ax, ay, az = a
+    bw, bx, by, bz = b
+    return (
+        aw * bw + ax * bx + ay * by + az * bz,
+        aw * bx - ax * bw - ay * bz + az * by,
+        aw * by + ax * bz - ay * bw - az * bx,
+        aw * bz - ax * by + ay * bx - az * bw,
+    )
+
+
+def _rate(turn: Quaternion, seconds: float) -> Triple:
+    """Return rad/s of a rotation by less than half a turn."""
+    w, x, y, z = turn if turn[0] >= 0.0 else (-turn[0], -turn[1], -turn[2], -turn[3])
+    sine = sqrt(x * x + y * y + z * z)
+    scale = (2.0 if sine < 1e-12 else 2.0 * atan2(sine, w) / sine) / seconds
+    return x * scale, y * scale, z * scale
+
+
+def _to_body(attitude: Quaternion, vector: Triple) -> Triple:
+    """Return a north-east-down vector in body axes."""
+    w, x, y, z = attitude
+    n, e, d = vector
+    return (
+        (1 - 2 * (y * y + z * z)) * n + 2 * (x * y + w * z) * e + 2 * (x * z - w * y) * d,
+        2 * (x * y - w * z) * n + (1 - 2 * (x * x + z * z)) * e + 2 * (y * z + w * x) * d,
+        2 * (x * z + w * y) * n + 2 * (y * z - w * x) * e + (1 - 2 * (x * x + y * y)) * d,
+    )
+
 
 ACCEL, GYRO, MAG, BARO, DIFFERENTIAL = 0x7, 0x38, 0x1C0, 0x1A00, 0x400
 """Bits of HIL_SENSOR.fields_updated."""
@@ -25,15 +95,15 @@ MILLI_G = 1e3 / 9.80665  # per m/s2
 
 
 class HilMessages:
-    """Makes the messages of one vehicle; a reading is marked as new once."""
+    """Builds the messages of one vehicle; a reading is marked as new once."""
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self._shown: dict[str, float] = {}
-        self.motion = TrueMotion()  # to be kept up to date by whoever has the rows
+        self.motion = TrueMotion()  # updated by the owner of the rows
 
     def forget(self) -> None:
-        """Everything is new again: the peer is, or the world."""
+        """Mark all readings as new, for a new peer or after a reset."""
         self._shown.clear()
         self.motion.forget()
 
@@ -42,8 +112,8 @@ class HilMessages:
         self._shown[sensor] = time_us
         return news
 
-    def sensor(self, v: Columns, clock_us: int) -> Any | None:
-        """HIL_SENSOR, which also sets PX4's clock; None without an IMU."""
+    def sensor(self, v: SensorColumns, clock_us: int) -> Any | None:
+        """Return HIL_SENSOR, which also sets PX4's clock; None without an IMU."""
         if not all(map(isfinite, (v.gyro_x, v.gyro_y, v.gyro_z, v.accel_x, v.accel_y, v.accel_z))):
             return None
         mag = self._new("compass", v.compass_time_us) and isfinite(v.mag_x + v.mag_y + v.mag_z)
@@ -63,8 +133,8 @@ class HilMessages:
             ACCEL | GYRO | (MAG if mag else 0) | (BARO if baro else 0) | (DIFFERENTIAL if air else 0),
         )  # fmt: skip
 
-    def gps(self, v: Columns, clock_us: int) -> Any | None:
-        """HIL_GPS of a new fix; None without one."""
+    def gps(self, v: SensorColumns, clock_us: int) -> Any | None:
+        """Return HIL_GPS of a new fix; None without one."""
         if not self._new("gnss", v.gnss_time_us) or not isfinite(v.latitude + v.longitude + v.altitude):
             return None
         course = degrees(atan2(v.gnss_ve, v.gnss_vn)) % 360.0
@@ -79,8 +149,8 @@ class HilMessages:
             _whole(v.gnss_satellites, 7),
         )  # fmt: skip
 
-    def truth(self, v: Columns, clock_us: int) -> Any | None:
-        """HIL_STATE_QUATERNION; None where the truth is not known, or has only just become known."""
+    def truth(self, v: SensorColumns, clock_us: int) -> Any | None:
+        """Return HIL_STATE_QUATERNION; None without two consecutive truths."""
         turning = self.motion.turning
         if turning is None or not isfinite(v.true_north + v.true_east + v.true_down):
             return None
@@ -98,13 +168,13 @@ class HilMessages:
 
 
 def _whole(value: float, bits: int) -> int:
-    """The nearest whole number that fits; a value that is not known is 0."""
+    """Return the nearest integer that fits; 0 for NaN."""
     largest = (1 << bits) - 1
     return round(min(max(value, -largest), largest)) if isfinite(value) else 0
 
 
 def apply_controls(message: Any, row: Floats) -> None:
-    """HIL_ACTUATOR_CONTROLS of a quadrotor X: its motors stand in our order, 0 to 1; NaN is an output that is off."""
+    """Apply HIL_ACTUATOR_CONTROLS of a quadrotor X: motors in our order, 0 to 1; NaN is an output that is off."""
     row[0] = bool(message.mode & ARMED)
     for k, control in enumerate(message.controls[:4]):
         row[1 + k] = min(max(control, 0.0), 1.0) if control == control else 0.0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import hypot
+from typing import Any
 
 import pytest
 
 from paddock.sitl.adapter import Placed
-from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
 PERIOD_US = 4000
@@ -16,8 +16,8 @@ PERIOD_US = 4000
 class Flight:
     """One copter and its autopilot, in lockstep."""
 
-    def __init__(self) -> None:
-        self.adapter = WorldAdapter(truth=True)
+    def __init__(self, world: Any) -> None:
+        self.adapter = world(truth=True)
         self.adapter.connect()
         self.adapter.add_vehicle(Placed(1, "scout", "copter"))
         self.pilot = BuiltInAutopilot(1, "copter", parameters={"LAND_ALT_LOW": 300, "RTL_LOIT_TIME": 0, "RTL_ALT": 800})
@@ -34,8 +34,8 @@ class Flight:
         return self.last.true_north, self.last.true_east, -self.last.true_down
 
 
-def test_up_and_home_again_with_the_sensors_of_the_world() -> None:
-    flight = Flight()
+def test_up_and_home_again_with_the_sensors_of_the_world(standalone_world: Any) -> None:
+    flight = Flight(standalone_world)
     begin = flight.run(10.0)
     pilot = flight.pilot
     assert pilot.set_mode(4).accepted

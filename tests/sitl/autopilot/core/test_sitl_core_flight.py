@@ -11,11 +11,10 @@ import pytest
 
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
-from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
-from paddock.sitl.autopilot.notices import StatusText
-from paddock.sitl.autopilot.targets import GuidedTarget
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.telemetry import StatusText
 
 Make = Callable[..., Any]
 WORLD: dict[str, Any] = {"clock": {"rate": 250}, "vehicles": []}
@@ -85,12 +84,12 @@ def trip() -> Iterator[Make]:
         one.adapter.disconnect()
 
 
-def test_a_copter_that_leaves_its_fence_comes_back(trip: Make) -> None:
-    copter = trip("copter", WorldAdapter(scenario=WORLD), FENCE_ENABLE=1, FENCE_RADIUS=30, RTL_ALT=500)
+def test_a_copter_that_leaves_its_fence_comes_back(trip: Make, standalone_world: Any) -> None:
+    copter = trip("copter", standalone_world(scenario=WORLD), FENCE_ENABLE=1, FENCE_RADIUS=30, RTL_ALT=500)
     copter.take_off(5.0)
     assert copter.height == pytest.approx(5.0, abs=1.0)
     for _ in range(6):
-        copter.pilot.position_target(GuidedTarget(velocity=(5.0, 0.0, 0.0)))
+        copter.pilot.set_guided_target(GuidedTarget(velocity=(5.0, 0.0, 0.0)))
         copter.run(2.0, lambda: copter.pilot.fence.breached)
     assert copter.pilot.fence.breached and copter.pilot.mode.name == "RTL"
     farthest = copter.distance
@@ -100,8 +99,8 @@ def test_a_copter_that_leaves_its_fence_comes_back(trip: Make) -> None:
     assert "Circle fence breach cleared" in copter.lines
 
 
-def test_a_copter_that_loses_its_satellites_lands_where_it_is(trip: Make) -> None:
-    adapter = WorldAdapter(scenario=WORLD)
+def test_a_copter_that_loses_its_satellites_lands_where_it_is(trip: Make, standalone_world: Any) -> None:
+    adapter = standalone_world(scenario=WORLD)
     copter = trip("copter", adapter)
     copter.take_off(3.0)
     adapter.set_gnss(1, False)
@@ -113,8 +112,8 @@ def test_a_copter_that_loses_its_satellites_lands_where_it_is(trip: Make) -> Non
 
 
 @pytest.mark.parametrize("adapter", ["world", "lightweight"])
-def test_gnss_can_be_switched_off_in_every_simulator(trip: Make, adapter: str) -> None:
-    where = WorldAdapter(scenario=WORLD) if adapter == "world" else LightweightAdapter()
+def test_gnss_can_be_switched_off_in_every_simulator(trip: Make, adapter: str, standalone_world: Any) -> None:
+    where = standalone_world(scenario=WORLD) if adapter == "world" else LightweightAdapter()
     rover = trip("rover", where)
     rover.wait()
     rover.order(176, 1, 15)
@@ -160,7 +159,7 @@ def test_a_rover_holds_at_an_exclusion_zone_of_an_uploaded_fence(trip: Make) -> 
     rover.wait()
     home = rover.pilot.home
     tree = MissionItem(5004, p1=5.0, x=home[0] + 20 * METRE, y=home[1])
-    assert rover.pilot.accept_plan(PlanKind.FENCE, [tree]) == (0, 0)
+    assert rover.pilot.set_plan(PlanKind.FENCE, [tree]) == (0, 0)
     rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
     rover.order(400, 1)
     rover.run(20.0, lambda: rover.pilot.mode.name == "HOLD")
@@ -173,7 +172,7 @@ def test_a_lost_ground_station_brings_a_rover_home(trip: Make) -> None:
     rover = trip("rover", LightweightAdapter(), FS_GCS_ENABLE=1, FS_GCS_TIMEOUT=2)
     rover.wait()
     home = rover.pilot.home
-    rover.pilot.heard_gcs(rover.pilot.now_us)
+    rover.pilot.note_gcs_heartbeat(rover.pilot.now_us)
     rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
     rover.order(400, 1)
     rover.run(2.5)
@@ -183,16 +182,16 @@ def test_a_lost_ground_station_brings_a_rover_home(trip: Make) -> None:
 
 
 @pytest.mark.parametrize("craft", ["rover", "copter"])
-def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str) -> None:
+def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str, standalone_world: Any) -> None:
     def run() -> tuple[list[bytes], list[str]]:
-        one = trip(craft, LightweightAdapter(seed=5) if craft == "rover" else WorldAdapter(scenario=WORLD))
+        one = trip(craft, LightweightAdapter(seed=5) if craft == "rover" else standalone_world(scenario=WORLD))
         one.run(2.0)
         one.pilot.set_mode(one.pilot.mode_number("GUIDED"))
         one.pilot.arm(force=True)
         if craft == "copter":
             one.order(22, 0, 0, 0, 0, 0, 0, 5.0)
         else:
-            one.pilot.position_target(GuidedTarget(position=(20.0, 10.0, 0.0)))
+            one.pilot.set_guided_target(GuidedTarget(position=(20.0, 10.0, 0.0)))
         one.run(2.0)
         return one.actuators, one.lines
 
@@ -201,8 +200,8 @@ def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str) -> None:
     assert np.unique(np.array([np.frombuffer(row) for row in first[0]]), axis=0).shape[0] > 10
 
 
-def test_without_a_fix_nothing_that_needs_one_arms(trip: Make) -> None:
-    adapter = WorldAdapter(scenario=WORLD)
+def test_without_a_fix_nothing_that_needs_one_arms(trip: Make, standalone_world: Any) -> None:
+    adapter = standalone_world(scenario=WORLD)
     copter = trip("copter", adapter)
     adapter.set_gnss(1, False)
     copter.run(3.0)

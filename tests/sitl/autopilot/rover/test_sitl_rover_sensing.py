@@ -10,10 +10,9 @@ import pytest
 
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
-from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
 from paddock.sitl.sensor_data import Floats
 
 ORIGIN = (35.6812, 139.7671, 40.0)
@@ -48,7 +47,7 @@ def begin(autopilot: BuiltInAutopilot) -> None:
     frame = LocalFrame(*ORIGIN)
     places = [frame.to_geodetic(*point, 0.0) for point in BENDS]
     items = [MissionItem(16, x=latitude, y=longitude) for latitude, longitude, _ in places]
-    assert autopilot.accept_plan(PlanKind.MISSION, items) == (0, 0)
+    assert autopilot.set_plan(PlanKind.MISSION, items) == (0, 0)
     armed = autopilot.arm()
     assert armed.accepted, armed.text
     assert autopilot.set_mode(10).accepted
@@ -79,8 +78,8 @@ def test_the_same_seed_is_the_same_drive() -> None:
 
 
 @pytest.mark.parametrize("craft", ["rover", "rover_ackermann"])
-def test_rovers_of_the_world_keep_to_the_way(craft: str) -> None:
+def test_rovers_of_the_world_keep_to_the_way(craft: str, standalone_world: Any) -> None:
     scenario = {"seed": 4, "clock": {"rate": 50}, "world": {"origin": list(ORIGIN)}, "vehicles": []}
-    track = drive(WorldAdapter(scenario=scenario, truth=True, imu_rate=50.0), craft, 20_000, 100.0)
+    track = drive(standalone_world(scenario=scenario, truth=True, imu_rate=50.0), craft, 20_000, 100.0)
     assert crosstrack(track) < 1.2
     assert hypot(*track[-1]) < 1.0

@@ -12,10 +12,10 @@ import zmq
 from paddock import __version__
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.serve.counters import LimitedLog
-from paddock.serve.endpoints.zmq.operations import Operation, operation_of
 from paddock.serve.endpoints.zmq.peers import IGNORED, SILENCE, STRIKES, Peer, Peers
 from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
+from paddock.serve.endpoints.zmq.requests import Translated, operation_of
 from paddock.serve.hub import OperationError
 from paddock.serve.hub import Reply as Outcome
 from paddock.serve.states import state_of
@@ -169,7 +169,7 @@ class ZmqEndpoint:
             return
         body = request.body
         if isinstance(body, Call) and body.method == "snapshot" and body.arguments.get("roster") is True:
-            peer.layout, body = None, Call("snapshot", {})
+            peer.layout = None
         try:
             operation = operation_of(body, self._name_of)
         except PaddockError as error:
@@ -183,7 +183,7 @@ class ZmqEndpoint:
         self.hub.ask(operation.name, peer.name, operation.arguments, then)
 
     def _answer(
-        self, peer: Peer, name: str, number: int, operation: Operation, outcome: Outcome | OperationError
+        self, peer: Peer, name: str, number: int, operation: Translated, outcome: Outcome | OperationError
     ) -> None:
         """The simulation has done it, or not."""
         peer.open_requests -= 1
@@ -193,7 +193,7 @@ class ZmqEndpoint:
             self._count("refused_controls" if operation.name == "control" else "refused", reason=outcome.kind)
             self._say(peer, number, Error(outcome.kind, str(outcome)))
             return
-        body = self._state(peer) if operation.name == "snapshot" else operation.told(outcome)
+        body = self._state(peer) if operation.name == "snapshot" else operation.reply(outcome)
         if isinstance(body, bytes):
             self._send(peer, encode_id(number) + body)
         else:

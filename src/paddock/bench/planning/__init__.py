@@ -1,1 +1,0 @@
-"""What planning is measured with."""

@@ -1,0 +1,112 @@
+"""A served simulation in another process, and the scenarios the wires are measured with."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from paddock.engine.simulation import Simulation
+    from paddock.serve.host import Host
+
+
+class Server:
+    """`with Server(scenario, {"stream": {"port": 0}}) as server: server.addresses["stream"]["port"]`."""
+
+    def __init__(self, scenario: dict[str, Any], serve: dict[str, Any]) -> None:
+        """Start the process and wait until it serves."""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "paddock.bench.server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._send(json.dumps({"scenario": scenario, "serve": serve}))
+        self.addresses: dict[str, Any] = self._receive()
+
+    def figures(self) -> dict[str, Any]:
+        """Return the simulation's figures: tick, wall, slips, stages, ..."""
+        self._send("figures")
+        return self._receive()
+
+    def pids(self) -> list[int]:
+        """Return the process ids of the simulation and its hub."""
+        self._send("hub")
+        return [self.process.pid, self._receive()["pid"]]
+
+    def close(self) -> None:
+        """Stop the process."""
+        self.process.communicate(timeout=30)
+
+    def __enter__(self) -> Self:
+        """Return the server."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def _send(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def _receive(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline() or "{}")
+        return answer
+
+
+def swarm(count: int, rate: int) -> dict[str, Any]:
+    """Quadrotors with full physics at about 240 Hz, published `rate` times a second, in real time."""
+    ticks = max(1, round(240 / rate))
+    side = 5.0 * count**0.5
+    spawn = {"random": {"low": [-side / 2, -side / 2, 12], "high": [side / 2, side / 2, 28]}}
+    return {
+        "clock": {"rate": rate * ticks, "pace": 1.0},
+        "vehicles": [{"name": "scouts", "count": count, "model": "quad", "preset": "micro", "spawn": spawn}],
+    }
+
+
+def cars(count: int, rate: int) -> dict[str, Any]:
+    """Separately named cars at a standstill, waiting for commands, in real time."""
+    vehicles = [
+        {"id": k + 1, "name": f"car_{k + 1}", "model": "car.bicycle", "preset": "sedan", "pose": [0, 5 * k, 0]}
+        for k in range(count)
+    ]
+    return {"clock": {"rate": rate, "pace": 1.0}, "vehicles": vehicles}
+
+
+def main() -> None:
+    """Run the served simulation; requests come in on standard input."""
+    import paddock
+
+    config = json.loads(sys.stdin.readline())
+    with paddock.load(config["scenario"]) as sim:
+        sim.step(1)  # compile the kernels before the measurement
+        with paddock.share(sim, **config["serve"]) as host:
+            print(json.dumps(host.addresses), flush=True)
+            asked = threading.Thread(target=_answer, args=(sim, host))
+            asked.start()
+            gc.collect()
+            gc.freeze()
+            # by the heartbeat and not from that thread: a stop before the run begins would be lost
+            sim.run(heartbeat=lambda: None if asked.is_alive() else sim.stop())
+
+
+def _answer(sim: Simulation, host: Host) -> None:
+    from paddock.serve.describe import simulation_figures
+
+    for line in sys.stdin:
+        if line.strip() == "figures":
+            print(json.dumps(simulation_figures(sim)), flush=True)
+        elif line.strip() == "hub":
+            print(json.dumps({"pid": host.hub_pid}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""What the benchmarks of autopilots need beside themselves."""

@@ -1,0 +1,175 @@
+"""Client processes for the wire benchmarks: subscribers, driving clients and a page without a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from time import monotonic, sleep, time
+from typing import Any
+
+from paddock.wire import rpc
+from paddock.wire.stream.frames import FrameType, Tick, decode_tick
+from paddock.wire.stream.positions import decode_positions
+from paddock.wire.stream.split import Frame, Splitter, frames_in
+from paddock.wire.vds1 import Command, encode_command
+
+LIMIT = 1 << 26
+"""Largest message, bytes."""
+COMMAND_EVERY = 0.01
+"""Seconds between two commands of a driving client."""
+
+
+class Subscriber:
+    """A client process; `result()` waits for its figures."""
+
+    def __init__(self, wire: str, where: int | str, rate: float, seconds: float) -> None:
+        """Start it. `wire`: stream, shm, stalled (subscribes to the stream and never reads) or drive (VDS1)."""
+        command = [sys.executable, "-m", "paddock.bench.subscriber", wire, str(where), str(rate), str(seconds)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def result(self) -> dict[str, Any]:
+        """Return the figures: ages in ms, number of groups, rates."""
+        out, _ = self.process.communicate(timeout=120)
+        answer: dict[str, Any] = json.loads(out)
+        return answer
+
+
+def subscribed(port: int, rate: float) -> socket.socket:
+    """Connect and subscribe to positions."""
+    connection = socket.create_connection(("127.0.0.1", port), 10)
+    connection.sendall(rpc.request(1, "subscribe", {"rate": rate, "kinds": ["positions"], "frame": "enu"}))
+    return connection
+
+
+def from_stream(port: int, rate: float, seconds: float) -> Iterator[tuple[Tick, int]]:
+    """Yield (tick, vehicles) of every group after decoding its positions."""
+    splitter = Splitter(LIMIT, LIMIT)
+    with subscribed(port, rate) as connection:
+        moment, end = None, monotonic() + seconds
+        while monotonic() < end:
+            for message in splitter.feed(connection.recv(1 << 20)):
+                if isinstance(message, Frame) and message.type is FrameType.TICK:
+                    moment = decode_tick(message.payload)
+                elif isinstance(message, Frame) and message.type is FrameType.POSITIONS and moment is not None:
+                    yield moment, _used(message.payload)
+
+
+def from_shm(name: str, seconds: float) -> Iterator[tuple[Tick, int]]:
+    """Yield the same from shared memory, read in place."""
+    from paddock.world.ring import FrameRingReader
+
+    with FrameRingReader(name) as reader:
+        last, end = 0, monotonic() + seconds
+        while monotonic() < end:
+            with reader.view() as frames:
+                if frames.sequence != last:
+                    for message in frames_in(frames.data):
+                        if message.type is FrameType.POSITIONS:
+                            moment = Tick(frames.tick, frames.time, frames.wall_time, frames.run, frames.roster)
+                            yield moment, _used(message.payload)
+                    last = frames.sequence
+                    continue
+            sleep(0.0005)
+
+
+def _used(payload: memoryview) -> int:
+    """Decode and touch every vehicle; return their number."""
+    records = decode_positions(payload)
+    records["position"].sum()
+    return len(records)
+
+
+def drive(port: int, vehicle: int, seconds: float) -> float:
+    """Command one car and count the states of all; return datagrams per second."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        udp.settimeout(COMMAND_EVERY)
+        begin, received, sequence, due = monotonic() + 1.0, 0, 0, 0.0
+        while (now := monotonic()) < begin + seconds:
+            if now >= due:
+                sequence, due = sequence + 1, now + COMMAND_EVERY
+                udp.sendto(encode_command(Command(sequence, vehicle, 0.0, 0.1, 0.2, 0.0)), ("127.0.0.1", port))
+            try:
+                udp.recv(2048)
+                received += now >= begin
+            except TimeoutError:
+                continue
+        return received / seconds
+
+
+class Watcher:
+    """A page without a browser; `result()` ends it and returns its figures."""
+
+    def __init__(self, port: int, rate: float) -> None:
+        command = [sys.executable, "-m", "paddock.bench.subscriber", "web", str(port), str(rate)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.process.stdout.readline()  # the first group has arrived
+
+    def result(self) -> dict[str, Any]:
+        """Return groups and bytes per second."""
+        out, _ = self.process.communicate(timeout=60)
+        figures: dict[str, Any] = json.loads(out)
+        return figures
+
+
+async def watch(port: int, rate: float) -> dict[str, float]:
+    """Count groups and bytes until standard input ends."""
+    from websockets.asyncio.client import connect
+
+    ended = asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    groups = size = 0
+    async with connect(f"ws://127.0.0.1:{port}/ws", compression=None, max_size=LIMIT) as socket:
+        kinds = ["poses", "markers", "events", "figures"]
+        await socket.send(rpc.request(1, "subscribe", {"rate": rate, "kinds": kinds}).decode())
+        begun = monotonic()
+        async for message in socket:
+            if isinstance(message, bytes):
+                groups, size = groups + 1, size + len(message)
+                if groups == 1:
+                    print(flush=True)
+                    begun = monotonic()
+            if ended.done():
+                break
+    seconds = monotonic() - begun
+    return {"rate": groups / seconds, "bytes_per_second": size / seconds}
+
+
+def measure(wire: str, where: str, rate: float, seconds: float) -> None:
+    """Subscribe, and print the ages of the decoded positions as JSON."""
+    if wire == "stalled":
+        with subscribed(int(where), rate):
+            sleep(seconds)
+        print("{}")
+        return
+    groups = from_stream(int(where), rate, seconds) if wire == "stream" else from_shm(where, seconds)
+    ages, vehicles, begun = [], 0, monotonic()
+    for moment, count in groups:
+        age = time() - moment.wall_time
+        if monotonic() - begun > min(1.0, 0.2 * seconds):  # the first ones still warm things up
+            ages.append(1000 * age)
+            vehicles = count
+    ages.sort()
+    figures = {"groups": len(ages), "vehicles": vehicles, "seconds": seconds - min(1.0, 0.2 * seconds)}
+    quantiles = {name: ages[int(q * (len(ages) - 1))] for name, q in (("p50", 0.5), ("p99", 0.99))} if ages else {}
+    print(json.dumps({**figures, **quantiles}))
+
+
+def main(kind: str, *arguments: str) -> None:
+    """Run one client process and print its figures as JSON."""
+    if kind == "drive":
+        port, vehicle, seconds = arguments
+        print(json.dumps({"rate": drive(int(port), int(vehicle), float(seconds))}))
+    elif kind == "web":
+        print(json.dumps(asyncio.run(watch(int(arguments[0]), float(arguments[1])))))
+    else:
+        where, rate, seconds = arguments
+        measure(kind, where, float(rate), float(seconds))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,267 @@
+"""What `paddock plan` does: choose the mission, plan it, write files, print tables."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paddock.cli.plan import PlanOptions
+from paddock.cli.progress import COMPILING, bar, late_status
+from paddock.errors import PaddockError
+from paddock.planning.from_scenario import setup_of
+from paddock.planning.metrics import foreseen
+from paddock.planning.problem import MissionSetup
+from paddock.record.mission_report.comparison import Trial, compare, warm_up
+from paddock.record.mission_report.document import outcome_of, outcome_sentence
+from paddock.record.mission_report.files import Findings, write_files
+from paddock.record.mission_report.text import clock, computing
+from paddock.scenario import Scenario, load_scenario
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def mission_for(source: str | None, options: PlanOptions) -> Scenario:
+    """Return the scenario with the changes that the options make."""
+    if source is None:
+        scenario = _generated(options)
+    else:
+        for flag, value in (("--uavs", options.uavs), ("--tasks", options.tasks)):
+            if value is not None:
+                raise PaddockError(f"{flag} applies to generated missions only; edit the scenario file instead")
+        scenario = _seeded(load_scenario(source), options.seed)
+    if options.import_tasks is not None:
+        scenario = _with_tasks(scenario, options.import_tasks)
+    if scenario.mission is None:
+        raise PaddockError(f"{source}: scenario {scenario.name!r} has no mission; add a `mission` section with tasks")
+    return _chosen(scenario, options)
+
+
+def write_generated(scenario: Scenario, file: str | None) -> None:
+    """Write a generated mission as YAML to a file or to stdout."""
+    if file is None:
+        print(scenario.to_yaml(), end="")
+        return
+    if Path(file).suffix not in (".yaml", ".yml"):
+        raise PaddockError(f"--generate writes a .yaml file, not {file!r}")
+    try:
+        with Path(file).open("x", encoding="utf-8") as target:
+            target.write(scenario.to_yaml())
+    except FileExistsError:
+        raise PaddockError(f"{file} already exists; --generate does not overwrite") from None
+    except OSError as error:
+        raise PaddockError(f"cannot write {file}: {error.strerror or error}") from None
+    assert scenario.mission is not None
+    vehicles = sum(entry.count for entry in scenario.vehicles)
+    tasks = len(scenario.mission.tasks)
+    print(f"paddock: {file}: {vehicles} aircraft, {tasks} tasks; next: paddock plan {file}", file=sys.stderr)
+
+
+def _generated(options: PlanOptions) -> Scenario:
+    given = (options.seed, options.uavs, options.tasks, options.import_tasks)
+    if not options.generate and all(value is None for value in given):
+        raise PaddockError(
+            "give a scenario file, a demo name, or --seed, --uavs or --tasks to generate a mission: "
+            "e.g. paddock plan survey, or paddock plan --seed 3 --uavs 4 --tasks 20"
+        )
+    from paddock.planning.random_missions import generate
+
+    default = 20 if options.import_tasks is None else 0
+    tasks = default if options.tasks is None else options.tasks
+    generated = generate(options.seed or 0, 4 if options.uavs is None else options.uavs, tasks)
+    if options.import_tasks is None:
+        return generated
+    from paddock.planning.exchange import origin_in
+
+    where = origin_in(options.import_tasks)
+    name = Path(options.import_tasks).stem
+    return load_scenario(generated.to_dict() | {"name": name, "world": {"origin": list(where)}})
+
+
+def _seeded(scenario: Scenario, seed: int | None) -> Scenario:
+    return scenario if seed is None else scenario.model_copy(update={"seed": seed})
+
+
+def _chosen(scenario: Scenario, options: PlanOptions) -> Scenario:
+    """Apply --method and --objective."""
+    from paddock.scenario import MethodChoice
+
+    mission, changes = scenario.mission, dict[str, Any]()
+    assert mission is not None
+    if options.objective is not None:
+        changes["objective"] = options.objective
+    if options.method is not None and options.method != mission.method.name:
+        changes["method"] = MethodChoice(name=options.method)
+    return scenario.model_copy(update={"mission": mission.model_copy(update=changes)}) if changes else scenario
+
+
+def _with_tasks(scenario: Scenario, file: str) -> Scenario:
+    """Add the tasks and zones of a file; print what could not be imported to stderr."""
+    from paddock.planning.exchange import read_mission
+    from paddock.world.geodesy import Origin
+
+    found = read_mission(file, Origin(*scenario.world.origin))
+    notes, speed = list(found.notes), found.mission.get("speed")
+    if speed is not None:
+        notes.append(f"its speed of {speed:g} m/s is ignored; speeds come from the scenario")
+    for note in notes:
+        print(f"paddock: {file}: {note}", file=sys.stderr)
+    values = scenario.to_dict()
+    mission = values.setdefault("mission", {})
+    for key in ("tasks", "zones"):
+        mission[key] = [*mission.get(key, []), *found.mission.get(key, [])]
+    return load_scenario(values)
+
+
+WIDE = 160
+"""Table width where stdout is not a terminal."""
+
+
+@dataclass
+class Output:
+    """What was written, and how long planning took."""
+
+    seconds: float  # planning time
+    folder: Path | None = None
+    files: list[str] | None = None
+    film: str | None = None
+    missing: str = ""  # why there are no plots
+
+
+def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
+    """Plan, write the files and print the result; return 1 if --strict and tasks are undone."""
+    with late_status(COMPILING):
+        setup = setup_of(scenario)
+        _warn(scenario)
+    found, output = _planned(scenario, setup, options)
+    if found.setup.happenings:
+        with bar("simulating the mission events"):
+            found = replace(found, outcome=outcome_of(found.setup, found.plan))
+    if not options.no_files:
+        output.folder = Path(options.output or f"{_file_name(scenario.name)}_plan")
+        with bar(f"writing {output.folder}") as progress:
+            output.files, output.missing = write_files(found, output.folder, progress)
+    if options.animate is not None:
+        from paddock.record.mission_report.animation import animate
+
+        with bar(f"drawing {options.animate}") as progress:
+            run = None if found.outcome is None else found.outcome.run
+            animate(found.plan, Path(options.animate), scenario.name, progress, run=run)
+        output.film = options.animate
+    _print_json(found, output) if options.json else _print_tables(found, output)
+    undone = found.plan.undone if found.outcome is None else found.outcome.undone
+    return 1 if options.strict and undone else 0
+
+
+def _warn(scenario: Scenario) -> None:
+    """Warn if the scenario can be planned but not run."""
+    from paddock.engine.build import build_problems
+
+    if problems := build_problems(scenario):
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
+
+
+def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> tuple[Findings, Output]:
+    own = {setup.method: setup.options}
+    names = options.tried if options.compares else [setup.method]
+    with late_status(COMPILING):
+        warm_up(setup.problem, names, own)
+    what = f"comparing {len(names)} methods" if options.compares else f"planning with {setup.method}"
+    with bar(what) as progress:
+        trials = compare(setup.problem, names, own, progress)
+    best = _best(trials, options.method)
+    assert best.plan is not None
+    setup = replace(setup, method=best.method, options=dict(best.options))
+    metrics, shown = foreseen(best.plan, apart=True), trials if options.compares else ()
+    return Findings(scenario, setup, best.plan, metrics, shown, parquet=options.parquet), Output(best.seconds)
+
+
+def _best(trials: list[Trial], method: str | None) -> Trial:
+    """Return the trial of the given method, or the best one."""
+    found = next((trial for trial in trials if trial.method == method), trials[0])
+    if found.plan is None:
+        raise PaddockError(found.problem)
+    return found
+
+
+def _file_name(name: str) -> str:
+    """Return a valid folder name."""
+    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name).strip(".") or "scenario"
+
+
+def _print_json(found: Findings, output: Output) -> None:
+    import json
+
+    from paddock.record.mission_report.document import comparison, numbers, outcome_numbers
+
+    values: dict[str, Any] = {"scenario": found.scenario.name, **numbers(found.plan, found.metrics)}
+    values["compute_s"] = round(output.seconds, 6)
+    if found.trials:
+        values["comparison"] = comparison(found.trials, timed=True)
+    if found.outcome is not None:
+        values["outcome"] = outcome_numbers(found.outcome)
+    values |= {"folder": None if output.folder is None else str(output.folder), "files": output.files or []}
+    values |= {"animation": output.film} | ({"missing": output.missing} if output.missing else {})
+    print(json.dumps(values, indent=2, allow_nan=False))
+
+
+def _print_tables(found: Findings, output: Output) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    from paddock.record.mission_report.comparison import comparison_table
+    from paddock.record.mission_report.text import summary, vehicle_table
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=WIDE)
+    console.print(
+        f"[bold]{escape(found.scenario.name)}[/]: {escape(summary(found.metrics, found.plan.problem.vehicles))}",
+        soft_wrap=True,
+    )
+    console.print()
+    if found.metrics.vehicles:
+        console.print(vehicle_table(found.metrics))
+        console.print()
+    if found.trials:
+        console.print(comparison_table(found.trials))
+        console.print()
+        for trial in found.trials:
+            if note := trial.problem if trial.plan is None else trial.note:
+                console.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
+    _print_rest(console, found, output)
+
+
+def _print_rest(console: Console, found: Findings, output: Output) -> None:
+    """Print undone tasks with reasons, the method, and the paths of the files."""
+    from rich.markup import escape
+
+    from paddock.record.mission_report.text import closeness
+
+    plan = found.plan
+    if plan.undone:
+        console.print(f"[bold yellow]not done ({len(plan.undone)})[/]")
+        for one in plan.undone:
+            console.print(f"  [yellow]{escape(one.task)}[/]: {escape(one.reason)}", soft_wrap=True)
+        console.print()
+    if found.outcome is not None:
+        console.print(outcome_sentence(found.outcome), soft_wrap=True)
+        for time, what in found.outcome.story:
+            console.print(f"  [dim]{clock(time)}[/]  {escape(what)}", soft_wrap=True)
+        for task, reason in found.outcome.undone:
+            console.print(f"  [yellow]{escape(task)}[/] not done: {escape(reason)}", soft_wrap=True)
+        console.print()
+    if near := closeness(found.metrics, found.setup):
+        console.print(f"[dim]{escape(near)}[/]", soft_wrap=True)
+    small = {"total": "minimum total distance", "makespan": "minimum makespan"}[plan.problem.objective]
+    how = f"method {plan.method}, {small}, seed {plan.problem.seed}; computed in {computing(output.seconds)}"
+    console.print(f"[dim]{escape(how)}[/]", soft_wrap=True)
+    if output.missing:
+        console.print(f"[yellow]no plots:[/] {escape(output.missing)}", soft_wrap=True)
+    if output.folder is not None and output.files:
+        console.print(f"{escape(str(output.folder / output.files[0]))} and {len(output.files) - 1} more files")
+    if output.film is not None:
+        console.print(escape(output.film))

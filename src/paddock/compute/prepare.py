@@ -1,0 +1,141 @@
+"""Compile the kernels of a run before it starts: those that the cache lacks, in parallel processes.
+
+The workers are fresh interpreters (`python -m paddock.compute.prepare`, never forks) that write into the shared cache;
+the calling process compiles too, then loads the rest. A kernel that a worker cannot rebuild, such as one of functions
+typed into a notebook, is compiled by the calling process.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from types import FunctionType
+from typing import IO, Any
+
+from paddock.compute.cache import cache_root
+from paddock.compute.kernel import Kernel, KernelSpec, kernel
+from paddock.compute.neighbours import NeighbourKernels, neighbour_kernels
+from paddock.compute.threads import SERIAL_BELOW, available_threads, uses_threads
+from paddock.compute.twin import bound, fingerprint
+
+Progress = Callable[[int, int], None]
+"""Called with the number of the kernel that is being compiled, from 1, and how many there are."""
+
+progress: Progress | None = None
+"""The process's listener; a command line sets it to show a line."""
+
+
+def prepare(kernels: Iterable[tuple[Kernel | NeighbourKernels, int]]) -> int:
+    """Compile the kernels that the cache lacks, each for its number of vehicles; return how many these were."""
+    missing = {(k.spec, uses_threads(n)): (k, n) for k, n in kernels if not k.is_compiled(n)}
+    if not missing:
+        return 0
+    work = _Work(sorted(missing.values(), key=_cost))
+    workers = min(available_threads(), len(missing)) - 1
+    helpers = [threading.Thread(target=work.in_worker, daemon=True) for _ in range(workers if sys.executable else 0)]
+    for helper in helpers:
+        helper.start()
+    work.in_this_process()
+    for helper in helpers:
+        helper.join()
+    return len(missing)
+
+
+def _cost(job: tuple[Kernel | NeighbourKernels, int]) -> int:
+    """A measure of the compile time: the longest start first (jobs are taken from the end)."""
+    spec = job[0].spec
+    return len(fingerprint(spec.function if isinstance(spec, KernelSpec) else spec.visit))
+
+
+class _Work:
+    """Kernels that are still to be compiled, shared by this process and the workers."""
+
+    def __init__(self, jobs: list[tuple[Kernel | NeighbourKernels, int]]) -> None:
+        self._jobs = jobs
+        self._total = len(jobs)
+        self._begun = 0
+        self._lock = threading.Lock()
+
+    def in_this_process(self) -> None:
+        """Compile until no job is left."""
+        while job := self._next():
+            with suppress(Exception):  # the first call of the kernel reports it
+                job[0].compile(job[1])
+
+    def in_worker(self) -> None:
+        """Pass jobs to one worker until none is left; the first call of a kernel compiles what a worker could not."""
+        environment = os.environ | {
+            "PADDOCK_CACHE": str(cache_root()),
+            "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
+        }
+        command = [sys.executable, "-m", "paddock.compute.prepare"]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        with suppress(OSError), subprocess.Popen(command, env=environment, **pipes) as worker:
+            assert worker.stdin is not None and worker.stdout is not None
+            while job := self._next(picklable):
+                data = dumps((job[0].spec, SERIAL_BELOW if uses_threads(job[1]) else 0))
+                worker.stdin.write(struct.pack("<I", len(data)) + data)
+                worker.stdin.flush()
+                if not worker.stdout.read(1):
+                    return
+            worker.stdin.close()
+
+    def _next(self, suits: Callable[[Any], bool] = lambda _: True) -> tuple[Kernel | NeighbourKernels, int] | None:
+        with self._lock:
+            for k in range(len(self._jobs) - 1, -1, -1):
+                if suits(self._jobs[k][0].spec):
+                    self._begun += 1
+                    if progress is not None:
+                        progress(self._begun, self._total)
+                    return self._jobs.pop(k)
+        return None
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles functions by name, and those that `bound` made by their parts."""
+
+    def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, FunctionType) and "bindings" in thing.__dict__:
+            return bound, (thing.__dict__["plain"], thing.__dict__["bindings"])
+        return NotImplemented
+
+
+def dumps(thing: Any) -> bytes:
+    """Return a spec as bytes for a worker."""
+    file = io.BytesIO()
+    _Pickler(file).dump(thing)
+    return file.getvalue()
+
+
+def picklable(spec: Any) -> bool:
+    """Return whether a worker can rebuild the spec: all its functions and classes can be imported by name."""
+    try:
+        return b"__main__" not in dumps(spec)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+
+
+def _worker(jobs: IO[bytes], answers: IO[bytes]) -> None:
+    """Compile each spec that arrives, until the parent closes the pipe; answer with one byte: 1 done, 0 failed."""
+    while header := jobs.read(4):
+        data = jobs.read(*struct.unpack("<I", header))
+        try:
+            spec, n = pickle.loads(data)
+            (kernel(spec) if isinstance(spec, KernelSpec) else neighbour_kernels(spec)).compile(n)
+            answers.write(b"1")
+        except Exception:  # the parent compiles it and reports the reason
+            answers.write(b"0")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a model prints on import must not look like an answer
+    _worker(sys.stdin.buffer, answers)

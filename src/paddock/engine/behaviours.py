@@ -1,0 +1,305 @@
+"""Behaviours of vehicles: a rule with its options, target and path, and its run for the vehicles of a fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paddock.behaviour.paths import path_points
+from paddock.behaviour.rule import NOBODY, Route, Rule, Urge, find_rule, rule_names
+from paddock.compute.kernel import kernel
+from paddock.compute.neighbours import NeighbourGrid
+from paddock.errors import InvalidValueError, UnknownNameError, unknown_name
+from paddock.scenario import Scenario
+from paddock.vehicles.model import VehicleModel
+from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of, filled
+from paddock.world.fleet import Fleet, Ints
+from paddock.world.pose import Pose
+from paddock.world.snapshot import Snapshot
+from paddock.world.world import World
+
+MEMORY = "memory"
+POSE_ROWS = len(column_index(Pose))
+
+Where = Callable[[str], str]
+"""Option ("" for the behaviour) -> where the user wrote it, for errors."""
+PoseBlocks = Callable[[str], Floats]
+"""Fleet name -> its poses now, rows as in Pose, at least as many columns as it has vehicles."""
+
+
+# a rule with its options ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RuleSetup:
+    """A rule with its options, target and path, for the vehicles that follow it together."""
+
+    rule: Rule
+    target: str | None
+    options: Floats  # values of rule.options; (options, n) where the vehicles have different ones
+    path: Floats  # (k, 4) x, y, z in m and speed in m/s; one row of zeros without a path
+
+    @property
+    def per_vehicle(self) -> bool:
+        """Whether the vehicles have different options."""
+        return self.options.ndim > 1
+
+    def table(self, count: int) -> Floats:
+        """Return the options of each vehicle, (options, count)."""
+        return self.options if self.per_vehicle else np.repeat(self.options[:, None], count, axis=1)
+
+    def of(self, places: Ints) -> RuleSetup:
+        """Return the setup of some of the vehicles."""
+        return replace(self, options=self.options[:, places]) if self.per_vehicle else self
+
+    def of_first(self) -> RuleSetup:
+        """Return the setup with the options of the first vehicle for all."""
+        return replace(self, options=self.options[:, 0].copy()) if self.per_vehicle else self
+
+    def route(self, place: int = 0) -> Route | None:
+        """Return the route of one of the vehicles, if it is fixed."""
+        options = self.options[:, place] if self.per_vehicle else self.options
+        return self.rule.planned(self.rule.options(*options.tolist()), self.path)
+
+
+def set_up_rule(rule: Rule, given: Mapping[str, Any], where: Where, count: int | None = None) -> RuleSetup:
+    """Check the options that the user wrote; with `count`, an option may be a list of one value per vehicle."""
+    target = _target(rule, given, where)
+    options = _options(rule, given, target, where, count)
+    return RuleSetup(rule, target, options, _path(rule, given, options, where))
+
+
+def _target(rule: Rule, given: Mapping[str, Any], where: Where) -> str | None:
+    target = given.get("target")
+    takes_target = rule.needs_target or "has_target" in column_index(rule.options)
+    if target is None and rule.needs_target:
+        raise InvalidValueError(f"{where('')}: behaviour {rule.name!r} needs a target: the name of a vehicle")
+    if target is not None and not takes_target:
+        raise InvalidValueError(f"{where('target')}: behaviour {rule.name!r} takes no target")
+    if target is not None and not isinstance(target, str):
+        raise InvalidValueError(f"{where('target')}: target must be the name of a vehicle, not {target!r:.60}")
+    return target
+
+
+def _options(rule: Rule, given: Mapping[str, Any], target: str | None, where: Where, count: int | None) -> Floats:
+    plain = {name: value for name, value in given.items() if name not in ("path", "target")}
+    listed: dict[str, Floats] = {}
+    if count is not None:
+        lists = {name: value for name, value in plain.items() if isinstance(value, list)}
+        listed = {name: _listed(rule, name, values, where(name), count) for name, values in lists.items()}
+        plain |= {name: float(values[0]) for name, values in listed.items()}
+    if "has_target" in plain:  # set below, from whether a target is named
+        raise InvalidValueError(f"{where('has_target')}: name a target instead of setting has_target")
+    defaults = defaults_of(rule.options)
+    required = {name: 0.0 for name, row in column_index(rule.options).items() if np.isnan(defaults[row])}
+    for name, value in plain.items():  # one at a time, so that an error names its own place
+        filled(rule.options, {**required, name: value}, f"{rule.name} option", where(name))
+    values = filled(rule.options, plain, f"{rule.name} option", where(""))
+    if "has_target" in column_index(rule.options):
+        values[column_index(rule.options)["has_target"]] = float(target is not None)
+    if not listed:
+        return values
+    table = np.repeat(values[:, None], len(next(iter(listed.values()))), axis=1)
+    for name, numbers in listed.items():
+        table[column_index(rule.options)[name]] = numbers
+    return table
+
+
+def _listed(rule: Rule, name: str, values: list[Any], where: str, count: int) -> Floats:
+    """Return an option with one value per vehicle."""
+    what, known = f"{rule.name} option", column_index(rule.options)
+    if name not in known:
+        raise unknown_name(what, name, known, where)
+    if not rule.solitary:
+        raise InvalidValueError(f"{where}: vehicles that follow {rule.name!r} together share one value, not a list")
+    if len(values) != count:
+        raise InvalidValueError(f"{where}: a list has one value per vehicle, here {count}, not {len(values)}")
+    return _checked_all(columns_of(rule.options)[known[name]], values, what, where)
+
+
+def _checked_all(column: Column, values: list[Any], what: str, where: str) -> Floats:
+    try:
+        numbers = np.array(values)
+    except ValueError:  # nested lists of different lengths
+        numbers = np.empty(0, object)
+    plain = numbers.ndim == 1 and numbers.dtype.kind in "iuf" and not column.choices
+    if plain and np.all(np.isfinite(numbers) & (numbers >= column.low) & (numbers <= column.high)):
+        return numbers.astype(np.float64)
+    # words, or an error: one by one, so that the error names the value
+    return np.array([checked(column, value, what, f"{where}[{k}]") for k, value in enumerate(values)])
+
+
+def _path(rule: Rule, given: Mapping[str, Any], options: Floats, where: Where) -> Floats:
+    if rule.prepare_path is None:
+        if "path" in given:
+            raise InvalidValueError(f"{where('path')}: behaviour {rule.name!r} takes no path")
+        return np.zeros((1, 4))
+    if "path" not in given:
+        raise InvalidValueError(f"{where('')}: behaviour {rule.name!r} needs a path: a list of points or a shape")
+    return rule.prepare_path(path_points(given["path"], where("path")), rule.options(*options))
+
+
+def write_slots(setup: RuleSetup, memory: Floats) -> None:
+    """Write the slots of vehicles into their memory (columns, n), if the rule has slots."""
+    count = memory.shape[1]
+    if setup.rule.slots is not None and count:
+        slots = setup.rule.slots(count, setup.rule.options(*setup.options))
+        memory[: len(slots)] = slots
+
+
+# a rule that runs ----------------------------------------------------------------------------------------------------
+
+
+class PerVehicle(NamedTuple):
+    """What differs between vehicles that follow one rule, each on its own."""
+
+    options: Floats  # (options, n)
+    places: Ints  # (n,) place of each within its override: selects one of several targets
+
+
+class FleetBehaviour:
+    """A behaviour of all vehicles of a fleet, ready to run."""
+
+    def __init__(
+        self,
+        setup: RuleSetup,
+        model: VehicleModel,
+        fleet: Fleet,
+        varying: tuple[str, ...],
+        per_vehicle: PerVehicle | None = None,
+    ) -> None:
+        """`fleet` gets a table for the rule's memory."""
+        self.setup = setup
+        self.rule = setup.rule
+        self.target = setup.target
+        self.options = setup.options
+        self.path = setup.path
+        self.fleet = fleet
+        self.urges = np.zeros((len(column_index(Urge)), 1))
+        self.grid = NeighbourGrid(self.rule.neighbours) if self.rule.neighbours else None
+        different = tuple(column_index(self.rule.options)) if per_vehicle is not None else ()
+        self._options = (self.options, per_vehicle.options) if per_vehicle and different else (self.options,)
+        self._places = None if per_vehicle is None else per_vehicle.places
+        self._act = kernel(self.rule.spec(model, varying, different))
+        fleet.add_table(MEMORY, len(column_index(self.rule.memory)), defaults_of(self.rule.memory))
+
+    def admit(self, rows: slice | Ints) -> None:
+        """Start vehicles that join or return with an empty memory."""
+        self.fleet.tables[MEMORY][:, rows] = defaults_of(self.rule.memory)[:, None]
+        self.assign_slots()
+
+    def assign_slots(self) -> None:
+        """Assign slots in the order of the fleet: they close up when vehicles leave and open when they join."""
+        write_slots(self.setup, self.fleet.tables[MEMORY][:, : self.fleet.n])
+
+    def run(
+        self,
+        world: World,
+        poses: PoseBlocks,
+        parameters: tuple[Floats, ...],
+        dt: float,
+        among: tuple[int, Ints] | None = None,
+    ) -> str | None:
+        """Decide for every vehicle; return the name of a target that no longer exists.
+
+        `parameters` are the model's. `among`: the size of the whole fleet, all of which are neighbours, and the rows
+        of these vehicles in it.
+        """
+        fleet = self.fleet
+        if fleet.n == 0:
+            return None
+        targets, rows, lost = self._targets(world, poses)
+        if self.urges.shape[1] < fleet.n:
+            self.urges = np.zeros((len(self.urges), fleet.capacity))
+        if self.grid is not None:
+            self._sum_urges(self.grid, poses(fleet.name), among)
+        self._act(fleet.n, 1, *self._arguments(parameters, rows, targets, dt))
+        return lost
+
+    def compile(self, parameters: tuple[Floats, ...]) -> None:
+        """Compile the kernel, so that the first decision does not wait for it. Any thread may call this."""
+        from numba import typeof
+
+        no_target = np.zeros(1, np.int64), read_only(np.zeros((POSE_ROWS, 1)))
+        arguments = (1, 1, *self._arguments(parameters, *no_target, 1.0))
+        self._act.compiled.compile(tuple(map(typeof, arguments)))
+
+    def _arguments(self, parameters: tuple[Floats, ...], rows: Ints, targets: Floats, dt: float) -> tuple[Any, ...]:
+        fleet = self.fleet
+        own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges)
+        return (*own, rows, targets, self.path, dt)
+
+    def _sum_urges(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
+        """Sum what the neighbours of each vehicle contribute."""
+        radius = float(self.options[column_index(self.rule.options)["radius"]])
+        if among is None:
+            grid.run(block, self.fleet.n, radius, self.options, self.urges)
+            return
+        count, rows = among
+        urges = np.zeros((len(self.urges), count))
+        grid.run(block, count, radius, self.options, urges)
+        self.urges[:, : len(rows)] = urges[:, rows]
+
+    def _targets(self, world: World, poses: PoseBlocks) -> tuple[Floats, Any, str | None]:
+        """Return the target fleet's poses, the row that each vehicle looks at, and the target's name if it is lost."""
+        n = self.fleet.n
+        if self.target is None:
+            return read_only(np.zeros((POSE_ROWS, 1))), np.zeros(n, np.int64), None
+        try:
+            fleet, rows = world.find(self.target)
+        except UnknownNameError:
+            fleet, rows = self.fleet, np.zeros(0, np.int64)
+        if len(rows) == 0:
+            return read_only(np.zeros((POSE_ROWS, 1))), np.full(n, NOBODY), self.target
+        places = np.arange(n) if self._places is None else self._places
+        return read_only(poses(fleet.name)), rows[places % len(rows)], None
+
+
+def read_only(poses: Floats) -> Floats:
+    """Return a read-only view: Numba compiles a second kernel for writable arrays."""
+    view = poses.view()
+    view.flags.writeable = False
+    return view
+
+
+# routes --------------------------------------------------------------------------------------------------------------
+
+
+class PlannedRoute(NamedTuple):
+    """A line that vehicles follow, or a point that they go to."""
+
+    fleet: str
+    ids: Ints
+    behaviour: str
+    closed: bool  # the last point joins the first
+    points: Floats  # (k, 3) m
+
+
+def planned_routes(fleet: str, ids: Ints, setup: RuleSetup) -> Iterator[PlannedRoute]:
+    """Yield the routes of a setup: one for all vehicles, or one for each group with equal options."""
+    for places in _groups(setup, len(ids)) if len(ids) else ():
+        route = setup.route(int(places[0]))
+        if route is not None:
+            yield PlannedRoute(fleet, ids[places], setup.rule.name, bool(route.closed), np.array(route.points))
+
+
+def _groups(setup: RuleSetup, count: int) -> list[Ints]:
+    """Return the places of vehicles with equal options, in the order of the first of each group."""
+    if not setup.per_vehicle:
+        return [np.arange(count)]
+    kinds, sizes = np.unique(setup.options, axis=1, return_inverse=True, return_counts=True)[1:]
+    together = np.split(np.argsort(kinds.reshape(-1), kind="stable"), np.cumsum(sizes)[:-1])
+    return sorted(together, key=lambda places: int(places[0]))
+
+
+def entry_routes(scenario: Scenario, snapshot: Snapshot) -> Iterator[PlannedRoute]:
+    """Yield the routes of a scenario's entries, for vehicles in the snapshot; users' own rules are not imported."""
+    ids = {fleet.name: fleet.ids for fleet in snapshot}
+    for entry in scenario.vehicles:
+        chosen = entry.controller
+        if chosen is not None and chosen.name in rule_names() and entry.name in ids:
+            setup = set_up_rule(find_rule(chosen.name), chosen.options, str)
+            yield from planned_routes(entry.name, ids[entry.name], setup)

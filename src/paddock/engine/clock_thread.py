@@ -1,0 +1,178 @@
+"""The thread that ticks: one thread at a time drives the clock, and serves the requests of other threads.
+
+A thread drives while it is inside a verb that changes the state (`step`, `run`, `spawn`, ...). Other threads leave
+*requests*, which the driving thread serves between two ticks. A *look* is a request that only reads the state; it is
+also served while the engine waits at the barrier.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from time import monotonic, sleep
+from typing import Any
+
+from paddock.errors import PaddockError
+
+MOMENT = 0.005
+"""s to wait for a thread that is about to leave its verb."""
+PATIENCE = 0.25
+"""s that a read of the state waits for requests of others."""
+START_POLL = 0.001
+"""s between checks whether a background run has started."""
+
+Request = tuple[Callable[[], Any], Future[Any]]
+
+
+class ClockThread:
+    """Lets at most one thread change the state; a second one is refused with the name of the first."""
+
+    def __init__(self, wake_barrier: Callable[[], None]) -> None:
+        """`wake_barrier` interrupts a driving thread that waits for clients."""
+        self.closed = False
+        self.stopping = False  # the run is to end: nothing waits any longer
+        self.condition = threading.Condition()  # the pacer sleeps on it
+        self.woken = False  # something has changed since the pacer last slept
+        self._wake_barrier = wake_barrier
+        self._lock = threading.Lock()
+        self._owner: threading.Thread | None = None
+        self._verb = ""
+        self._idle_service = False  # the owner only serves requests of others
+        self._serving = False  # the owner is inside a request and may use verbs
+        self._requests: deque[Request] = deque()
+        self._looks: deque[Request] = deque()
+
+    # driving ---------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def driving(self, verb: str, idle_service: bool = False) -> Iterator[None]:
+        """Drive the clock while a verb changes the state; PaddockError if another thread drives."""
+        if self.closed:
+            raise PaddockError(f"{verb} refused: the simulation is closed")
+        if self._serving and self._owner is threading.current_thread():
+            yield
+            return
+        while not self._lock.acquire(timeout=MOMENT):
+            if not self._idle_service or idle_service:
+                raise PaddockError(f"{verb} refused: the clock is being driven by {self._verb}")
+        self._idle_service = idle_service
+        self._owner = threading.current_thread()
+        self._verb = f"{verb} in thread {self._owner.name!r}"
+        try:
+            yield
+        finally:
+            self._owner = None
+            self._lock.release()
+            self.serve_idle()
+
+    @contextmanager
+    def substituting(self) -> Iterator[None]:
+        """Let the calling thread act as the driving thread, which sleeps meanwhile."""
+        owner, self._owner = self._owner, threading.current_thread()
+        try:
+            yield
+        finally:
+            self._owner = owner
+
+    @property
+    def busy(self) -> bool:
+        """Whether any thread drives."""
+        return self._owner is not None
+
+    def elsewhere(self) -> bool:
+        """Return whether another thread drives."""
+        owner = self._owner
+        return owner is not None and owner is not threading.current_thread()
+
+    def refuse_elsewhere(self, verb: str) -> None:
+        """Raise PaddockError while another thread drives: only snapshots may be read then."""
+        end = monotonic() + PATIENCE
+        while self.elsewhere():
+            if not self._idle_service or monotonic() > end:
+                raise PaddockError(f"{verb} refused: the clock is being driven by {self._verb}; use a snapshot")
+            sleep(MOMENT)  # a request is answered a moment before its thread stops driving
+
+    def wake(self) -> None:
+        """Make the driving thread serve requests and check its mode, wherever it waits."""
+        with self.condition:
+            self.woken = True
+            self.condition.notify_all()
+        self._wake_barrier()
+
+    # requests of other threads ---------------------------------------------------------------------------------------
+
+    def request(self, work: Callable[[], Any], look: bool = False) -> Future[Any]:
+        """Have the driving thread call `work` between two ticks; a `look` only reads the state.
+
+        Any thread may call this. While no thread drives, `serve_idle` has to be called.
+        """
+        done: Future[Any] = Future()
+        (self._looks if look else self._requests).append((work, done))
+        self.wake()
+        return done
+
+    def serve(self) -> None:
+        """Serve all requests. Called by the driving thread between two ticks."""
+        self.serve_looks()
+        for _ in range(len(self._requests)):
+            self._serve(self._requests.popleft())
+
+    def serve_looks(self) -> None:
+        """Serve the looks. Called by the driving thread whenever the state is consistent."""
+        for _ in range(len(self._looks)):
+            self._serve(self._looks.popleft())
+
+    def serve_idle(self) -> None:
+        """Serve all requests unless another thread drives, which then does."""
+        while (self._requests or self._looks) and not self.busy:
+            try:
+                with self.driving("a request", idle_service=True):
+                    self.serve()
+            except PaddockError:  # another thread was faster, or the simulation is closed
+                if self.closed:
+                    self.close()
+                return
+
+    def close(self) -> None:
+        """Refuse all verbs and cancel all requests from now on."""
+        self.closed = True
+        for queue in (self._requests, self._looks):
+            while queue:
+                queue.popleft()[1].set_exception(PaddockError("the simulation is closed"))
+
+    def _serve(self, request: Request) -> None:
+        work, done = request
+        outer, self._serving = self._serving, True
+        try:
+            done.set_result(work())
+        except Exception as error:  # belongs to the thread that made the request
+            done.set_exception(error)
+        finally:
+            self._serving = outer
+
+
+@contextmanager
+def in_background(run: Callable[[], None], started: Callable[[], bool], stop: Callable[[], None]) -> Iterator[None]:
+    """Call `run` in another thread while the block lasts; its exception is raised at the end."""
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            run()
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=work, name="paddock-run", daemon=True)
+    thread.start()
+    while thread.is_alive() and not started():  # a stop before the start would have no effect
+        sleep(START_POLL)
+    try:
+        yield
+    finally:
+        stop()
+        thread.join()
+    if failure:
+        raise failure[0]

@@ -1,0 +1,186 @@
+"""Commands of vehicles: checked, held until they change, timed out in simulation time, with a failsafe; placing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from paddock.engine.actions import PlaceAction
+from paddock.engine.build import FASTEST, placed_states
+from paddock.engine.program import VARYING, FleetProgram
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
+from paddock.world.fleet import NEVER, Ints
+from paddock.world.pose import FARTHEST
+
+
+def refuse_driven(program: FleetProgram, rows: Ints) -> None:
+    """Raise PaddockError if a rule drives one of these vehicles."""
+    driven = rows[program.driven(rows)] if program.acts else ()
+    for row in driven[:1]:
+        what, rule = program.driver(row) or ("", "")
+        name = program.fleet.vehicle_name(row)
+        raise PaddockError(f"{name!r} is driven by its {what} {rule!r}, not by commands")
+
+
+def check_command(
+    program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], target: str | int | Ints
+) -> dict[str, Any]:
+    """Return the inputs as floats or arrays of the right length; PaddockError if the vehicles do not accept them."""
+    target = f"{len(rows)} vehicles of {program.fleet.name}" if isinstance(target, np.ndarray) else target
+    refuse_driven(program, rows)
+    known = column_index(program.model.command)
+    columns = columns_of(program.model.command)
+    arrays = _clean_arrays(program.model.command, inputs, len(rows))
+    values: dict[str, Any] = {}
+    for name, value in inputs.items():
+        if name not in known:
+            raise unknown_name(f"input of {target!r}", name, known)
+        clean = arrays.get(name)
+        values[name] = _checked(columns[known[name]], value, len(rows), target) if clean is None else clean
+    if not values:
+        raise PaddockError(f"a command for {target!r} needs at least one input; valid: {', '.join(known)}")
+    return values
+
+
+def _clean_arrays(command: type, inputs: Mapping[str, Any], count: int) -> dict[str, Floats]:
+    """Return the valid arrays, clipped to their ranges in one operation; empty if any is invalid."""
+    names = tuple(
+        name
+        for name, value in inputs.items()
+        if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape == (count,)
+    )
+    ranges = _ranges(command, names)
+    if ranges is None:
+        return {}
+    table = np.array([inputs[name] for name in names])  # a copy: the caller may reuse its array
+    if not np.isfinite(table).all():
+        return {}
+    return dict(zip(names, table.clip(*ranges), strict=True))
+
+
+@lru_cache(maxsize=512)
+def _ranges(command: type, names: tuple[str, ...]) -> tuple[Floats, Floats] | None:
+    """Return the lowest and highest values (k, 1) of these inputs; None if one is unknown or an enumeration."""
+    known, columns = column_index(command), columns_of(command)
+    if not names or any(name not in known or columns[known[name]].choices for name in names):
+        return None
+    found = [columns[known[name]] for name in names]
+    return np.array([[column.low] for column in found]), np.array([[column.high] for column in found])
+
+
+def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, np.ndarray | list | tuple):
+        try:
+            array = np.array(value, dtype=np.float64)  # a copy: the caller may reuse its array
+        except (TypeError, ValueError):
+            raise InvalidValueError(f"input {column.name!r} of {target!r} must be an array of numbers") from None
+        if array.shape != (count,):
+            raise InvalidValueError(
+                f"input {column.name!r} of {target!r} must have shape ({count},), not {array.shape}"
+            )
+        if not np.isfinite(array).all():
+            raise InvalidValueError(f"input {column.name!r} of {target!r} has values that are not finite")
+        if column.choices and not np.isin(array, range(len(column.choices))).all():
+            raise InvalidValueError(f"input {column.name!r} of {target!r} takes 0 to {len(column.choices) - 1} only")
+        return np.clip(array, column.low, column.high)
+    if isinstance(value, str) or column.choices:
+        return checked(column, value, "input", str(target))
+    unbounded = Column(column.unit, column.meaning, name=column.name)
+    # finite values beyond the range saturate, as a real actuator does
+    return min(max(checked(unbounded, value, "input", str(target)), column.low), column.high)
+
+
+def apply_command(
+    program: FleetProgram, rows: Ints, values: Mapping[str, Any], tick: int, lasting: int | None = None
+) -> int:
+    """Latch the values; other inputs stay. Return the number of vehicles that leave their failsafe.
+
+    They expire after `lasting` ticks (None: after the fleet's timeout, if it has one).
+    """
+    fleet = program.fleet
+    known = column_index(program.model.command)
+    whole = len(rows) == fleet.n and (fleet.n == 1 or bool((rows[1:] > rows[:-1]).all()))  # ids may be in any order
+    where: Any = slice(0, fleet.n) if whole else rows
+    commands = fleet.command
+    for name, value in values.items():
+        commands[known[name], where] = value
+    recovered = int(np.count_nonzero(fleet.tables["failed"][where]))
+    lasting = program.timeout_ticks if lasting is None else lasting
+    expires = NEVER if lasting is None else tick + lasting
+    program.expires_from = min(program.expires_from, expires)
+    fleet.tables["expires"][where] = expires
+    fleet.tables["failed"][where] = 0
+    return recovered
+
+
+def _policy_values(program: FleetProgram, policy: str) -> Floats:
+    """Return the inputs that a policy sets; NaN where it holds the last command."""
+    if policy == "default":
+        return defaults_of(program.model.command)
+    return program.brake if policy == "brake" else program.failsafe
+
+
+def policy_inputs(program: FleetProgram, policy: str) -> dict[str, Any]:
+    """Return the inputs that a policy sets: `failsafe`, `brake` or `default`."""
+    values = _policy_values(program, policy)
+    return {
+        name: float(values[k]) for name, k in column_index(program.model.command).items() if not np.isnan(values[k])
+    }
+
+
+def next_timeout(program: FleetProgram) -> int:
+    """Return the tick at which the next command of the fleet times out, or NEVER."""
+    fleet = program.fleet
+    waiting = fleet.tables["expires"][: fleet.n][fleet.tables["failed"][: fleet.n] == 0]
+    return int(waiting.min()) if len(waiting) else NEVER
+
+
+def fail_silent(program: FleetProgram, tick: int) -> Ints:
+    """Apply the failsafe to vehicles whose command has timed out; return their rows."""
+    fleet = program.fleet
+    overdue = fleet.tables["expires"][: fleet.n] <= tick
+    rows = np.flatnonzero(overdue & (fleet.tables["failed"][: fleet.n] == 0))
+    values = _policy_values(program, "failsafe")
+    for k in np.flatnonzero(~np.isnan(values)):
+        fleet.command[k, rows] = values[k]
+    fleet.tables["failed"][rows] = 1
+    program.expires_from = next_timeout(program)
+    return rows
+
+
+def check_place(program: FleetProgram, rows: Ints, place: PlaceAction) -> PlaceAction:
+    """Return the action in plain floats; PaddockError unless it is for one vehicle and a valid pose."""
+    if len(rows) != 1:
+        raise PaddockError(f"{place.target!r} is a fleet of {len(rows)}: place one member, e.g. {place.target}[0]")
+    if program.carried:
+        raise PaddockError(f"{place.target!r} is moved by its mission: it cannot be placed")
+    pose, (speed,) = _floats(place.pose, 4, "a pose is x, y, z (m) and yaw (rad)"), _floats([place.speed], 1, "a speed")
+    if max(map(abs, pose[:3])) > FARTHEST:
+        raise InvalidValueError(f"vehicles are placed within {FARTHEST:g} m of the origin, not at {pose[:3]}")
+    if abs(speed) > FASTEST:
+        raise InvalidValueError(f"the speed is at most {FASTEST:g} m/s, not {speed:g}")
+    return PlaceAction(place.target, pose, speed)
+
+
+def place_vehicle(program: FleetProgram, rows: Ints, place: PlaceAction, environment: Floats) -> None:
+    """Set the state of a vehicle that starts at that pose; its commands, sensors and parameters stay."""
+    fleet = program.fleet
+    varied = {name: fleet.tables[VARYING][k, rows] for k, name in enumerate(program.varying)}
+    fleet.state[:, rows] = placed_states(program, np.array([place.pose]), place.speed, environment, varied)
+    program.forget_poses()
+
+
+def _floats(values: Any, count: int, what: str) -> list[float]:
+    try:
+        plain = [float(value) for value in values]
+    except (TypeError, ValueError):
+        plain = []
+    if len(plain) != count or not np.isfinite(plain).all():
+        raise InvalidValueError(f"{what}, finite numbers, not {values!r}")
+    return plain

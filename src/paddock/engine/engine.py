@@ -1,0 +1,220 @@
+"""The assembled run behind a `Simulation`: world, fleets, tick, and the thread that drives them.
+
+`sim.engine` is for code that works with the inside of a run: endpoints, autopilots, recorders, tests. A part gets what
+it needs by its constructor, so the order of construction below is the order of dependency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paddock.engine.actions import POSTABLE, Action, Posted
+from paddock.engine.applier import Applier
+from paddock.engine.barrier import Autopilots, Claim, Claims
+from paddock.engine.build import environment_values
+from paddock.engine.clock_thread import ClockThread
+from paddock.engine.commands import refuse_driven
+from paddock.engine.events import EventLog
+from paddock.engine.fleets import Fleets
+from paddock.engine.frames import NamedFrames
+from paddock.engine.mailbox import NEXT_TICK, ActionLog, Mailbox
+from paddock.engine.markers import MarkerBoard
+from paddock.engine.pacing import Pacer
+from paddock.engine.program import MOTIONS
+from paddock.engine.publishing import FleetPoses, PublishStage
+from paddock.engine.state import clear_state, load_state
+from paddock.engine.tick import MissionStage, assemble_tick
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.scenario import Scenario
+from paddock.world.world import World
+
+if TYPE_CHECKING:  # planning is imported for a mission only
+    from paddock.engine.mission.run import MissionRun
+
+
+class Engine:
+    """Everything of one simulation. One thread drives it at a time; any thread may `post`."""
+
+    def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:
+        """Without `prepared` no kernel is compiled yet: call `prepare` first."""
+        if device not in MOTIONS:
+            raise unknown_name("device", device, MOTIONS)
+        self.scenario = scenario
+        self.events = EventLog()
+        self.log = ActionLog()
+        self.mailbox = Mailbox()
+        self.world = world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
+        kinematic = scenario.mission is not None and scenario.mission.execute == "kinematic"
+        self.mission_stage = MissionStage(world.clock, kinematic, scenario.every.behaviour)
+        self.fleets = Fleets(scenario, world, self.events, device, self.mission_stage.fleet_built)
+        self.programs = self.fleets.programs
+        self.poses = FleetPoses(world, self.programs)
+        self.publisher = PublishStage(world, self.programs, self.poses, scenario.every.snapshot)
+        self.autopilots = Autopilots()
+        self.claims = Claims(self.autopilots)
+        self.applier = Applier(
+            world, self.fleets, self.events, self.log, self.claims, self.mission_stage, self.publisher
+        )
+        self.thread = ClockThread(self.claims.wake)
+        self.stages = assemble_tick(
+            scenario,
+            world,
+            self.programs,
+            self.mailbox,
+            self.applier,
+            self.claims,
+            self.mission_stage,
+            self.publisher,
+            self.events,
+            self.thread,
+        )
+        self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
+        self.pacer = Pacer(
+            world.clock,
+            self.pipeline.advance,
+            scenario.clock.pace,
+            self.thread,
+            self.barrier.longest_slice,
+            self._between_slices,
+        )
+        self.frames = NamedFrames(world, self.poses, self.applier, self.thread)
+        self.markers = MarkerBoard(self.frames.check, self._time_after_reset)  # no part of the state
+        self.on_restart: list[Callable[[str], None]] = [self.markers.restart]  # called with "reset" or "restore"
+        self.on_close: list[Callable[[], None]] = []  # called when the simulation is closed
+        self.on_idle: list[Callable[[], None]] = []  # called between slices of a run, also while it is paused
+        self._prepared = False
+        self._populate(prepared)
+
+    @property
+    def mission(self) -> MissionRun | None:
+        """The mission of the present run; None without one."""
+        return self.mission_stage.mission
+
+    # actions ---------------------------------------------------------------------------------------------------------
+
+    def post(self, action: Action, at_tick: int | None = None, source: str = "") -> None:
+        """Check an action and queue it for the next tick or `at_tick`. Any thread may call this."""
+        if not isinstance(action, POSTABLE):
+            raise PaddockError(f"only {', '.join(kind.__name__ for kind in POSTABLE)} can be posted, not {action!r}")
+        tick = (
+            NEXT_TICK if at_tick is None else whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62)
+        )
+        version = self.applier.version
+        action = self.applier.checked(action)
+        self.mailbox.refuse_if_full()
+        self.mailbox.post(action, tick, source, version)
+
+    def apply(self, action: Action, verb: str, source: str = "") -> str:
+        """Apply an action now; refused while another thread drives. Return the name of a spawned fleet."""
+        with self.thread.driving(verb):
+            return self.applier.apply(Posted(self.world.clock.tick, 0, action, source))
+
+    def apply_or_post(self, action: Action, verb: str, at_tick: int | None = None, source: str = "") -> None:
+        """Check an action and apply it now, in the driving thread if there is one; or post it for `at_tick`."""
+        if at_tick is not None:
+            self.post(action, at_tick, source)
+            return
+        action = self.applier.checked(action)
+        if self.thread.elsewhere():
+            self.thread.request(lambda: self.apply(action, verb, source)).result()
+        else:
+            self.apply(action, verb, source)
+
+    def claim(self, vehicles: tuple[str, ...], source: str, replaces: Claim | None) -> Claim:
+        """Claim vehicles for a client that answers requests."""
+        if not vehicles:
+            raise PaddockError("claim at least one vehicle")
+        ids: set[int] = set()
+        for vehicle in vehicles:
+            with self.applier.rebuilding:
+                program, rows = self.applier.found(vehicle)
+                refuse_driven(program, rows)
+                ids.update(program.fleet.ids[rows].tolist())
+        return self.claims.add(source, vehicles, frozenset(ids), self.applier.checked_command, replaces)
+
+    # life ------------------------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Plan the mission and take the first sensor readings, which compiles kernels; no effect if done."""
+        with self.thread.driving("prepare()"):
+            if not self._prepared:
+                self._begin()
+                self.publisher.forget()
+
+    def restore(self, blob: bytes) -> None:
+        """Load a saved state."""
+        with self.thread.driving("restore()"), self.applier.rebuilding:
+            load_state(self, blob)
+            self.log.restart(self.world.clock.tick)
+            self.applier.forget()
+            self._notify_restart("restore")
+
+    def reset(self, seed: int | None = None) -> None:
+        """Start a new run at tick 0."""
+        with self.thread.driving("reset()"), self.applier.rebuilding:
+            if seed is not None:
+                self.scenario = self.scenario.model_copy(update={"seed": seed})
+            clear_state(self)
+            self._populate(prepared=True)
+            self._notify_restart("reset")
+
+    def close(self) -> None:
+        """Stop the run, cancel requests and release claims. A closed engine cannot tick."""
+        self.thread.closed = True
+        self.pacer.stop()
+        self.thread.close()
+        self.claims.release_all()
+        while self.on_close:
+            self.on_close.pop()()
+
+    def new_mission(self, seed: int) -> MissionRun | None:
+        """Start another run of the scenario's mission, before the fleets are built; None without a mission."""
+        if self.scenario.mission is None:
+            return None
+        from paddock.engine.mission.run import MissionRun
+
+        scenario = self.scenario if seed == self.scenario.seed else self.scenario.model_copy(update={"seed": seed})
+        run = MissionRun(scenario, self.world, self.fleets, self.events, self.poses)
+        self.mission_stage.start(run)
+        return run
+
+    def _populate(self, prepared: bool) -> None:
+        """Add all vehicles of the scenario at tick 0."""
+        self.new_mission(self.scenario.seed)
+        self.fleets.populate()
+        self.applier.forget()
+        self._prepared = False
+        if prepared:
+            self._begin()
+
+    def _begin(self) -> None:
+        if self.mission is not None:
+            self.mission.begin()
+        self.stages.sense.run(self.world.clock.tick)
+        self._prepared = True
+
+    def _between_slices(self) -> None:
+        """Serve other threads between two slices of ticks."""
+        self.publisher.serve()
+        self.thread.serve()
+        for call in self.on_idle:
+            call()
+
+    def _time_after_reset(self) -> float:
+        """Return the simulation time, s, after waiting for a reset that is going on."""
+        with self.applier.rebuilding:
+            return self.world.clock.time
+
+    def _notify_restart(self, how: str) -> None:
+        for listener in self.on_restart:
+            listener(how)
+
+
+def whole_number(rule: str, value: Any, high: int | None = None, low: int = 0) -> int:
+    """Return the value as an int; InvalidValueError with the rule unless it is a whole number in range."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low or (high or value) < value:
+        raise InvalidValueError(f"{rule}, not {value!r}")
+    return int(value)

@@ -1,0 +1,325 @@
+"""Landing: what hovers and has come home goes down to the ground beside the others, and waits there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from paddock.engine.behaviours import PoseBlocks
+from paddock.engine.build import placed_states
+from paddock.engine.mission.following import FAR, LIFT
+from paddock.engine.mission.separation import Spacing
+from paddock.engine.mission.tracks import COLUMN, Cast, Crew, FleetTracks, VehicleTrack
+from paddock.engine.overrides import OWN
+from paddock.engine.program import FleetProgram
+from paddock.planning.mission.kinematic import KinematicRun
+from paddock.planning.mission.mission import Mission
+from paddock.planning.mission.vehicles import MissionVehicle
+from paddock.planning.paths.path import Path, Pose
+from paddock.planning.problem import Problem
+from paddock.planning.transits import Transits
+from paddock.world.columns import Floats, column_index
+from paddock.world.fleet import Ints
+from paddock.world.pose import Environment
+from paddock.world.pose import Pose as PoseColumns
+from paddock.world.world import World
+
+DEPTH = 1.0
+"""m below the ground that those who land aim at: they keep going down, so that on the ground they carry no weight."""
+APART = 3.0
+"""m between neighbours on the ground, about."""
+GOLDEN = 2.399963229728653
+"""rad: the golden angle, by which the places on a spiral are turned."""
+RATE = 1.0
+"""m/s down."""
+
+
+def landing_places(home: Floats, indices: Ints) -> Floats:
+    """Places (k, 2) on the ground for some vehicles with homes (k, 2): on a spiral about them, the first at home."""
+    reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
+    found: Floats = home + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)])
+    return found
+
+
+def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) -> Ints:
+    """Return the vehicles at home beneath which no other arrives before they are down; `heights` (m) of all."""
+    all_ = mission.fleet
+    arriving = np.array([m.status == "returning" and m.spec.moves == "hover" for m in all_.list], bool)
+    left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
+    below = heights[None, :] < heights[indices, None]
+    soon = left[None, :] < (heights[indices, None] - ground) / RATE
+    found: Ints = indices[~(below & soon).any(axis=1)]
+    return found
+
+
+def land(crew: Crew, tracks: FleetTracks, indices: Ints, places: Floats, ground: float) -> None:
+    """Let some vehicles of a crew go down at their places; they keep what they have flown of their routes."""
+    rows = crew.rows[np.searchsorted(crew.indices, indices, sorter=np.argsort(crew.indices))]
+    memory = tracks.memory
+    memory[COLUMN["last"], rows] = memory[COLUMN["first"], rows]
+    for name, values in (("x", places[:, 0]), ("y", places[:, 1]), ("z", ground - DEPTH), ("loop", -1.0)):
+        memory[COLUMN[name], rows] = values
+
+
+class KinematicExecution:
+    """Carries the vehicles along; their own motion is switched off."""
+
+    def __init__(self, mission: Mission, cast: Cast, world: World) -> None:
+        self.mission = mission
+        self.cast = cast
+        self.world = world
+        self.flown: KinematicRun | None = None
+        self.spacing = None  # paths are exact: nobody gives way
+
+    def join(self, program: FleetProgram) -> None:
+        """A fleet takes part."""
+        program.carried = True
+
+    def begin(self, time: float) -> None:
+        """Plan."""
+        self.flown = KinematicRun(self.mission, time)
+
+    def run(self, time: float, fresh: bool) -> None:
+        """Place everybody."""
+        assert self.flown is not None
+        self.flown.advance(max(time - self.flown.time, 0.0))
+        poses = self.flown.poses()
+        for crew in self.cast.crews([vehicle.name for vehicle in self.mission.vehicles])[0]:
+            speeds = np.array([self._speed(index) for index in crew.indices.tolist()])
+            fleet = crew.program.fleet
+            fleet.state[:, crew.rows] = placed_states(crew.program, poses[crew.indices], speeds, self.world.environment)
+            crew.program.forget_poses()
+
+    def _speed(self, index: int) -> float:
+        vehicle = self.mission.vehicles[index]
+        leg = vehicle.current
+        return 0.0 if leg is None or leg.flown == 0.0 else vehicle.spec.speed
+
+    def save(self) -> dict[str, Any]:
+        """The run beside its mission."""
+        assert self.flown is not None
+        saved = self.flown.save()
+        del saved["mission"]
+        return saved
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Exactly what was saved; the mission is back already."""
+        self.flown = KinematicRun(self.mission)
+        self.flown.restore({**saved, "mission": self.mission.save()})
+        self.cast.forget()
+
+
+ROW = column_index(PoseColumns)
+SLOW = 0.5
+"""m/s: what hovers more slowly goes where its nose points."""
+IDLING = ("home", "idle", "damaged")
+"""Who waits there, or circles where it failed, does nothing for the mission: its way and its range are not counted."""
+
+
+class DynamicsExecution:
+    """Reads where everybody is, asks the mission, and lays new routes before the vehicles."""
+
+    def __init__(self, mission: Mission, cast: Cast, world: World, poses: PoseBlocks) -> None:
+        self.mission = mission
+        self.cast = cast
+        self.world = world
+        self.blocks = poses
+        self.tracks: dict[str, FleetTracks] = {}
+        ground = Environment(*world.environment.tolist()).ground_z
+        self.ground = ground
+        self.spacing = None if mission.setup.separation is None else Spacing(mission.setup.separation, ground)
+        self.travelled = np.zeros(0)
+        self.here = np.zeros((0, 4))  # where everybody was last seen
+        self.until = np.zeros(0)  # s: when those who wait may go on
+        self.held: dict[int, Floats] = {}  # memory of those who follow an order instead of their route
+
+    def join(self, program: FleetProgram) -> None:
+        """A fleet takes part."""
+        self.tracks[program.fleet.name] = FleetTracks(program, self.world.environment)
+
+    def begin(self, time: float) -> None:
+        """Plan, and lay the first routes."""
+        self._adopt(self.mission.start(time), time)
+        if self.spacing is not None:
+            self.spacing.spread(self._placed())
+            self._raise()
+
+    def run(self, time: float, fresh: bool) -> None:
+        """Tell the mission where everybody is; `fresh`: those who share a layer are looked at anew."""
+        self._hold()
+        progress, charge = self._look()
+        poses = self._poses()
+        new = self.mission.observe(time, progress, poses, self.travelled, charge)
+        if new:
+            self._adopt(new, time)
+        self._release(time)
+        self._land()
+        if self.spacing is not None:
+            self.spacing.watch(self._placed(), self.here)
+            if fresh or new:
+                self.spacing.spread(self._placed())
+
+    def _raise(self) -> None:
+        """Those who begin in the air begin in their layers: from one height they could not get apart in time."""
+        for crew, tracks in self._placed():
+            fleet, row = crew.program.fleet, column_index(crew.program.model.state)["z"]
+            z = fleet.state[row, crew.rows]
+            higher = np.where(z > self.ground + LIFT, tracks.column("offset", crew.rows), 0.0)
+            fleet.state[row, crew.rows] = z + higher
+            crew.program.forget_poses()
+
+    # who is where ----------------------------------------------------------------------------------------------------
+
+    def _crews(self) -> tuple[list[Crew], Ints]:
+        return self.cast.crews([vehicle.name for vehicle in self.mission.vehicles])
+
+    def _placed(self) -> list[tuple[Crew, FleetTracks]]:
+        return [(crew, self.tracks[crew.program.fleet.name]) for crew in self._crews()[0]]
+
+    def _grow(self) -> None:
+        """Have a place for those who have joined."""
+        more = len(self.mission.vehicles) - len(self.travelled)
+        if more:
+            joined = [vehicle.spec.pose for vehicle in self.mission.vehicles[len(self.travelled) :]]
+            self.travelled = np.append(self.travelled, np.zeros(more))
+            self.until = np.append(self.until, np.full(more, -inf))
+            self.here = np.vstack([self.here, joined])
+
+    def _look(self) -> tuple[Floats, Floats | None]:
+        """How far everybody has come on its route, and the charge of those who have any; notes what was travelled."""
+        self._grow()
+        all_ = self.mission.fleet
+        progress, charge = all_.progress.copy(), np.full(len(self.travelled), np.nan)
+        idling = np.array([vehicle.status in IDLING for vehicle in self.mission.vehicles], bool)
+        crews, missing = self._crews()
+        for crew in crews:
+            tracks, rows, indices = self.tracks[crew.program.fleet.name], crew.rows, crew.indices
+            progress[indices] = tracks.column("along", rows)
+            way = np.where(idling[indices], self.travelled[indices], tracks.column("travelled", rows))
+            tracks.write("travelled", rows, way)
+            self.travelled[indices] = way
+            if "charge" in column_index(crew.program.model.state):
+                row = column_index(crew.program.model.state)["charge"]
+                charge[indices] = crew.program.fleet.state[row, rows]
+        for index in missing.tolist():
+            if self.mission.vehicles[index].status != "damaged":
+                self.mission.damage(self.mission.vehicles[index].name)
+        return progress, None if np.isnan(charge).all() else charge
+
+    def _poses(self) -> Floats:
+        """Where everybody is (n, 4): at the height of its path, and with the course that its next path begins with."""
+        found = self.here.copy()
+        for crew, tracks in self._placed():
+            block = self.blocks(crew.program.fleet.name)[:, crew.rows]
+            x, y, z, vx, vy = (block[ROW[name]] for name in ("x", "y", "z", "vx", "vy"))
+            qx, qy, qz, qw = (block[ROW[name]] for name in ("qx", "qy", "qz", "qw"))
+            yaw = np.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
+            moving = (np.hypot(vx, vy) > SLOW) & (tracks.style.moves != "ground")
+            heading = np.where(moving, np.arctan2(vy, vx), yaw)
+            self.here[crew.indices] = np.column_stack([x, y, z, heading])
+            found[crew.indices] = np.column_stack([x, y, tracks.heights(crew.rows, z), heading])
+        return found
+
+    # routes ----------------------------------------------------------------------------------------------------------
+
+    def _adopt(self, new: list[int], time: float) -> None:
+        """Lay new routes before their vehicles."""
+        self._grow()
+        wanted = set(new)
+        for crew, tracks in self._placed():
+            rows, indices = crew.rows.tolist(), crew.indices.tolist()
+            changed = [(row, index) for row, index in zip(rows, indices, strict=True) if index in wanted]
+            for row, index in changed:
+                tracks.follow(index, row, self._track(self.mission.vehicles[index]))
+                self.held.pop(index, None)
+            if changed:
+                tracks.assemble(crew.rows, crew.indices)
+            for row, index in changed:
+                self._wait(tracks, row, index, time)
+
+    def _track(self, vehicle: MissionVehicle) -> VehicleTrack:
+        spec, none = vehicle.spec, Path(())
+        x, y, z, heading = self.here[vehicle.row].tolist()
+        if vehicle.status == "damaged":
+            lost: Pose = (x, y, self.ground - DEPTH if spec.moves == "hover" else z, heading)
+            return VehicleTrack(none, self._circle(vehicle, (x, y, z, heading)), lost, spec.speed)
+        loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
+        path = vehicle.route.path if vehicle.route.legs else none
+        return VehicleTrack(path, loop, path.end if path.segments else vehicle.rest, spec.speed)
+
+    def _circle(self, vehicle: MissionVehicle, pose: Pose) -> Path:
+        """Where a damaged aircraft stays: it cannot stand still."""
+        if vehicle.spec.moves != "aircraft":
+            return Path(())
+        return Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(vehicle.spec, pose)
+
+    def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:
+        """Where and until when it has to wait next, if it can: aircraft fly circles instead."""
+        vehicle, stop, until = self.mission.vehicles[index], FAR, inf
+        for leg, end in zip(vehicle.route.legs, vehicle.ends, strict=True):
+            if leg.kind == "wait" and leg.flown == 0.0 and leg.ends > time:
+                stop, until = end, leg.ends
+                break
+        tracks.memory[COLUMN["stop_at"], row] = stop
+        self.until[index] = until
+
+    def _release(self, time: float) -> None:
+        """Those whose waiting is over go on."""
+        for crew, tracks in self._placed():
+            over = self.until[crew.indices] <= time
+            for row, index in zip(crew.rows[over].tolist(), crew.indices[over].tolist(), strict=True):
+                self._wait(tracks, row, index, time)
+
+    def _land(self) -> None:
+        """Those who hover and have come home go down, unless an order holds them or somebody arrives below."""
+        home = np.array([m.status == "home" and m.row not in self.held for m in self.mission.vehicles], bool)
+        for crew, tracks in self._placed():
+            flying = tracks.column("last", crew.rows) > tracks.column("first", crew.rows)
+            indices = crew.indices[home[crew.indices] & flying]
+            if tracks.style.moves != "hover" or not len(indices):
+                continue
+            if self.spacing is not None:
+                indices = may_land(self.mission, self.here[:, 2], self.ground, indices)
+            land(crew, tracks, indices, landing_places(self.mission.fleet.home[indices], indices), self.ground)
+
+    def _hold(self) -> None:
+        """Those with an order keep their place on their route until they are given back."""
+        for crew, tracks in self._placed():
+            overrides = crew.program.overrides
+            if overrides is None and not self.held:
+                continue
+            overridden = np.zeros(len(crew.rows), bool) if overrides is None else overrides.marks[crew.rows] != OWN
+            for row, index, away in zip(crew.rows.tolist(), crew.indices.tolist(), overridden.tolist(), strict=True):
+                if index in self.held:
+                    self.held[index][COLUMN["travelled"]] = tracks.memory[COLUMN["travelled"], row]
+                    tracks.memory[:, row] = self.held[index]
+                if away:
+                    self.held.setdefault(index, tracks.memory[:, row].copy())
+                else:
+                    self.held.pop(index, None)
+
+    # the state -------------------------------------------------------------------------------------------------------
+
+    def save(self) -> dict[str, Any]:
+        """What vehicles do not remember themselves."""
+        return {
+            "tables": {name: tracks.save() for name, tracks in self.tracks.items()},
+            **{name: getattr(self, name) for name in ("travelled", "here", "until")},
+            "held": {str(index): memory for index, memory in self.held.items()},
+            "spacing": None if self.spacing is None else self.spacing.save(),
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Exactly what was saved; vehicles and mission are back already."""
+        for name in ("travelled", "here", "until"):
+            setattr(self, name, np.array(saved[name]))
+        self.held = {int(index): np.array(memory) for index, memory in saved["held"].items()}
+        self.tracks = {name: tracks for name, tracks in self.tracks.items() if name in saved["tables"]}
+        if self.spacing is not None:
+            self.spacing.restore(saved["spacing"])
+        self.cast.forget()
+        for crew, tracks in self._placed():
+            tracks.restore(np.array(saved["tables"][crew.program.fleet.name]), crew.rows, crew.indices)

@@ -1,0 +1,469 @@
+"""Behaviour overrides: vehicles that follow another behaviour than that of their entry, or take commands instead.
+
+`check_override` finds the vehicles and checks the behaviour, `apply_override` changes the fleet. A fleet with overrides
+has a `FleetOverrides`: a mark per vehicle, and one group of vehicles per override. Groups whose rule decides for each
+vehicle on its own are batched, so that one kernel launch serves them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from paddock.behaviour.rule import find_rule
+from paddock.engine.actions import OverrideAction, Target
+from paddock.engine.behaviours import (
+    MEMORY,
+    FleetBehaviour,
+    PerVehicle,
+    PlannedRoute,
+    PoseBlocks,
+    RuleSetup,
+    planned_routes,
+    set_up_rule,
+    write_slots,
+)
+from paddock.engine.commands import next_timeout
+from paddock.engine.program import FleetProgram, checked_inputs
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.scenario import BehaviourChoice
+from paddock.scenario.base import Behaviour
+from paddock.scenario.vehicle import EXTERNAL
+from paddock.world.columns import Floats, column_index, defaults_of
+from paddock.world.fleet import NEVER, Fleet, Ints
+from paddock.world.world import World
+
+MOST_OVERRIDES = 1000
+"""Limit of different overrides in one fleet: those of paths and formations are decided one by one."""
+OWN = 0
+"""Mark of a vehicle that follows the behaviour of its entry."""
+COMMANDED = -1
+"""Mark of a vehicle that takes commands although its entry has a behaviour."""
+CHOICE: TypeAdapter[BehaviourChoice] = TypeAdapter(Behaviour)
+
+ReportLost = Callable[[str, str | None], None]
+"""(fleet name, or `name number` of an override; name of the lost target or None), called after each decision."""
+
+
+class Override(NamedTuple):
+    """An override in force."""
+
+    ids: Ints
+    behaviour: str
+    options: dict[str, Any]
+
+
+# checking ------------------------------------------------------------------------------------------------------------
+
+
+class OverridePart(NamedTuple):
+    """An override of vehicles of one fleet."""
+
+    program: FleetProgram
+    rows: Ints  # ascending
+    choice: BehaviourChoice | None  # None: the behaviour of the entry; lists are in the order of the rows
+    setup: RuleSetup | None  # None: no rule
+
+
+@dataclass(frozen=True)
+class CheckedOverride:
+    """An override that can be applied."""
+
+    parts: tuple[OverridePart, ...]
+    choice: BehaviourChoice | None  # for all vehicles, as given
+
+    def written(self) -> str | dict[str, Any] | None:
+        """Return the behaviour in plain values."""
+        return None if self.choice is None else self.choice.model_dump(mode="json")
+
+    def driven_ids(self) -> Ints:
+        """Return the ids of the vehicles that follow a rule once it is applied."""
+        ids = [
+            part.program.fleet.ids[part.rows]
+            for part in self.parts
+            if part.setup is not None or (self.choice is None and part.program.behaviour is not None)
+        ]
+        return np.concatenate([np.empty(0, np.int64), *ids])
+
+    def compile(self) -> None:
+        """Compile the rule's kernel for every fleet concerned. Any thread may call this."""
+        for program, rows, choice, setup in self.parts:
+            if choice is not None and setup is not None:
+                OverrideBatch(program, {1: OverrideGroup(choice, setup.of_first(), rows[:1])}).compile()
+
+
+def check_override(world: World, programs: Mapping[str, FleetProgram], action: OverrideAction) -> CheckedOverride:
+    """Check an override against the world as it is now; PaddockError if it cannot be applied."""
+    choice = _choice(action.behaviour)
+    parts, named = _vehicles(world, action.target)
+    if choice is None or choice.name == EXTERNAL:
+        return CheckedOverride(
+            tuple(OverridePart(programs[name], rows, choice, None) for name, rows, _ in parts), choice
+        )
+    setup = _setup(choice, named)
+    if setup.per_vehicle and sum(len(rows) for _, rows, _ in parts) < named:
+        raise InvalidValueError("override: a vehicle is named twice, but takes one value of a list")
+    if setup.target is not None:
+        try:
+            world.find(setup.target)
+        except PaddockError as error:
+            raise type(error)(f"override.{setup.rule.name}.target: {error}") from None
+    for name, rows, _ in parts:
+        _refuse_too_many(programs[name], rows)
+    checked = (
+        OverridePart(programs[name], rows, _choice_of(choice, setup, places), setup.of(places))
+        for name, rows, places in parts
+    )
+    return CheckedOverride(tuple(checked), choice)
+
+
+def _choice(behaviour: Any) -> BehaviourChoice | None:
+    """Read a behaviour as a scenario writes it: a name or {name: options}; None stays None."""
+    if behaviour is None:
+        return None
+    try:
+        choice = CHOICE.validate_python(dict(behaviour) if isinstance(behaviour, Mapping) else behaviour)
+    except ValidationError as error:
+        raise InvalidValueError(f"override: {error.errors()[0]['msg']}") from None
+    if choice.name == EXTERNAL and choice.options:
+        raise InvalidValueError("override: 'external' takes no options")
+    return choice
+
+
+def _setup(choice: BehaviourChoice, count: int) -> RuleSetup:
+    """Check the rule and its options for that many vehicles."""
+    try:
+        rule = find_rule(choice.name)
+    except PaddockError as error:
+        raise type(error)(f"override: {error}") from None
+    return set_up_rule(rule, choice.options, lambda option: f"override.{choice.name}.{option}".rstrip("."), count)
+
+
+def _choice_of(choice: BehaviourChoice, setup: RuleSetup, places: Ints) -> BehaviourChoice:
+    """Return the choice of some of the vehicles, those at these places of its lists."""
+    if not setup.per_vehicle:
+        return choice
+    chosen = places.tolist()
+    options = {
+        name: [value[k] for k in chosen] if isinstance(value, list) else value for name, value in choice.options.items()
+    }
+    return choice.model_copy(update={"options": options})
+
+
+def _refuse_too_many(program: FleetProgram, rows: Ints) -> None:
+    if program.overrides is None or len(program.overrides.groups) < MOST_OVERRIDES:
+        return
+    marks = program.overrides.marks.copy()
+    marks[rows] = OWN
+    if len(np.unique(marks[marks > OWN])) >= MOST_OVERRIDES:
+        raise PaddockError(
+            f"the vehicles of {program.fleet.name!r} have {MOST_OVERRIDES} different overrides already: "
+            "override several vehicles together, or end some overrides"
+        )
+
+
+# the vehicles of an override -----------------------------------------------------------------------------------------
+
+
+def _vehicles(world: World, target: Target) -> tuple[list[tuple[str, Ints, Ints]], int]:
+    """Return (fleet, rows ascending, places in the target) per fleet, and the number of vehicles that were named."""
+    if isinstance(target, str | int | np.integer):
+        fleet, rows = world.find(target)
+        return [(fleet.name, rows, np.arange(len(rows)))], len(rows)
+    if not isinstance(target, Sequence | np.ndarray):
+        raise InvalidValueError(f"an override is for a name, an id, or a list of them, not {target!r}")
+    if not len(target):
+        raise InvalidValueError("an override needs at least one vehicle: the list is empty")
+    if isinstance(target, np.ndarray):
+        ids, named = target.reshape(-1), {}
+        first, count = np.arange(len(ids)), len(ids)
+    else:
+        named = {k: world.find(one) for k, one in enumerate(target) if not _is_id(one)}
+        ids = np.array([one for k, one in enumerate(target) if k not in named], np.int64)
+        widths = np.ones(len(target), np.int64)
+        widths[list(named)] = [len(rows) for _, rows in named.values()]
+        first, count = np.cumsum(widths) - widths, int(widths.sum())
+    found = [*_by_id(world, ids, np.delete(first, list(named)))]
+    found += [(fleet, rows, first[k] + np.arange(len(rows))) for k, (fleet, rows) in named.items()]
+    return _by_fleet(found), count
+
+
+def _by_id(world: World, ids: Ints, places: Ints) -> Iterator[tuple[Fleet, Ints, Ints]]:
+    if len(ids):
+        distinct, at = np.unique(ids, return_index=True)
+        for fleet, rows, part in world.ids.split(distinct):
+            yield fleet, rows, places[at[part]]
+
+
+def _by_fleet(found: list[tuple[Fleet, Ints, Ints]]) -> list[tuple[str, Ints, Ints]]:
+    """Return one part per fleet, each vehicle once, at the first place where it was named."""
+    parts = []
+    for name in sorted({fleet.name for fleet, _, _ in found}):
+        own = [(rows, places) for fleet, rows, places in found if fleet.name == name]
+        rows, at = np.unique(np.concatenate([rows for rows, _ in own]), return_index=True)
+        parts.append((name, rows, np.concatenate([places for _, places in own])[at]))
+    return parts
+
+
+def plain_target(target: Any) -> Target:
+    """Return a copy of a target in values that can be saved; ids become an array."""
+    if isinstance(target, str):
+        return target
+    if isinstance(target, int | np.integer):
+        return int(target)
+    if all(map(_is_id, target)):
+        return np.array(target, np.int64)
+    return [int(one) if _is_id(one) else str(one) for one in target]
+
+
+def _is_id(one: Any) -> bool:
+    return isinstance(one, int | np.integer) and not isinstance(one, bool)
+
+
+# applying ------------------------------------------------------------------------------------------------------------
+
+
+def apply_override(part: OverridePart) -> Ints:
+    """Apply an override to a fleet; return the rows for which it changes anything."""
+    program, rows, choice, setup = part
+    overrides = program.overrides = program.overrides or FleetOverrides(program)
+    overridden, driven = overrides.marks[rows] != OWN, program.driven(rows)
+    if choice is not None and setup is not None:
+        overrides.assign(rows, choice, setup)
+    else:
+        external = choice is not None and program.behaviour is not None
+        overrides.release(rows, COMMANDED if external else OWN)
+    now = program.driven(rows)
+    _set_inputs(program, rows[now & ~driven], {})  # a rule starts from default inputs, not from the last commands
+    if choice is None:
+        _set_inputs(program, rows[driven & ~now], program.entry.get("commands", {}))
+        if program.behaviour is not None:
+            program.behaviour.admit(rows[overridden])
+    _clear_timeouts(program, rows[now | driven])
+    program.drop_empty_overrides()
+    return rows[overridden] if choice is None else rows
+
+
+def _set_inputs(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any]) -> None:
+    """Set the inputs of vehicles that get another controller, as at their start."""
+    fleet, known = program.fleet, column_index(program.model.command)
+    fleet.command[:, rows] = defaults_of(fleet.command_fields)[:, None]
+    for name, value in checked_inputs(program.model, inputs, str).items():
+        fleet.command[known[name], rows] = value
+
+
+def _clear_timeouts(program: FleetProgram, rows: Ints) -> None:
+    program.fleet.tables["expires"][rows] = NEVER
+    program.fleet.tables["failed"][rows] = 0
+    program.expires_from = next_timeout(program)
+
+
+# overrides in force --------------------------------------------------------------------------------------------------
+
+
+class OverrideGroup:
+    """The vehicles of one override. A batch runs their rule and holds their memory."""
+
+    def __init__(self, choice: BehaviourChoice, setup: RuleSetup, rows: Ints) -> None:
+        """`rows` of the fleet, ascending; lists of options are in that order."""
+        self.choice = choice
+        self.setup = setup
+        self.rows = rows
+        self.memory: Floats = np.repeat(defaults_of(setup.rule.memory)[:, None], len(rows), axis=1)  # (columns, n)
+        write_slots(setup, self.memory)
+
+    def keep(self, staying: NDArray[np.bool_], rows: Ints) -> None:
+        """Keep the vehicles where `staying` is true, now in these rows of the fleet."""
+        self.choice = _choice_of(self.choice, self.setup, np.flatnonzero(staying))
+        self.setup = self.setup.of(np.flatnonzero(staying))
+        self.rows = rows
+        self.memory = self.memory[:, staying]
+        write_slots(self.setup, self.memory)
+
+
+class OverrideBatch:
+    """Groups under one rule that one kernel launch serves; their states are gathered, their commands put back."""
+
+    def __init__(self, program: FleetProgram, groups: Mapping[int, OverrideGroup]) -> None:
+        """`groups` by override number, ascending; their memories become views of the batch's."""
+        self.program = program
+        self.numbers = tuple(groups)
+        self.rows = np.concatenate([group.rows for group in groups.values()])
+        self.reported = False  # whether the target was reported as present or lost
+        fleet, members = program.fleet, list(groups.values())
+        self.gathered = Fleet(fleet.name, fleet.state_fields, fleet.command_fields, len(self.rows))
+        self.gathered.n = len(self.rows)
+        setup = members[0].setup
+        per_vehicle = _per_vehicle(members) if setup.rule.solitary else None
+        self.behaviour = FleetBehaviour(setup.of_first(), program.model, self.gathered, program.varying, per_vehicle)
+        memory, first = self.gathered.tables[MEMORY], 0
+        np.concatenate([group.memory for group in members], axis=1, out=memory)
+        for group in members:
+            group.memory = memory[:, first : first + len(group.rows)]
+            first += len(group.rows)
+
+    @staticmethod
+    def key(number: int, setup: RuleSetup) -> Hashable:
+        """Return a key that is equal for groups of one batch: same target, and a rule for each vehicle on its own."""
+        return (setup.rule.name, setup.target) if setup.rule.solitary else number
+
+    def run(self, world: World, poses: PoseBlocks, dt: float) -> str | None:
+        """Decide for all vehicles; return the name of a lost target."""
+        fleet, gathered = self.program.fleet, self.gathered
+        np.take(fleet.state, self.rows, axis=1, out=gathered.state)
+        np.take(fleet.command, self.rows, axis=1, out=gathered.command)
+        lost = self.behaviour.run(world, poses, self.program.parameters_of(self.rows), dt, (fleet.n, self.rows))
+        fleet.command[:, self.rows] = gathered.command
+        return lost
+
+    def compile(self) -> None:
+        """Compile the kernel. Any thread may call this."""
+        self.behaviour.compile(self.program.parameters_of(self.rows))
+
+
+def _per_vehicle(groups: list[OverrideGroup]) -> PerVehicle:
+    tables = [group.setup.table(len(group.rows)) for group in groups]
+    places = [np.arange(len(group.rows)) for group in groups]
+    return PerVehicle(np.ascontiguousarray(np.concatenate(tables, axis=1)), np.concatenate(places))
+
+
+class FleetOverrides:
+    """The overrides of one fleet. A fleet without overrides has none."""
+
+    def __init__(self, program: FleetProgram) -> None:
+        self.program = program
+        self.marks = np.zeros(program.fleet.n, np.int64)  # per vehicle: OWN, COMMANDED or the number of its override
+        self.rows: Ints = np.empty(0, np.int64)  # of vehicles with any mark
+        self.groups: dict[int, OverrideGroup] = {}  # by override number, ascending
+        self._batches: dict[Hashable, OverrideBatch] = {}
+        self._changed: set[Hashable] = set()  # keys of batches to build again
+
+    def driven(self, rows: Ints, own: bool) -> NDArray[np.bool_]:
+        """Return which vehicles a rule drives, where `own` is whether their entry has one."""
+        marks = self.marks[rows]
+        return np.asarray(((marks == OWN) & own) | (marks > OWN), np.bool_)
+
+    def rule(self, row: int) -> str | None:
+        """Return the name of the rule that overrides a vehicle's behaviour; None if no rule does."""
+        mark = int(self.marks[row])
+        return self.groups[mark].setup.rule.name if mark > OWN else None
+
+    def run(self, world: World, poses: PoseBlocks, dt: float, report_lost: ReportLost) -> None:
+        """Run the fleet's own rule for vehicles without an override, then each batch."""
+        program, fleet = self.program, self.program.fleet
+        if program.behaviour is not None:
+            held = np.take(fleet.command, self.rows, axis=1)
+            report_lost(fleet.name, program.behaviour.run(world, poses, program.parameters, dt))
+            fleet.command[:, self.rows] = held
+        for batch in self._current_batches():
+            lost = batch.run(world, poses, dt)
+            if batch.behaviour.target is not None or not batch.reported:
+                batch.reported = True
+                for number in batch.numbers:
+                    report_lost(f"{fleet.name} {number}", lost)
+
+    def _current_batches(self) -> Iterable[OverrideBatch]:
+        """Return the batches in the order of their first override's number."""
+        if self._changed:
+            members: dict[Hashable, dict[int, OverrideGroup]] = {}
+            for number, group in self.groups.items():
+                members.setdefault(OverrideBatch.key(number, group.setup), {})[number] = group
+            self._batches = {
+                key: OverrideBatch(self.program, groups) if key in self._changed else self._batches[key]
+                for key, groups in members.items()
+            }
+            self._changed.clear()
+        return self._batches.values()
+
+    def assign(self, rows: Ints, choice: BehaviourChoice, setup: RuleSetup) -> None:
+        """Put these vehicles under one override."""
+        self.release(rows)
+        number = max(self.groups, default=0) + 1
+        self._add(number, OverrideGroup(choice, setup, rows))
+        self.marks[rows] = number
+        self.rows = np.flatnonzero(self.marks)
+
+    def release(self, rows: Ints, mark: int = OWN) -> None:
+        """End the overrides of these vehicles; other vehicles of the same overrides keep them."""
+        concerned = np.unique(self.marks[rows])
+        self.marks[rows] = mark
+        for number in concerned[concerned > OWN].tolist():
+            old = self.groups[number].rows
+            staying = self.marks[old] == number
+            self._reduce(number, staying, old[staying])
+        self.rows = np.flatnonzero(self.marks)
+
+    def _add(self, number: int, group: OverrideGroup) -> None:
+        self.groups[number] = group
+        self._changed.add(OverrideBatch.key(number, group.setup))
+
+    def _reduce(self, number: int, staying: NDArray[np.bool_], rows: Ints) -> None:
+        group = self.groups[number]
+        self._changed.add(OverrideBatch.key(number, group.setup))
+        if not staying.any():
+            del self.groups[number]
+        else:
+            group.keep(staying, rows)
+
+    def admit(self, count: int) -> None:
+        """Add vehicles without an override."""
+        self.marks = np.append(self.marks, np.zeros(count, np.int64))
+
+    def keep(self, rows: Ints) -> None:
+        """Remove vehicles; these rows stay."""
+        moved = np.full(len(self.marks), -1, np.int64)  # old row -> new row
+        moved[rows] = np.arange(len(rows))
+        self.marks = self.marks[rows]
+        for number in list(self.groups):
+            found = moved[self.groups[number].rows]
+            self._reduce(number, found >= 0, found[found >= 0])
+        self.rows = np.flatnonzero(self.marks)
+
+    def listed(self) -> Iterator[Override]:
+        """Yield the overrides in force."""
+        ids = self.program.fleet.ids
+        if (self.marks == COMMANDED).any():
+            yield Override(ids[self.marks == COMMANDED], EXTERNAL, {})
+        for group in self.groups.values():
+            yield Override(ids[group.rows], group.choice.name, dict(group.choice.options))
+
+    def save(self) -> dict[str, Any]:
+        """Return the marks, behaviours and memories."""
+        groups = {
+            str(number): {"behaviour": group.choice.model_dump(mode="json"), "memory": group.memory}
+            for number, group in self.groups.items()
+        }
+        return {"marks": self.marks, "squads": groups}  # the key of earlier saved states
+
+    def restore(self, saved: Mapping[str, Any], setups: Mapping[int, tuple[BehaviourChoice, RuleSetup]]) -> None:
+        """Load what `save` returned; `setups` are its behaviours."""
+        self.marks = np.array(saved["marks"], np.int64)
+        self.rows = np.flatnonzero(self.marks)
+        for number, (choice, setup) in sorted(setups.items()):
+            group = OverrideGroup(choice, setup, np.flatnonzero(self.marks == number))
+            group.memory[:] = saved["squads"][str(number)]["memory"]
+            self._add(number, group)
+
+
+def saved_setups(saved: Mapping[str, Any]) -> dict[int, tuple[BehaviourChoice, RuleSetup]]:
+    """Return number -> behaviour of saved overrides."""
+    written = {int(number): _choice(tree["behaviour"]) for number, tree in saved["squads"].items()}
+    counts = {number: int(np.count_nonzero(saved["marks"] == number)) for number in written}
+    return {
+        number: (choice, _setup(choice, counts[number])) for number, choice in written.items() if choice is not None
+    }
+
+
+def fleet_routes(program: FleetProgram) -> Iterator[PlannedRoute]:
+    """Yield the routes of the fleet's own rule, then of its overrides."""
+    fleet, overrides = program.fleet, program.overrides
+    if program.behaviour is not None:
+        own = fleet.ids if overrides is None else fleet.ids[overrides.marks == OWN]
+        yield from planned_routes(fleet.name, own, program.behaviour.setup)
+    for group in [] if overrides is None else overrides.groups.values():
+        yield from planned_routes(fleet.name, fleet.ids[group.rows], group.setup)

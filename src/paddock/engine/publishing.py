@@ -1,0 +1,137 @@
+"""Snapshots, made once per tick and shared by all watchers, and the poses that other stages read."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from paddock.engine.pipeline import NEVER_DUE, every
+from paddock.engine.program import FleetProgram
+from paddock.errors import PaddockError
+from paddock.world.columns import Floats
+from paddock.world.layout import Layout
+from paddock.world.snapshot import Snapshot, SnapshotWriter
+from paddock.world.world import World
+
+Watcher = Callable[[Snapshot], object]
+
+
+class FleetPoses:
+    """The poses of each fleet at the present tick, computed once: `poses(fleet name)`, rows as in Pose, read-only.
+
+    A snapshot of the present tick already has them; otherwise the fleet's program computes them.
+    """
+
+    def __init__(self, world: World, programs: dict[str, FleetProgram]) -> None:
+        self.world = world
+        self.programs = programs
+        self._snapshot: Snapshot | None = None
+
+    def __call__(self, fleet: str) -> Floats:
+        """Return an array with at least as many columns as the fleet has vehicles."""
+        tick, snapshot = self.world.clock.tick, self._snapshot
+        if snapshot is not None and snapshot.tick == tick and snapshot.roster == self.world.roster_version:
+            return snapshot.fleet(fleet).block
+        return self.programs[fleet].pose_block(tick)
+
+    def use(self, snapshot: Snapshot | None) -> None:
+        """Read the poses from this snapshot while it is of the present tick."""
+        self._snapshot = snapshot
+
+    def forget(self) -> None:
+        """Compute the poses again: the state was changed other than by a tick."""
+        self._snapshot = None
+        for program in self.programs.values():
+            program.forget_poses()
+
+
+class PublishStage:
+    """Makes snapshots every `period` ticks (None: never) and at the period of each watcher."""
+
+    name = "publish"
+
+    def __init__(self, world: World, programs: dict[str, FleetProgram], poses: FleetPoses, period: int | None) -> None:
+        self.world = world
+        self.programs = programs
+        self.poses = poses
+        self.period = period
+        self.watchers: list[tuple[int, Watcher]] = []
+        self.writer = SnapshotWriter()
+        self._layout: Layout | None = None
+        self._latest: Snapshot | None = None
+        self._published: Snapshot | None = None  # unlike the latest never withdrawn, so that any thread may read it
+        self._not_finite: set[str] = set()  # fleets that have been warned about
+        self._requested = threading.Event()  # another thread waits for a snapshot
+        self._served = threading.Event()
+
+    def due(self, tick: int) -> int:
+        """Return the next multiple of any period; `tick` if another thread waits for a snapshot."""
+        if self._requested.is_set():
+            return tick
+        periods = [period for period, _ in self.watchers]
+        if self.period is not None:
+            periods.append(self.period)
+        return min((every(tick, period) for period in periods), default=NEVER_DUE)
+
+    def run(self, tick: int) -> None:
+        """Make the snapshot of this tick and call the watchers that are due."""
+        snapshot = self.snapshot()
+        self.serve()
+        for period, watcher in self.watchers:
+            if tick % period == 0:
+                watcher(snapshot)
+
+    def snapshot(self) -> Snapshot:
+        """Return the snapshot of the present tick."""
+        tick = self.world.clock.tick
+        if self._latest is not None and self._latest.tick == tick:
+            return self._latest
+        self._latest = None  # return its buffer to the pool before taking one
+        self.poses.use(None)
+        blocks, finish = self.writer.begin(self.layout(), tick, self.world.clock.time, self.world.run)
+        for program, block in zip(self.programs.values(), blocks, strict=True):
+            program.write_block(block, self.world.environment, tick)
+            self._warn_if_not_finite(program.fleet.name, block)
+        self._latest = self._published = finish()
+        self.poses.use(self._latest)
+        return self._latest
+
+    def _warn_if_not_finite(self, fleet: str, block: Floats) -> None:
+        """Warn once per fleet. This is no event: the state must not depend on who takes snapshots."""
+        if fleet not in self._not_finite and not np.isfinite(block[:3].sum()):
+            self._not_finite.add(fleet)
+            warnings.warn(
+                f"fleet {fleet!r} has vehicles at positions that are not finite", RuntimeWarning, stacklevel=2
+            )
+
+    def serve(self) -> None:
+        """Make the snapshot that another thread waits for. Called by the ticking thread."""
+        if self._requested.is_set():
+            self.snapshot()
+            self._requested.clear()
+            self._served.set()
+
+    def from_elsewhere(self, timeout: float = 1.0) -> Snapshot:
+        """Return a snapshot to a thread that does not tick: a new one, or the last one after `timeout` seconds."""
+        self._served.clear()
+        self._requested.set()
+        self._served.wait(timeout)  # a tick or the barrier may take longer
+        if self._published is None:
+            raise PaddockError(f"snapshot timed out after {timeout:g} s: the ticking thread is waiting")
+        return self._published
+
+    def layout(self) -> Layout:
+        """Return the layout of a snapshot's buffer; it changes when vehicles are added or removed."""
+        if self._layout is None or self._layout.roster != self.world.roster_version:
+            fleets = tuple(program.layout() for program in self.programs.values())
+            self._layout = Layout(fleets, self.world.roster_version)
+        return self._layout
+
+    def forget(self) -> None:
+        """Make a new snapshot on the next request: the state was changed other than by a tick."""
+        self._layout = None
+        self._latest = None
+        self.poses.forget()

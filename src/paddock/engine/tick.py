@@ -1,0 +1,219 @@
+"""The tick: `assemble_tick` lists its stages in the order in which they run.
+
+Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones. The stages of a few lines are here, the
+barrier and the publishing of snapshots in their own modules.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from paddock.engine.actions import MissionAction
+from paddock.engine.applier import Applier
+from paddock.engine.barrier import BarrierStage, Claims
+from paddock.engine.clock_thread import ClockThread
+from paddock.engine.events import EventLog
+from paddock.engine.mailbox import Mailbox
+from paddock.engine.pipeline import NEVER_DUE, Pipeline, every
+from paddock.engine.program import FleetProgram
+from paddock.engine.publishing import FleetPoses, PublishStage
+from paddock.errors import PaddockError
+from paddock.scenario import Scenario, Sync
+from paddock.world.world import Clock, World
+
+if TYPE_CHECKING:
+    from paddock.engine.mission.run import MissionRun
+
+MISSION_RATE = 10.0
+"""Hz of simulated time at which the mission looks at its vehicles."""
+SPREAD_RATE = 1.0
+"""Hz at which it looks at vehicles that share a layer of height."""
+
+
+class AssembledTick(NamedTuple):
+    """The assembled tick, and the stages that others refer to."""
+
+    pipeline: Pipeline
+    barrier: BarrierStage
+    latch: LatchStage
+    behave: BehaveStage
+    sense: SenseStage
+
+
+def assemble_tick(
+    scenario: Scenario,
+    world: World,
+    programs: dict[str, FleetProgram],
+    mailbox: Mailbox,
+    applier: Applier,
+    claims: Claims,
+    mission: MissionStage,
+    publish: PublishStage,
+    events: EventLog,
+    thread: ClockThread,
+) -> AssembledTick:
+    """Return the stages of a tick in the order in which they run."""
+    poses, period = publish.poses, scenario.every.behaviour
+    # wait for autopilots and for clients with claims; their commands enter the mailbox
+    barrier = BarrierStage(scenario.clock.sync or Sync(), claims, mailbox, applier, publish, thread)
+    # apply the actions of the mailbox, and the failsafe where commands have timed out
+    latch = LatchStage(mailbox, applier)
+    # the mission follows progress, replans and sets routes; a kinematic one sets poses instead, after the motion
+    planned = () if mission.kinematic else (mission,)
+    # behaviours turn poses into commands
+    behave = BehaveStage(world, programs, poses, events, period)
+    # vehicle dynamics; the clock advances
+    move = MoveStage(world, programs)
+    carried = (mission,) if mission.kinematic else ()
+    # sensors sample the new state
+    sense = SenseStage(world, programs, poses)
+    # watchers get a snapshot
+    pipeline = Pipeline(world.clock, (barrier, latch, *planned, behave), move, (*carried, sense, publish))
+    return AssembledTick(pipeline, barrier, latch, behave, sense)
+
+
+class LatchStage:
+    """Applies posted actions, and the failsafe to vehicles whose command has timed out."""
+
+    name = "latch"
+
+    def __init__(self, mailbox: Mailbox, applier: Applier) -> None:
+        self.mailbox = mailbox
+        self.applier = applier
+
+    def due(self, tick: int) -> int:
+        """Return the tick of the next action or timeout."""
+        waiting = self.mailbox.next_tick(tick)
+        return max(tick, min(self.applier.next_timeout(), NEVER_DUE if waiting is None else waiting))
+
+    def run(self, tick: int) -> None:
+        """Apply actions first: a command that arrives in time prevents the failsafe."""
+        for posted in self.mailbox.due(tick):
+            self.applier.take_up(posted)
+        self.applier.apply_timeouts()
+
+
+class MissionStage:
+    """Runs the mission at a fixed rate of simulated time, if there is one.
+
+    It holds the mission of the present run: a reset or restore starts another one.
+    """
+
+    name = "mission"
+
+    def __init__(self, clock: Clock, kinematic: bool, behaviour_period: int) -> None:
+        """A `kinematic` mission sets poses after the motion, every `behaviour_period` ticks."""
+        self.mission: MissionRun | None = None
+        self.kinematic = kinematic
+        self.period = behaviour_period if kinematic else max(1, round(clock.rate / MISSION_RATE))
+        self.spread_period = self.period * max(1, round(MISSION_RATE / SPREAD_RATE))
+
+    def start(self, mission: MissionRun) -> None:
+        """Replace the mission."""
+        self.mission = mission
+
+    def fleet_built(self, program: FleetProgram) -> None:
+        """Let the mission take over a new fleet if its vehicles take part."""
+        if self.mission is not None:
+            self.mission.built(program)
+
+    def due(self, tick: int) -> int:
+        """Return the next multiple of the period."""
+        return NEVER_DUE if self.mission is None else every(tick, self.period)
+
+    def run(self, tick: int) -> None:
+        """Continue the mission."""
+        assert self.mission is not None
+        self.mission.run(tick, tick % self.spread_period == 0)
+
+    def checked(self, action: MissionAction) -> MissionAction:
+        """Return the action in plain values; PaddockError if the mission does not accept it."""
+        if self.mission is None:
+            raise PaddockError(f"{action.verb}: there is no mission; add a section `mission` to the scenario")
+        return self.mission.checked(action)
+
+    def apply(self, action: MissionAction) -> None:
+        """Apply a change; the mission reacts when the stage runs next."""
+        action = self.checked(action)
+        assert self.mission is not None
+        self.mission.carry_out(action)
+
+
+class BehaveStage:
+    """Runs the behaviours of all fleets every `period` ticks."""
+
+    name = "behave"
+
+    def __init__(
+        self, world: World, programs: dict[str, FleetProgram], poses: FleetPoses, events: EventLog, period: int
+    ) -> None:
+        self.world = world
+        self.programs = programs
+        self.poses = poses
+        self.events = events
+        self.period = period
+        self.lost: set[str] = set()  # fleets (overrides: `fleet number`) whose lost target has been reported
+
+    def due(self, tick: int) -> int:
+        """Return the next multiple of the period, if any vehicle has a behaviour."""
+        active = any(program.acts for program in self.programs.values())
+        return every(tick, self.period) if active else NEVER_DUE
+
+    def run(self, tick: int) -> None:
+        """Decide for all fleets on the same state: no fleet sees another's decision before the next tick."""
+        dt = self.world.clock.dt * self.period
+        for program in self.programs.values():
+            if program.overrides is not None:
+                program.overrides.run(self.world, self.poses, dt, partial(self._report_lost, tick))
+            elif program.behaviour is not None:
+                lost = program.behaviour.run(self.world, self.poses, program.parameters, dt)
+                self._report_lost(tick, program.fleet.name, lost)
+
+    def _report_lost(self, tick: int, subject: str, lost: str | None) -> None:
+        if lost is None:
+            self.lost.discard(subject)
+        elif subject not in self.lost:
+            self.lost.add(subject)
+            self.events.report(tick, "target_lost", subject.partition(" ")[0], f"{lost!r} is no longer there")
+
+
+class MoveStage:
+    """Advances the dynamics of every fleet."""
+
+    name = "move"
+
+    def __init__(self, world: World, programs: dict[str, FleetProgram]) -> None:
+        self.world = world
+        self.programs = programs
+
+    def run(self, tick: int, ticks: int) -> None:
+        """Launch one kernel per fleet."""
+        for program in self.programs.values():
+            program.move(ticks, self.world.environment, self.world.clock.dt)
+
+
+class SenseStage:
+    """Samples sensors; delayed samples are delivered when they are read."""
+
+    name = "sense"
+
+    def __init__(self, world: World, programs: dict[str, FleetProgram], poses: FleetPoses) -> None:
+        self.world = world
+        self.programs = programs
+        self.poses = poses
+
+    def due(self, tick: int) -> int:
+        """Return the tick of the next sample."""
+        sensors = [sensor for program in self.programs.values() for sensor in program.sensors.values()]
+        return min((sensor.due(tick) for sensor in sensors), default=NEVER_DUE)
+
+    def run(self, tick: int) -> None:
+        """Sample every sensor that is due."""
+        for program in self.programs.values():
+            fleet = program.fleet
+            for sensor in program.sensors.values():
+                if sensor.due(tick) == tick:
+                    streams = fleet.tables["streams"]
+                    block = self.poses(fleet.name)
+                    sensor.sample(tick, block, fleet.n, streams, self.world.environment, self.world.seed)

@@ -1,0 +1,282 @@
+"""What every shape of a task can tell: where it is entered, and the path that covers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cos, isfinite, pi, sin, tau
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.planning.paths.path import Path, Segment, arc, ends_at, line
+from paddock.world.columns import Floats
+
+
+class InfeasibleError(PaddockError):
+    """Something that a vehicle cannot fly, with the reason in one line."""
+
+
+class Entry(NamedTuple):
+    """Where a task begins."""
+
+    x: float  # m east
+    y: float  # m north
+    heading: float | None  # rad; None: any
+
+
+class TaskShape(Protocol):
+    """The geometry of a task. Shapes are frozen dataclasses in local metres (ENU), checked when they are made."""
+
+    kind: ClassVar[str]  # point, line, circle, area, polygon
+
+    @property
+    def entry(self) -> Entry:
+        """Where it begins."""
+
+    def path(self, radius: float, z: float = 0.0) -> Path:
+        """The path that covers it, level at `z`, from its entry on, with no turn tighter than `radius` (m).
+
+        Empty for a point. Raises InfeasibleError where the shape itself demands a tighter turn.
+        """
+
+    def outline(self) -> Floats:
+        """Points (k, 2) that show it on a map: one point, a line, or a closed ring (first point repeated)."""
+
+
+SLACK = 1e-9
+"""By how much, relatively, a turn may be tighter than a vehicle's radius: rounding."""
+
+
+def check_finite(what: str, **values: float) -> None:
+    """Neither NaN nor infinite."""
+    for name, value in values.items():
+        if not isfinite(value):
+            raise InvalidValueError(f"{what}: {name} is {value!r}; it must be a finite number")
+
+
+def check_positive(what: str, **values: float) -> None:
+    """Finite and above zero."""
+    for name, value in values.items():
+        if not (isfinite(value) and value > 0.0):
+            raise InvalidValueError(f"{what}: {name} is {value!r}; it must be a number above 0")
+
+
+def check_radius(what: str, radius: float) -> None:
+    """A vehicle's turn radius in m; 0 for one that turns on the spot."""
+    if not (isfinite(radius) and radius >= 0.0):
+        raise InvalidValueError(f"{what}: the vehicle's turn radius is {radius!r}; it must be a number of at least 0 m")
+
+
+def check_turn(what: str, turn: float, radius: float, remedy: str) -> None:
+    """Whether a vehicle of that turn radius can fly a turn of radius `turn` (both m)."""
+    check_radius(what, radius)
+    if turn < radius * (1.0 - SLACK):
+        raise InfeasibleError(
+            f"{what}: its turns of radius {turn:g} m are tighter than the vehicle's turn radius of {radius:g} m; "
+            f"{remedy}"
+        )
+
+
+@dataclass(frozen=True)
+class PointShape:
+    """A place; its path is empty."""
+
+    kind: ClassVar[str] = "point"
+
+    x: float  # m east
+    y: float  # m north
+    heading: float | None = None  # rad ccw from east; None: any
+
+    def __post_init__(self) -> None:
+        check_finite("point", x=self.x, y=self.y, heading=self.heading or 0.0)
+
+    @property
+    def entry(self) -> Entry:
+        """The place itself."""
+        return Entry(self.x, self.y, self.heading)
+
+    def path(self, radius: float, z: float = 0.0) -> Path:
+        """Empty: to reach it is to have done it."""
+        return Path((), (self.x, self.y, z, self.heading or 0.0))
+
+    def outline(self) -> Floats:
+        """The place, (1, 2)."""
+        return np.array([[self.x, self.y]])
+
+
+@dataclass(frozen=True)
+class LineShape:
+    """From (x, y) so many metres along a heading."""
+
+    kind: ClassVar[str] = "line"
+
+    x: float  # m east, where it begins
+    y: float  # m north
+    heading: float  # rad ccw from east
+    length: float  # m
+
+    def __post_init__(self) -> None:
+        check_finite("line", x=self.x, y=self.y, heading=self.heading)
+        check_positive("line", length=self.length)
+
+    @property
+    def entry(self) -> Entry:
+        """Its beginning, along it."""
+        return Entry(self.x, self.y, self.heading)
+
+    def path(self, radius: float, z: float = 0.0) -> Path:
+        """Straight along it, whatever the radius."""
+        return Path([line(self.x, self.y, self.heading, self.length, z)])
+
+    def outline(self) -> Floats:
+        """Its two ends, (2, 2)."""
+        end = (self.x + self.length * cos(self.heading), self.y + self.length * sin(self.heading))
+        return np.array([(self.x, self.y), end])
+
+
+CORNERS = 72
+"""Of the ring that shows it on a map."""
+
+
+@dataclass(frozen=True)
+class CircleShape:
+    """A full turn that begins and ends at (x, y) along a heading; its centre lies abeam."""
+
+    kind: ClassVar[str] = "circle"
+
+    x: float  # m east, on the circle
+    y: float  # m north
+    heading: float  # rad ccw from east, where it begins
+    radius: float  # m
+    left: bool = True  # the turn's side
+
+    def __post_init__(self) -> None:
+        check_finite("circle", x=self.x, y=self.y, heading=self.heading)
+        check_positive("circle", radius=self.radius)
+
+    @property
+    def entry(self) -> Entry:
+        """The place on the circle, along its tangent."""
+        return Entry(self.x, self.y, self.heading)
+
+    def path(self, radius: float, z: float = 0.0) -> Path:
+        """Once around; InfeasibleError when that is tighter than `radius`."""
+        what = f"circle at ({self.x:g}, {self.y:g})"
+        check_turn(what, self.radius, radius, f"a circle of at least {radius:g} m would be valid")
+        return self._turn(z)
+
+    def outline(self) -> Floats:
+        """A closed ring, (73, 2)."""
+        turn = self._turn(0.0)
+        ring = turn.at(np.linspace(0.0, turn.flown, CORNERS + 1))[:, :2]
+        ring[-1] = ring[0]
+        return ring
+
+    def _turn(self, z: float) -> Path:
+        return Path([arc(self.x, self.y, self.heading, self.radius, tau if self.left else -tau, z)])
+
+
+@dataclass(frozen=True)
+class AreaShape:
+    """N passes of length L at a spacing S: N L + (N - 1) pi S / 2 metres."""
+
+    kind: ClassVar[str] = "area"
+
+    x: float  # m east, where the first pass begins
+    y: float  # m north
+    heading: float  # rad ccw from east, of the first pass
+    length: float  # m, of each pass
+    spacing: float  # m between passes
+    passes: int
+    left: bool = True  # the side of the first pass on which the others lie
+
+    def __post_init__(self) -> None:
+        check_finite("area", x=self.x, y=self.y, heading=self.heading)
+        check_positive("area", length=self.length, spacing=self.spacing)
+        if isinstance(self.passes, bool) or not (self.passes >= 1 and self.passes == int(self.passes)):
+            raise InvalidValueError(f"area: passes is {self.passes!r}; it must be a whole number of at least 1")
+
+    @property
+    def entry(self) -> Entry:
+        """Where the first pass begins, along it."""
+        return Entry(self.x, self.y, self.heading)
+
+    def path(self, radius: float, z: float = 0.0) -> Path:
+        """All passes; InfeasibleError when half the spacing is tighter than `radius`."""
+        if self.passes > 1:
+            what = f"area at ({self.x:g}, {self.y:g}) with passes {self.spacing:g} m apart"
+            check_turn(what, 0.5 * self.spacing, radius, f"a spacing of at least {2.0 * radius:g} m would be valid")
+        segments: list[Segment] = []
+        here = (self.x, self.y, z, self.heading)
+        side = 1.0 if self.left else -1.0
+        for k in range(int(self.passes)):
+            if k:
+                segments.append(arc(here[0], here[1], here[3], 0.5 * self.spacing, side * pi, z))
+                here, side = ends_at(segments[-1]), -side
+            segments.append(line(here[0], here[1], here[3], self.length, z))
+            here = ends_at(segments[-1])
+        return Path(segments)
+
+    def outline(self) -> Floats:
+        """The rectangle that the passes cover, half a spacing to each side of them, as a closed ring (5, 2)."""
+        side = 1.0 if self.left else -1.0
+        near, far = -0.5 * side * self.spacing, (self.passes - 0.5) * side * self.spacing
+        ring = np.array([(0.0, near), (self.length, near), (self.length, far), (0.0, far), (0.0, near)])
+        c, s = cos(self.heading), sin(self.heading)
+        turned: Floats = ring @ np.array([[c, s], [-s, c]]) + (self.x, self.y)
+        return turned
+
+
+@dataclass(frozen=True)
+class SurveyCamera:
+    """A sensor behind a lens. Its wide side lies across the track, unless it is mounted `portrait`."""
+
+    width_px: int
+    height_px: int
+    sensor_width_mm: float
+    focal_length_mm: float  # the real one, not the equivalent for 35 mm film
+    sensor_height_mm: float | None = None  # None: square pixels
+    portrait: bool = False
+
+    def __post_init__(self) -> None:
+        check_positive("camera", width_px=self.width_px, height_px=self.height_px)
+        check_positive("camera", sensor_width_mm=self.sensor_width_mm, focal_length_mm=self.focal_length_mm)
+        if self.sensor_height_mm is not None:
+            check_positive("camera", sensor_height_mm=self.sensor_height_mm)
+
+    def gsd(self, height: float) -> float:
+        """Ground sample distance: m of ground across for each pixel, from `height` m above it."""
+        check_positive("camera", height=height)
+        return self.sensor_width_mm * height / (self.focal_length_mm * self.width_px)
+
+    def height_for(self, gsd: float) -> float:
+        """The height in m above ground at which a pixel shows `gsd` m."""
+        check_positive("camera", gsd=gsd)
+        return gsd * self.focal_length_mm * self.width_px / self.sensor_width_mm
+
+    def footprint(self, height: float) -> tuple[float, float]:
+        """Ground in one picture, m across the track and m along it."""
+        check_positive("camera", height=height)
+        wide = self.sensor_width_mm / self.focal_length_mm * height
+        high = self._sensor_height() / self.focal_length_mm * height
+        return (high, wide) if self.portrait else (wide, high)
+
+    def spacing(self, height: float, side_overlap: float = 0.7) -> float:
+        """m between swaths so that pictures of neighbouring ones share `side_overlap` (0 to below 1) of their width."""
+        return self.footprint(height)[0] * (1.0 - _share("side_overlap", side_overlap))
+
+    def trigger_distance(self, height: float, front_overlap: float = 0.8) -> float:
+        """m flown between pictures so that they share `front_overlap` (0 to below 1) of their length."""
+        return self.footprint(height)[1] * (1.0 - _share("front_overlap", front_overlap))
+
+    def _sensor_height(self) -> float:
+        if self.sensor_height_mm is not None:
+            return self.sensor_height_mm
+        return self.sensor_width_mm * self.height_px / self.width_px
+
+
+def _share(name: str, value: float) -> float:
+    if not 0.0 <= value < 1.0:
+        raise InvalidValueError(f"camera: {name} is {value!r}; it must be a share from 0 to below 1, such as 0.7")
+    return value

@@ -1,0 +1,248 @@
+"""Turns between swaths. A swath k flown rightwards is node 2 k, flown leftwards node 2 k + 1."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import atan2, hypot, pi
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.planning.coverage.sweep import Cell, Swath
+from paddock.planning.paths.dubins import dubins, dubins_lengths
+from paddock.planning.paths.path import Segment, line
+from paddock.world.columns import Floats
+
+
+def turn_lengths(swaths: list[Swath], radius: float) -> Floats:
+    """m from the end of each node to the start of each other, (2 n, 2 n), with turns of at least `radius` m."""
+    starts = np.array([[(s.left, s.y, 0.0), (s.right, s.y, pi)] for s in swaths]).reshape(-1, 3)
+    ends = starts.copy()
+    ends[:, 0] = [x for s in swaths for x in (s.right, s.left)]
+    if radius == 0.0:
+        across = ends[:, None, :2] - starts[None, :, :2]
+        return np.asarray(np.hypot(across[..., 0], across[..., 1]))
+    return np.asarray(dubins_lengths(ends, starts, radius))
+
+
+def turn(
+    start: tuple[float, float, float], goal: tuple[float, float, float], radius: float, z: float
+) -> tuple[Segment, ...]:
+    """From the end of one swath to the start of another (x, y in m, heading in rad), level at `z`."""
+    if radius == 0.0:
+        east, north = goal[0] - start[0], goal[1] - start[1]
+        return (line(start[0], start[1], atan2(north, east), hypot(east, north), z),)
+    return tuple(segment._replace(z=z) for segment in dubins(start, goal, radius).segments)
+
+
+Nodes = NDArray[np.int64]
+"""Swaths with their directions in the order of flight: node 2 k is swath k flown rightwards, 2 k + 1 leftwards."""
+MOST_STRIDES = 32
+
+
+class Pattern(NamedTuple):
+    """A cell, flown from one of its corners on."""
+
+    nodes: Nodes
+    inner: float  # m of turns within the cell
+
+
+def patterns_of(cell: Cell, turns: Floats) -> list[Pattern]:
+    """The cheapest pattern from each of the four corners."""
+    swaths = np.array(cell)
+    found = []
+    for side in (swaths, swaths[::-1]) if len(swaths) > 1 else (swaths,):
+        for first in (0, 1):
+            ways = [_flown(side[interleaved(len(side), stride)], first) for stride in _strides(len(side))]
+            costs = [float(turns[way[:-1], way[1:]].sum()) for way in ways]
+            best = int(np.argmin(np.round(costs, 6)))
+            found.append(Pattern(ways[best], costs[best]))
+    return found
+
+
+def interleaved(count: int, stride: int) -> list[int]:
+    """0, s, 1, s + 1, ... in blocks of 2 s: neighbours in this order lie about s apart. A stride of 1 skips none."""
+    order: list[int] = []
+    for start in range(0, count, 2 * stride):
+        size = min(2 * stride, count - start)
+        half = (size + 1) // 2
+        order += [start + k // 2 + (half if k % 2 else 0) for k in range(size)]
+    return order
+
+
+def _strides(count: int) -> range:
+    return range(1, min((count + 1) // 2, MOST_STRIDES) + 1)
+
+
+def _flown(swaths: Nodes, first: int) -> Nodes:
+    """To and fro, the first one rightwards (0) or leftwards (1)."""
+    return 2 * swaths + (np.arange(len(swaths)) + first) % 2
+
+
+Choice = tuple[int, int]
+"""A cell, and which of its patterns."""
+MOST_STARTS, MOST_MOVED = 24, 4
+"""Corners from which a tour is grown when it may begin anywhere, and how many of those tours are improved."""
+
+
+def tour_of(patterns: list[list[Pattern]], turns: Floats, first: int) -> Nodes:
+    """All swaths in an order of few metres of turns, beginning with the node `first`, a corner of its cell."""
+    starts = [choice for choice in _choices(patterns) if patterns[choice[0]][choice[1]].nodes[0] == first]
+    best = _best(starts, patterns, turns)
+    return polished(np.concatenate([patterns[cell][k].nodes for cell, k in best]), turns)
+
+
+def first_of(patterns: list[list[Pattern]], turns: Floats) -> int:
+    """The node to begin with."""
+    every = _choices(patterns)
+    cell, k = _best(every[:: 1 + len(every) // MOST_STARTS], patterns, turns)[0]
+    return int(patterns[cell][k].nodes[0])
+
+
+def _choices(patterns: list[list[Pattern]]) -> list[Choice]:
+    return [(cell, k) for cell, options in enumerate(patterns) for k in range(len(options))]
+
+
+def _best(starts: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> list[Choice]:
+    """The shortest of the tours that grow from each of these corners."""
+    grown = [_grown(start, patterns, turns) for start in starts]
+    grown.sort(key=lambda tour: round(_cost(tour, patterns, turns), 6))
+    moved = [_moved(tour, patterns, turns) for tour in grown[:MOST_MOVED]]
+    return min(moved, key=lambda tour: round(_cost(tour, patterns, turns), 6))
+
+
+def _grown(start: Choice, patterns: list[list[Pattern]], turns: Floats) -> list[Choice]:
+    """Always on to the cell and corner that is nearest."""
+    least = [min(pattern.inner for pattern in options) for options in patterns]
+    extra = {(cell, k): patterns[cell][k].inner - least[cell] for cell, k in _choices(patterns)}
+    tour = [start]
+    left = [cell for cell in range(len(patterns)) if cell != start[0]]
+    while left:
+        options = [(cell, k) for cell in left for k in range(len(patterns[cell]))]
+        costs = [_link(tour[-1], choice, patterns, turns) + extra[choice] for choice in options]
+        tour.append(options[int(np.argmin(np.round(costs, 6)))])
+        left.remove(tour[-1][0])
+    return tour
+
+
+def _moved(tour: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> list[Choice]:
+    """Cells taken out and put in elsewhere, from another corner, as long as that saves way; the first one stays."""
+    better = True
+    while better:
+        better = False
+        for cell, _ in list(tour[1:]):
+            after = _replaced(cell, tour, patterns, turns)
+            if _cost(after, patterns, turns) < _cost(tour, patterns, turns) - 1e-6:
+                tour, better = after, True
+    return tour
+
+
+def _replaced(cell: int, tour: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> list[Choice]:
+    """The tour with one cell at its best place and corner."""
+    rest = [choice for choice in tour if choice[0] != cell]
+    best, where = np.inf, (1, (cell, 0))
+    for place in range(1, len(rest) + 1):
+        before, after = rest[place - 1], rest[place] if place < len(rest) else None
+        gap = _link(before, after, patterns, turns)
+        for k, pattern in enumerate(patterns[cell]):
+            into, out = _link(before, (cell, k), patterns, turns), _link((cell, k), after, patterns, turns)
+            if (cost := into + pattern.inner + out - gap) < best - 1e-9:
+                best, where = cost, (place, (cell, k))
+    return [*rest[: where[0]], where[1], *rest[where[0] :]]
+
+
+def _link(one: Choice, other: Choice | None, patterns: list[list[Pattern]], turns: Floats) -> float:
+    """m from the end of one to the start of the other; after the last there is no way to go."""
+    if other is None:
+        return 0.0
+    return float(turns[patterns[one[0]][one[1]].nodes[-1], patterns[other[0]][other[1]].nodes[0]])
+
+
+def _cost(tour: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> float:
+    links = sum(_link(one, other, patterns, turns) for one, other in pairwise(tour))
+    return links + sum(patterns[cell][k].inner for cell, k in tour)
+
+
+MOST_POLISHED = 300
+"""Swaths: the search looks at all pairs of them in every round."""
+MOST_ROUNDS = 1000
+LONGEST_MOVED = 4
+SHAKES, SHAKEN = 60, 1800
+"""At most so many, and so many times swaths: large tours are shaken less."""
+SAVES = 1e-6
+"""m, at least: less is rounding."""
+
+
+def polished(tour: Nodes, turns: Floats) -> Nodes:
+    """The tour (nodes 2 k or 2 k + 1 for swath k), improved; its first node stays. `turns` (2 n, 2 n) in m.
+
+    Where it cannot be improved any more it is shaken, two of its parts exchanged, and improved again.
+    """
+    if not 2 < len(tour) <= MOST_POLISHED:
+        return tour
+    free = np.pad(turns, (0, 2))  # behind the last swath stands a node that is reached for nothing
+    best = _improved(np.append(tour, len(turns)), free)
+    draws = np.random.default_rng(len(tour)).random((min(SHAKES, SHAKEN // len(tour)), 3))
+    for cuts in np.sort(1 + (draws * len(tour)).astype(np.int64)) if len(tour) > 4 else ():
+        head, one, other, tail = np.split(best, cuts)
+        shaken = _improved(np.concatenate([head, other, one, tail]), free)
+        if _length(shaken, free) < _length(best, free) - SAVES:
+            best = shaken
+    return best[:-1]
+
+
+def _improved(tour: Nodes, turns: Floats) -> Nodes:
+    """The best single change, again and again."""
+    for _ in range(MOST_ROUNDS):
+        change, after = min((_reversal(tour, turns), *_moves(tour, turns)), key=lambda found: found[0])
+        if change > -SAVES:
+            break
+        tour = after
+    return tour
+
+
+def _length(tour: Nodes, turns: Floats) -> float:
+    return float(turns[tour[:-1], tour[1:]].sum())
+
+
+def _reversal(tour: Nodes, turns: Floats) -> tuple[float, Nodes]:
+    """The best part [i, j] to fly the other way: m by which the tour changes, and the tour then."""
+    on = turns[tour[:-1], tour[1:]]
+    into = turns[np.ix_(tour[:-2], tour[1:-1] ^ 1)]  # [i - 1, j]: from before the part to its end, reversed
+    out = turns[np.ix_(tour[1:-1] ^ 1, tour[2:])]  # [i, j + 1]: from its beginning, reversed, on
+    change = np.where(np.tri(len(into), k=-1, dtype=bool), np.inf, into + out - on[:-1, None] - on[None, 1:])
+    i, j = (int(k) + 1 for k in np.unravel_index(np.argmin(change), change.shape))
+    after = np.concatenate([tour[:i], tour[i : j + 1][::-1] ^ 1, tour[j + 1 :]])
+    return float(change[i - 1, j - 1]), after
+
+
+def _moves(tour: Nodes, turns: Floats) -> list[tuple[float, Nodes]]:
+    """The best move of a part of each length, as it is or reversed."""
+    count = len(tour) - 1
+    return [
+        _move(tour, turns, length, backwards)
+        for length in range(1, min(LONGEST_MOVED, count - 2) + 1)
+        for backwards in (False, True)
+    ]
+
+
+def _move(tour: Nodes, turns: Floats, length: int, backwards: bool) -> tuple[float, Nodes]:
+    """The best part of that many swaths to take out and put in behind another swath."""
+    starts = np.arange(1, len(tour) - length)  # the part is [i, i + length)
+    heads, tails = tour[starts], tour[starts + length - 1]
+    saved = turns[tour[starts - 1], heads] + turns[tails, tour[starts + length]]
+    saved -= turns[tour[starts - 1], tour[starts + length]]
+    if backwards:
+        heads, tails = tails ^ 1, heads ^ 1
+    gaps = np.arange(len(tour) - 1)  # it goes between q and q + 1
+    change = turns[np.ix_(tour[gaps], heads)] + turns[np.ix_(tails, tour[gaps + 1])].T
+    change -= turns[tour[gaps], tour[gaps + 1]][:, None] + saved
+    inside = (gaps[:, None] >= starts - 1) & (gaps[:, None] < starts + length)
+    change[inside] = np.inf
+    q, k = (int(found) for found in np.unravel_index(np.argmin(change), change.shape))
+    i = int(starts[k])
+    part = tour[i : i + length][::-1] ^ 1 if backwards else tour[i : i + length]
+    rest = np.delete(tour, np.s_[i : i + length])
+    after = np.insert(rest, q + 1 if q < i else q + 1 - length, part)
+    return float(change[q, k]), after

@@ -1,0 +1,336 @@
+"""The vehicles of a scenario as the planner sees them: how fast, how tightly, how steeply, how far."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, tan
+from typing import Any, TypeVar
+
+import numpy as np
+
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.planning.coverage.polygon import PolygonShape
+from paddock.planning.coverage.shapes import (
+    AreaShape,
+    CircleShape,
+    InfeasibleError,
+    LineShape,
+    PointShape,
+    SurveyCamera,
+    TaskShape,
+)
+from paddock.planning.methods import Tell, find_method
+from paddock.planning.mission.kinematic import KinematicRun
+from paddock.planning.mission.mission import Mission
+from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
+from paddock.planning.paths.path import Pose
+from paddock.planning.planner import solve
+from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, Problem, Task, Vehicle
+from paddock.planning.random_missions import drawn_tasks
+from paddock.planning.routes import Plan
+from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
+from paddock.scenario.mission import MissionSection as MissionSection
+from paddock.scenario.tasks import NoFlyZone, PolygonTask
+from paddock.scenario.tasks import TaskEntry as TaskSection
+from paddock.vehicles.model import find_model
+from paddock.world.columns import Floats, column_index, defaults_of
+from paddock.world.fleet import draw_uniforms, stream_ids
+
+SPAWN_PURPOSE = 1  # as in the engine: both draw the same places
+MARGIN = 1.25
+"""Planned turns are this much wider than the tightest, so that something is left for corrections."""
+LATERAL = 2.5
+"""m/s2: of turns of vehicles that hover, drive fast, or are points."""
+SHARE = 0.6
+"""Of the top speed at which vehicles without a cruise speed travel."""
+
+
+class PlacedError(InvalidValueError):
+    """A mistake that says itself where it was written."""
+
+
+@dataclass(frozen=True)
+class Ability:
+    """What a model with its parameters can do."""
+
+    moves: Moves
+    speed: float  # m/s, cruise
+    fastest: float  # m/s
+    tightest: float  # m, at that cruise speed
+    slope: float
+    reverse: bool = False
+
+
+def ability(model: str, kind: str, p: Mapping[str, float], speed: float | None = None) -> Ability:
+    """What vehicles of a kind can do at a speed (m/s), or at the one they like best."""
+    if kind == "aircraft":
+        cruise = speed or p["speed"]
+        return Ability("aircraft", cruise, p["speed_max"], p["turn_radius"], p["climb_max"] / cruise)
+    if kind == "rover":
+        cruise = speed or SHARE * p["speed_max"]
+        return Ability("ground", cruise, p["speed_max"], cruise / p["turn_rate_max"], inf, reverse=True)
+    if kind == "car":
+        cruise = speed or 8.0
+        geometric = (p["cg_to_front"] + p["cg_to_rear"]) / tan(p["steer_max"])
+        return Ability("ground", cruise, 80.0, max(geometric, cruise**2 / LATERAL), inf, reverse=True)
+    if kind in ("quad", "agent"):
+        cruise = speed or SHARE * p["speed_max"]
+        climb = p.get("climb_max", p["speed_max"])
+        return Ability("hover", cruise, p["speed_max"], cruise**2 / (LATERAL * MARGIN), climb / cruise)
+    raise InvalidValueError(f"vehicles of model {model!r} cannot take part in missions: nothing is known of their kind")
+
+
+def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry) -> list[Vehicle]:
+    """The vehicles of a `vehicles` entry, in its order."""
+    model = find_model(entry.model)
+    can = ability(entry.model, model.kind, _parameters(entry), mission.speed)
+    if can.speed > can.fastest * (1.0 + 1e-9):
+        raise PlacedError(
+            f"{scenario.at('mission', 'speed')}: {entry.name!r} is at most {can.fastest:g} m/s fast, not {can.speed:g}"
+        )
+    radius = MARGIN * can.tightest if mission.turn_radius is None else mission.turn_radius
+    if can.moves == "aircraft" and radius < can.tightest * (1.0 - 1e-9):
+        raise PlacedError(
+            f"{scenario.at('mission', 'turn_radius')}: {entry.name!r} cannot turn more tightly than "
+            f"{can.tightest:g} m, not {radius:g} m"
+        )
+    range_ = inf if mission.range is None else mission.range - mission.reserve
+    ground = scenario.world.ground_z
+    home = home_pose(mission, can.moves, ground)
+    height = ground if can.moves == "ground" else mission.altitude
+    names = [entry.name] if entry.count == 1 else [f"{entry.name}[{k}]" for k in range(entry.count)]
+    poses = _poses(scenario, entry).tolist()
+    return [
+        Vehicle(
+            name=name,
+            pose=(x, y, z, yaw),
+            home=home,
+            speed=can.speed,
+            radius=radius,
+            range=range_,
+            slope=can.slope,
+            moves=can.moves,
+            reverse=can.reverse,
+            height=height,
+            tightest=min(can.tightest, radius),
+            aloft=can.moves == "aircraft" and mission.execute == "dynamics",
+        )
+        for name, (x, y, z, yaw) in zip(names, poses, strict=True)
+    ]
+
+
+def home_pose(mission: MissionSection, moves: Moves, ground: float) -> Pose:
+    """Where vehicles return to."""
+    x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
+    if len(mission.base) == 4:
+        return x, y, mission.base[2], heading
+    return x, y, ground if moves == "ground" else mission.altitude, heading
+
+
+def _parameters(entry: VehicleEntry) -> dict[str, float]:
+    model = find_model(entry.model)
+    values = dict(zip(column_index(model.parameters), defaults_of(model.parameters).tolist(), strict=True))
+    return values | load_preset(entry.model, entry.preset) | entry.parameters
+
+
+def _poses(scenario: Scenario, entry: VehicleEntry) -> Floats:
+    streams = stream_ids(entry.name, np.arange(entry.count))
+    return spawn_poses(
+        entry, lambda _, columns: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, columns), scenario.world.ground_z
+    )
+
+
+T = TypeVar("T")
+
+
+def setup_of(scenario: Scenario) -> MissionSetup:
+    """What the mission of a scenario starts from."""
+    mission = scenario.mission
+    if mission is None:
+        raise InvalidValueError(f"scenario {scenario.name!r} has no mission: add a section `mission` with tasks")
+    vehicles = _vehicles(scenario, mission)
+    where = [scenario.at("mission", "tasks", k) for k in range(len(mission.tasks))]
+    tasks = [_at(place, task_of, task, mission) for task, place in zip(mission.tasks, where, strict=True)]
+    for task, place in zip(tasks, where, strict=True):
+        _at(place, refuse_tight, task, vehicles)
+    zones = [_at(scenario.at("mission", "zones", k), zone_of, zone) for k, zone in enumerate(mission.zones)]
+    problem = _at(
+        scenario.at("world", "wind"),
+        Problem,
+        tuple(vehicles),
+        (*tasks, *_drawn(scenario, mission, vehicles)),
+        tuple(zones),
+        (scenario.world.wind[0], scenario.world.wind[1]),
+        mission.objective,
+        scenario.seed,
+        mission.clearance,
+    )
+    place = scenario.at("mission", "method")
+    _at(place, find_method, mission.method.name).read(mission.method.options, place)
+    separation = mission.separation
+    return MissionSetup(
+        problem,
+        mission.method.name,
+        mission.method.options,
+        mission.replan,
+        0.0,
+        mission.battery_reserve,
+        None if separation is None else (separation.distance, separation.height),
+        mission.execute,
+        _happenings(scenario, mission, vehicles),
+    )
+
+
+def participants(scenario: Scenario, mission: MissionSection) -> list[int]:
+    """The places in `vehicles` of the entries that take part, in the order of their names, as the engine has them."""
+    taking_part = {entry.name for entry in scenario.vehicles} if mission.members is None else set(mission.members)
+    places = [k for k, entry in enumerate(scenario.vehicles) if entry.name in taking_part]
+    return sorted(places, key=lambda k: scenario.vehicles[k].name)
+
+
+def _vehicles(scenario: Scenario, mission: MissionSection) -> list[Vehicle]:
+    found: list[Vehicle] = []
+    for k in participants(scenario, mission):
+        found += _at(scenario.at("vehicles", k), vehicles_of, scenario, mission, scenario.vehicles[k])
+    return found
+
+
+def _drawn(scenario: Scenario, mission: MissionSection, vehicles: Sequence[Vehicle]) -> list[Task]:
+    if mission.generate is None:
+        return []
+    widest = max((vehicle.radius for vehicle in vehicles), default=80.0)
+    names = [task.name for task in mission.tasks]
+    drawn = drawn_tasks(scenario.seed, mission.generate, widest, names, mission.base)
+    return [task_of(task, mission) for task in drawn]
+
+
+def _happenings(scenario: Scenario, mission: MissionSection, vehicles: Sequence[Vehicle]) -> tuple[Happening, ...]:
+    found: list[Happening] = []
+    for k, event in enumerate(mission.events):
+        place = scenario.at("mission", "events", k)
+        if event.task is not None:
+            task = _at(place, task_of, event.task, mission)
+            _at(place, refuse_tight, task, vehicles)
+            found.append(Happening(event.at, task=task))
+        elif event.zone is not None:
+            found.append(Happening(event.at, zone=_at(place, zone_of, event.zone)))
+        elif event.vehicle is not None:
+            joining = _at(place, vehicles_of, scenario, mission, event.vehicle)
+            _at(place, Problem, tuple(joining), (), (), scenario.world.wind[:2])  # the wind may be too strong for them
+            found += [Happening(event.at, vehicle=vehicle) for vehicle in joining]
+        else:
+            assert event.damage is not None
+            names = [vehicle.name for vehicle in vehicles if vehicle.name.partition("[")[0] == event.damage]
+            found += [Happening(event.at, damage=name) for name in names or [event.damage]]
+    return tuple(sorted(found, key=lambda happening: happening.at))
+
+
+def task_of(section: TaskSection, mission: MissionSection) -> Task:
+    """A task as the planner sees it."""
+    opens, closes = section.window or (0.0, float("inf"))
+    return Task(section.name, shape_of(section, mission), section.altitude, opens, closes)
+
+
+def shape_of(section: TaskSection, mission: MissionSection) -> TaskShape:
+    """The geometry of a task."""
+    s: Any = section.shape
+    if section.kind == "point":
+        return PointShape(s.at[0], s.at[1], s.heading)
+    if section.kind == "line":
+        return LineShape(s.at[0], s.at[1], s.heading, s.length)
+    if section.kind == "circle":
+        return CircleShape(s.at[0], s.at[1], s.heading, s.radius, s.turn == "left")
+    if section.kind == "area":
+        return AreaShape(s.at[0], s.at[1], s.heading, s.length, s.spacing, s.passes, s.side == "left")
+    height = mission.altitude if section.altitude is None else section.altitude
+    return PolygonShape(s.outline, s.holes, _spacing(s, height), s.angle, s.margin)
+
+
+def _spacing(section: PolygonTask, height: float) -> float:
+    if section.camera is None:
+        assert section.spacing is not None
+        return section.spacing
+    given = section.camera.model_dump()
+    overlap = given.pop("side_overlap")
+    return SurveyCamera(**given).spacing(height, overlap)
+
+
+def zone_of(section: NoFlyZone) -> Zone:
+    """A zone as the planner sees it."""
+    if section.circle is not None:
+        return CircleZone(section.name, *section.circle.at, section.circle.radius)
+    assert section.polygon is not None
+    return PolygonZone(section.name, section.polygon)
+
+
+def refuse_tight(task: Task, vehicles: Sequence[Vehicle]) -> None:
+    """A task that demands turns which no vehicle can fly is a mistake of whoever wrote it."""
+    problems = []
+    for radius in sorted({vehicle.radius for vehicle in vehicles}):
+        try:
+            task.shape.path(radius)
+            return
+        except InfeasibleError as error:
+            problems.append(str(error))
+    if problems:
+        raise InvalidValueError(f"task {task.name!r}: {problems[0]}")
+
+
+def _at(where: str, function: Callable[..., T], *arguments: Any) -> T:
+    """Call; an error that does not know its place gets it."""
+    try:
+        return function(*arguments)
+    except PlacedError:
+        raise
+    except PaddockError as error:
+        text = str(error)
+        raise (error if text.startswith(where) else type(error)(f"{where}: {text}")) from None
+
+
+Source = str | os.PathLike[str] | Mapping[str, Any] | Scenario
+OBJECTIVES = ("total", "makespan")
+
+
+def plan(
+    scenario: Source,
+    method: str | None = None,
+    *,
+    objective: Objective | None = None,
+    options: Mapping[str, Any] | None = None,
+    tell: Tell | None = None,
+) -> Plan:
+    """Who does what in a scenario's mission: a file, YAML text, a dict, a demo's name or a Scenario.
+
+    Method, its options and the objective are the scenario's own unless they are given. `tell` hears how far it is.
+    """
+    setup = chosen(scenario, method, objective, options)
+    return solve(setup.problem, setup.method, setup.options, tell)
+
+
+def simulate(
+    scenario: Source,
+    method: str | None = None,
+    *,
+    objective: Objective | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> KinematicRun:
+    """Plan a scenario's mission and carry it out to the end, exactly along its paths, events included."""
+    run = KinematicRun(Mission(chosen(scenario, method, objective, options)))
+    run.finish()
+    return run
+
+
+def chosen(
+    scenario: Source, method: str | None, objective: Objective | None, options: Mapping[str, Any] | None
+) -> MissionSetup:
+    """What a scenario's mission starts from, with another method or objective where that is given."""
+    setup = setup_of(load_scenario(scenario))
+    if objective is not None:
+        if objective not in OBJECTIVES:
+            raise unknown_name("objective", str(objective), OBJECTIVES)
+        setup = replace(setup, problem=replace(setup.problem, objective=objective))
+    if method is not None and method != setup.method:
+        setup = replace(setup, method=method, options={})
+    return setup if options is None else replace(setup, options=options)

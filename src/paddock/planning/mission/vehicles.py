@@ -1,0 +1,194 @@
+"""The vehicles of a mission: what each does, and arrays over all of them for what is looked at all the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import inf, pi
+from typing import Literal, get_args
+
+import numpy as np
+
+from paddock.planning.costs import Costs
+from paddock.planning.paths.path import Path, Pose
+from paddock.planning.problem import Problem, Task, Vehicle
+from paddock.planning.routes import Leg, Route, lifted, route_of
+from paddock.world.columns import Floats
+
+Status = Literal["idle", "transit", "busy", "damaged", "returning", "home"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+STATUS_ON: dict[str, Status] = {"transit": "transit", "wait": "transit", "coverage": "busy", "return": "returning"}
+"""What a vehicle is said to do on each kind of leg."""
+TURNING = 2.658 * pi
+"""Turn radii by which a Dubins path is at most longer than the straight line (Savla, Frazzoli and Bullo)."""
+ARRAYS = ("progress", "travelled", "due", "gate", "since", "passed", "until", "whole", "fullest")
+
+
+class MissionVehicle:
+    """One vehicle."""
+
+    def __init__(self, spec: Vehicle, row: int, everyone: MissionFleet) -> None:
+        self.spec = spec  # as it joined
+        self.row = row
+        self.status: Status = "idle"
+        self.route = Route(spec.name, (), spec.speed)
+        self.drawn = Drawn(spec, (), 0)
+        self.ends: list[float] = []  # m flown at the end of each leg
+        self.leg = 0  # the leg that it is on
+        self.spent = False  # its battery allows no more tasks
+        self._everyone = everyone
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.spec.name
+
+    @property
+    def progress(self) -> float:
+        """Metres flown on its route."""
+        return float(self._everyone.progress[self.row])
+
+    @property
+    def travelled(self) -> float:
+        """Metres flown in all."""
+        return float(self._everyone.travelled[self.row])
+
+    @property
+    def range_left(self) -> float:
+        """Metres that it may still fly, the reserve included."""
+        return max(self.spec.range - self.travelled, 0.0)
+
+    @property
+    def rest(self) -> Pose:
+        """Where it is when it follows no leg."""
+        return self.route.legs[-1].end if self.route.legs else self.drawn.spec.pose
+
+    @property
+    def able(self) -> bool:
+        """Whether it can be given tasks."""
+        return self.status != "damaged" and not self.spent
+
+    @property
+    def current(self) -> Leg | None:
+        """The leg that it is on."""
+        return self.route.legs[self.leg] if self.leg < len(self.route.legs) else None
+
+    @property
+    def doing(self) -> str | None:
+        """The task that it is busy with."""
+        leg = self.current
+        return leg.task if leg is not None and leg.kind == "coverage" else None
+
+    @property
+    def ahead(self) -> list[str]:
+        """The tasks that it has still to begin, in order."""
+        later = self.leg + 1 if self.doing else self.leg
+        return [str(leg.task) for leg in self.route.legs[later:] if leg.kind == "coverage"]
+
+
+class MissionFleet:
+    """All vehicles, in the order in which they joined. Arrays have a place for each."""
+
+    def __init__(self) -> None:
+        self.list: list[MissionVehicle] = []
+        self.row: dict[str, int] = {}
+        self.progress: Floats = np.empty(0)  # m flown on the route
+        self.travelled: Floats = np.empty(0)  # m flown in all
+        self.due: Floats = np.empty(0)  # m of progress at which the present leg ends; inf: there is none
+        self.gate: Floats = np.empty(0)  # s: the present leg does not end before
+        self.since: Floats = np.empty(0)  # s: when the present leg is planned to begin
+        self.passed: Floats = np.empty(0)  # m of progress at its beginning
+        self.until: Floats = np.empty(0)  # s: when it is planned to end; inf: there is none
+        self.whole: Floats = np.empty(0)  # m of the route; 0 where no task is ahead
+        self.fullest: Floats = np.empty(0)  # share of the charge when it was first seen; NaN: never
+        self.speed: Floats = np.empty(0)  # m/s
+        self.limit: Floats = np.empty(0)  # m: its range
+        self.turning: Floats = np.empty(0)  # m that the way home may be longer than the straight one
+        self.home: Floats = np.empty((0, 2))  # m
+
+    def add(self, spec: Vehicle) -> MissionVehicle:
+        """One more."""
+        vehicle = MissionVehicle(spec, len(self.list), self)
+        self.row[spec.name] = vehicle.row
+        self.list.append(vehicle)
+        new = {"due": inf, "gate": -inf, "until": inf, "fullest": np.nan}
+        for name in ARRAYS:
+            setattr(self, name, np.append(getattr(self, name), new.get(name, 0.0)))
+        self.speed, self.limit = np.append(self.speed, spec.speed), np.append(self.limit, spec.range)
+        self.turning = np.append(self.turning, TURNING * spec.radius)
+        self.home = np.vstack([self.home, spec.home[:2]])
+        return vehicle
+
+    def follow(self, vehicle: MissionVehicle, route: Route, drawn: Drawn) -> None:
+        """A vehicle begins a route."""
+        vehicle.route, vehicle.drawn = route, drawn
+        vehicle.ends = list(accumulate(leg.flown for leg in route.legs))
+        self.progress[vehicle.row] = 0.0
+        self.enter(vehicle, 0)
+
+    def enter(self, vehicle: MissionVehicle, leg: int) -> None:
+        """A vehicle begins a leg of its route, or has none left."""
+        k, vehicle.leg = vehicle.row, leg
+        here = vehicle.current
+        self.passed[k] = vehicle.ends[leg - 1] if leg else 0.0
+        if here is None:
+            self.due[k], self.gate[k], self.since[k], self.until[k], self.whole[k] = inf, -inf, 0.0, inf, 0.0
+            return
+        self.due[k], self.since[k], self.until[k] = vehicle.ends[leg], here.begins, here.ends
+        self.gate[k] = here.ends if here.kind == "wait" and here.flown == 0.0 else -inf
+        self.whole[k] = vehicle.ends[-1] if here.kind == "coverage" or vehicle.ahead else 0.0
+
+    def left(self) -> float:
+        """Metres of all routes that are still to be flown."""
+        return sum(m.ends[-1] - float(self.progress[m.row]) for m in self.list if m.current is not None)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A task that was being done when a route was made: what was left of it comes first."""
+
+    task: int  # its version on the board
+    done: float  # m of its path that had been flown
+    begins: float  # s
+    end: Pose
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a route was made from."""
+
+    spec: Vehicle  # as it was free
+    order: tuple[int, ...]  # versions of tasks on the board
+    zones: int  # how many zones there were
+    rest: Rest | None = None
+
+
+def drawn_again(problem: Problem, known: Sequence[Task], drawn: Drawn) -> Route:
+    """The route; `problem` gives the wind and all zones, `known` are the versions of tasks."""
+    tasks = tuple(known[version] for version in drawn.order)
+    zones = problem.zones[: drawn.zones]
+    costs = Costs(Problem((drawn.spec,), tasks, zones, problem.wind, clearance=problem.clearance))
+    return with_rest(route_of(costs, 0, range(len(tasks))), drawn, problem, known)
+
+
+def with_rest(route: Route, drawn: Drawn, problem: Problem, known: Sequence[Task]) -> Route:
+    """The route with what is left of the task at hand before it."""
+    if drawn.rest is None:
+        return route
+    leg = _rest_leg(drawn.rest, drawn.spec, problem, known[drawn.rest.task])
+    return Route(route.vehicle, (leg, *route.legs), route.speed)
+
+
+def _rest_leg(rest: Rest, spec: Vehicle, problem: Problem, task: Task) -> Leg:
+    covered = Costs(Problem((spec,), (task,), (), problem.wind)).coverage(0, 0)  # it is flown: no zone is in its way
+    assert isinstance(covered, Path)
+    whole = lifted(covered, rest.end[2])
+    here = whole.at(rest.done)[0].tolist()
+    flown = whole.flown - rest.done
+    start: Pose = (here[0], here[1], here[2], here[3])
+
+    def make() -> Path:
+        return whole.subpath(rest.done, whole.flown)
+
+    return Leg("coverage", task.name, flown, rest.begins, rest.begins + flown / spec.speed, start, rest.end, make)

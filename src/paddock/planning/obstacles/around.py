@@ -1,0 +1,240 @@
+"""Ways around zones for vehicles with a turn radius: short, clear of all zones, never turning tighter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from math import cos, degrees, inf, isfinite, pi, sin
+
+import numpy as np
+
+from paddock.compute.routine import routine
+from paddock.errors import InvalidValueError
+from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.obstacles.bends import BendGraph, Goal, Links, Start, WayEnds, bends, ends, lattice, touching, web
+from paddock.planning.obstacles.crossing import arc_entry, blocked_by, inside, known_walls, line_entry
+from paddock.planning.obstacles.search import search, shorten
+from paddock.planning.obstacles.zones import CircleZone, Clearance, Walls, Zone, each_of
+from paddock.planning.paths.dubins import dubins, dubins_lengths
+from paddock.planning.paths.path import Path, Segment
+from paddock.world.columns import Floats
+
+SUSPICIOUS = 1.02
+"""A way that is longer than the direct path by this factor is compared with ways that turn twice at their ends."""
+
+
+class ZoneMap:
+    """Zones, a turn radius (m; 0: turns on the spot) and a clearance (m): what ways around them have in common."""
+
+    def __init__(self, zones: Sequence[Zone], radius: float, clearance: Clearance = 0.0) -> None:
+        if not (isfinite(radius) and radius >= 0.0):
+            raise InvalidValueError(f"a turn radius must be a number of metres >= 0, not {radius}")
+        for wide in each_of(clearance, (None,)):
+            if not (isfinite(wide) and wide >= 0.0):
+                raise InvalidValueError(f"a clearance must be a number of metres >= 0, not {wide}")
+        self.zones = tuple(zones)
+        self.radius = float(radius)
+        self.clearance = clearance
+        self.walls = known_walls(self.zones, self.clearance)
+
+    def transit(self, start: Start, goal: Goal) -> Path:
+        """A short path from a pose (x, y in m, heading in rad) to another (heading None: any), clear of all zones.
+
+        Raises InfeasibleError with the reason where there is none.
+        """
+        _check(start, goal)
+        self._check_free("start", start[0], start[1])
+        self._check_free("goal", goal[0], goal[1])
+        direct = dubins(start, goal, self.radius)
+        zone = blocked_by(direct, self.zones, self.clearance)
+        return direct if zone is None else self._around(start, goal, direct.length, zone)
+
+    @cached_property
+    def web(self) -> BendGraph:
+        """The circles on which ways around the zones turn, and the lines between them."""
+        return web(self.walls, bends(self.zones, self.walls, self.radius, self.clearance))
+
+    @cached_property
+    def links(self) -> Links:
+        """Those lines, in the order of a search."""
+        return self.web.links()
+
+    def _around(self, start: Start, goal: Goal, shortest: float, zone: Zone) -> Path:
+        way = self._way(ends(start, goal, self.radius, False), self.web.bends, self.links)
+        if way is None and (why := enclosing(self.zones, self.clearance, start, goal)):
+            raise InfeasibleError(why)
+        if self.radius > 0.0 and (way is None or way.length > SUSPICIOUS * shortest):
+            way = self._with_more_bends(start, goal, way)
+        if way is None:
+            raise InfeasibleError(cramped(self.walls, self.zones, self.radius, start, goal, zone))
+        return way
+
+    def _with_more_bends(self, start: Start, goal: Goal, way: Path | None) -> Path | None:
+        """Where a start or a goal has little room: also ways with two turns there; else, turns anywhere near."""
+        at_ends, group = ends(start, goal, self.radius, True), len(self.web.bends)
+        wider = self.web.widened(self.walls, touching(self.walls, at_ends, self.radius, group))
+        other = self._way(at_ends, wider.bends, wider.links())
+        if way is None and other is None:
+            wider = wider.widened(self.walls, lattice(at_ends, start, self.radius, group + 3))
+            other = self._way(at_ends, wider.bends, wider.links())
+        return other if way is None or (other is not None and other.length < way.length) else way
+
+    def _way(self, at: WayEnds, turns: Floats, between: Links) -> Path | None:
+        length, chain = search(self.walls, turns, between, at)
+        if length == inf:
+            return None
+        row = np.vstack([turns, at.starts, at.goals])[chain]
+        arrival = at.arrivals[chain[-1] - len(turns) - len(at.starts)]
+        table = shorten(self.walls, row, at, arrival)
+        return Path(Segment(x, y, 0.0, h, way, bend) for x, y, h, way, bend in table.tolist())
+
+    def _check_free(self, what: str, x: float, y: float) -> None:
+        zone = inside(x, y, self.zones, self.clearance)
+        if zone is not None:
+            wide = each_of(self.clearance, self.zones)[self.zones.index(zone)]
+            near = "inside" if zone.contains(x, y) else f"within the clearance of {wide:g} m of"
+            raise InfeasibleError(f"the {what} {place(x, y)} lies {near} the zone {zone.name!r}")
+
+
+def around(start: Start, goal: Goal, radius: float, zones: Sequence[Zone], clearance: float = 0.0) -> Path:
+    """A short path from a pose (x, y in m, heading in rad) to another (heading None: any), clear of all zones.
+
+    Raises InfeasibleError with the reason where there is none.
+    """
+    return _map(tuple(zones), float(radius), float(clearance)).transit(start, goal)
+
+
+@lru_cache(maxsize=32)
+def _map(zones: tuple[Zone, ...], radius: float, clearance: float) -> ZoneMap:
+    return ZoneMap(zones, radius, clearance)
+
+
+def _check(start: Start, goal: Goal) -> None:
+    for what, pose in (("start", start), ("goal", goal)):
+        if not all(isfinite(value) for value in pose if value is not None):
+            raise InvalidValueError(f"the {what} must be numbers x, y (m) and a heading (rad), not {tuple(pose)}")
+
+
+BORDER = 0.01
+"""m: who is nearer to a border is on it."""
+
+line_room = routine(line_entry)
+arc_room = routine(arc_entry)
+
+
+def enclosing(zones: Sequence[Zone], clearance: Clearance, start: Start, goal: Goal) -> str:
+    """One line that names the zones around the start or the goal, where the other is outside; empty: there are none."""
+    from shapely import Point, Polygon, unary_union
+    from shapely.geometry.base import BaseGeometry
+
+    def area(zone: Zone, kept: float) -> BaseGeometry:
+        if isinstance(zone, CircleZone):
+            return Point(zone.x, zone.y).buffer(zone.radius + kept, quad_segs=64)
+        return Polygon(zone.corners).buffer(kept, quad_segs=64)
+
+    areas = list(map(area, zones, each_of(clearance, zones)))
+    union = unary_union(areas)
+    parts = getattr(union, "geoms", [union])
+    holes = [Polygon(ring) for part in parts if isinstance(part, Polygon) for ring in part.interiors]
+    first, last = Point(start[0], start[1]), Point(goal[0], goal[1])
+    for hole in holes:
+        for what, inner, outer in (("goal", last, first), ("start", first, last)):
+            if hole.contains(inner) and not hole.contains(outer):
+                names = [zone.name for zone, own in zip(zones, areas, strict=True) if own.distance(hole) < 1e-6]
+                return f"the {what} {place(inner.x, inner.y)} is enclosed by {_listed(names)}"
+    return ""
+
+
+def cramped(w: Walls, zones: Sequence[Zone], radius: float, start: Start, goal: Goal, zone: Zone) -> str:
+    """One line that says where there is no room to turn; `zone` is in the way of the direct path."""
+    places = [("after the start", start[0], start[1], start[2], 1.0)]
+    if goal[2] is not None:
+        places.append(("before the goal", goal[0], goal[1], goal[2] + pi, -1.0))
+    for what, x, y, heading, gear in places:
+        near, length = zone_near(w, x, y, heading, radius)
+        if near >= 0:
+            at = f"{place(x, y)} with a heading of {_degrees(heading if gear > 0.0 else heading - pi)} degrees"
+            return (
+                f"the zone {zones[near].name!r} leaves no room for a turn of {radius:g} m {what} {at}: "
+                f"it is {length:.3g} m {'ahead' if gear > 0.0 else 'behind'}"
+            )
+    return (
+        f"no way from {place(start[0], start[1])} to {place(goal[0], goal[1])} leaves room for turns of "
+        f"{radius:g} m; the zone {zone.name!r} is in the way"
+    )
+
+
+def place(x: float, y: float) -> str:
+    """Coordinates to a tenth of a metre."""
+    return f"({round(x, 1) + 0.0:.10g}, {round(y, 1) + 0.0:.10g})"
+
+
+def on_border(zone: Zone, x: float, y: float) -> bool:
+    """Whether a place is too near to the border of a zone to be on either side of it."""
+    return abs(zone.distance(x, y)) < BORDER
+
+
+def _degrees(heading: float) -> str:
+    """From 0 to 360, counter-clockwise from east as headings are everywhere."""
+    return f"{round(degrees(heading), 1) % 360.0:.10g}"
+
+
+def zone_near(w: Walls, x: float, y: float, heading: float, radius: float) -> tuple[int, float]:
+    """The zone straight ahead and metres to it, where turns both ways enter one as well; -1: there is room."""
+    length, zone = line_room(w, x, y, cos(heading), sin(heading), 2.0 * radius)
+    for way in (1.0, -1.0):
+        cx, cy = x - way * radius * sin(heading), y + way * radius * cos(heading)
+        if arc_room(w, cx, cy, radius, heading - way * 0.5 * pi, way, pi)[1] < 0:
+            return -1, length
+    return zone, length
+
+
+def _listed(names: list[str]) -> str:
+    quoted = [repr(name) for name in names]
+    if len(quoted) == 1:
+        return f"the zone {quoted[0]}"
+    return f"the zones {', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+OUTSIDE = 0.01
+"""m beyond the border, where a zone is left."""
+EXITS = 256
+"""Places on the border of each zone."""
+
+
+def way_out(start: tuple[float, float, float], radius: float, zones: Sequence[Zone]) -> Path:
+    """The shortest path from a pose (x, y, heading) inside zones to a place outside all; raises InfeasibleError."""
+    exits = _exits(start[0], start[1], zones)
+    goals = np.column_stack([exits, np.full(len(exits), np.nan)])
+    x, y = exits[int(np.argmin(dubins_lengths(np.array([start]), goals, radius)[0]))].tolist()
+    return dubins(start, (x, y, None), radius)
+
+
+def nearest_outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, float]:
+    """The place itself, or the nearest one outside all zones; (nan, nan) where there is none."""
+    if inside(x, y, zones) is None:
+        return x, y
+    try:
+        exits = _exits(x, y, zones)
+    except InfeasibleError:
+        return np.nan, np.nan
+    east, north = exits[int(np.argmin(np.hypot(*(exits - (x, y)).T)))].tolist()
+    return east, north
+
+
+def _exits(x: float, y: float, zones: Sequence[Zone]) -> Floats:
+    """Places (k, 2) just outside the zones that are outside all of them."""
+    places = np.vstack([_border(zone) for zone in zones])
+    free = [inside(px, py, zones) is None for px, py in places.tolist()]
+    if not any(free):
+        raise InfeasibleError(f"no way leads out of the no-fly zones around ({x:g}, {y:g})")
+    return places[free]
+
+
+def _border(zone: Zone) -> Floats:
+    """Places (EXITS, 2) around a zone, evenly along its outline."""
+    outline = zone.grown(OUTSIDE).outline()
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(outline, axis=0).T))])
+    places = np.linspace(0.0, along[-1], EXITS, endpoint=False)
+    found = np.column_stack([np.interp(places, along, outline[:, axis]) for axis in (0, 1)])
+    return np.vstack([found, outline[:-1]])

@@ -1,0 +1,256 @@
+"""Zones that nobody may enter: circles and polygons, checked when they are made. Their border is still outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import cos, hypot, isfinite, pi
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.errors import InvalidValueError
+from paddock.world.columns import Floats
+
+DRAWN = 96
+"""Points of a circle's outline."""
+ROUNDING = 12
+"""Edges for a quarter turn, where the corners of a polygon are rounded."""
+FLAT = 1e-12
+"""A polygon whose area is less than this part of its width squared has no inside."""
+
+
+@dataclass(frozen=True)
+class CircleZone:
+    """All within a radius of a place."""
+
+    name: str
+    x: float  # m east
+    y: float  # m north
+    radius: float  # m
+
+    def __post_init__(self) -> None:
+        """Refuse what is no circle."""
+        if not (isfinite(self.x) and isfinite(self.y)):
+            raise InvalidValueError(f"zone {self.name!r}: its centre must be two numbers, not ({self.x}, {self.y})")
+        if not (isfinite(self.radius) and self.radius > 0.0):
+            raise InvalidValueError(f"zone {self.name!r}: its radius must be a number of metres > 0, not {self.radius}")
+
+    def distance(self, x: float, y: float) -> float:
+        """Metres from a place to the border, negative inside."""
+        return hypot(x - self.x, y - self.y) - self.radius
+
+    def contains(self, x: float, y: float) -> bool:
+        """Whether a place lies inside; the border does not."""
+        return self.distance(x, y) < 0.0
+
+    def outline(self) -> Floats:
+        """Points (k, 2) on the border, closed."""
+        angle = np.linspace(0.0, 2.0 * pi, DRAWN + 1)
+        points = np.column_stack([self.x + self.radius * np.cos(angle), self.y + self.radius * np.sin(angle)])
+        points[-1] = points[0]
+        return points
+
+    def grown(self, clearance: float) -> CircleZone:
+        """The zone and all that is nearer to it than `clearance` (m)."""
+        return CircleZone(self.name, self.x, self.y, self.radius + _grows_by(self.name, clearance))
+
+
+@dataclass(frozen=True)
+class PolygonZone:
+    """All inside a simple polygon, either way round; the last point joins the first."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]  # m east, north
+
+    def __post_init__(self) -> None:
+        """Keep the points as a tuple without repetitions; refuse what is no simple polygon."""
+        points = [(float(x), float(y)) for x, y in self.points]
+        if not np.isfinite(np.array(points)).all():
+            raise InvalidValueError(f"zone {self.name!r}: its corners must be numbers, not {_first_bad(points)}")
+        distinct = [point for k, point in enumerate(points) if point != points[k - 1]]
+        if len(distinct) < 3:
+            raise InvalidValueError(f"zone {self.name!r}: a polygon needs 3 different corners, not {len(distinct)}")
+        object.__setattr__(self, "points", tuple(distinct))
+        _check_simple(self.name, np.array(distinct))
+
+    @cached_property
+    def corners(self) -> Floats:
+        """The corners (k, 2), counter-clockwise."""
+        corners = np.array(self.points)
+        return corners if _area(corners) > 0.0 else corners[::-1].copy()
+
+    def distance(self, x: float, y: float) -> float:
+        """Metres from a place to the border, negative inside."""
+        a, b = self.corners, np.roll(self.corners, -1, axis=0)
+        edge, to = b - a, np.array([x, y]) - a
+        part = np.clip((to * edge).sum(1) / (edge * edge).sum(1), 0.0, 1.0)
+        nearest = float(np.hypot(*(to - part[:, None] * edge).T).min())
+        spans = (a[:, 1] > y) != (b[:, 1] > y)
+        crossing = a[:, 0] + (y - a[:, 1]) * edge[:, 0] / np.where(spans, edge[:, 1], 1.0)
+        return -nearest if int((spans & (crossing > x)).sum()) % 2 else nearest
+
+    def contains(self, x: float, y: float) -> bool:
+        """Whether a place lies inside; the border does not."""
+        return self.distance(x, y) < 0.0
+
+    def outline(self) -> Floats:
+        """The corners (k + 1, 2), closed."""
+        return np.vstack([self.corners, self.corners[:1]])
+
+    def grown(self, clearance: float) -> PolygonZone:
+        """A polygon that holds the zone and all that is nearer to it than `clearance` (m), round corners in chords."""
+        if _grows_by(self.name, clearance) == 0.0:
+            return self
+        from shapely import Polygon  # here: it takes a while to import, and few need it
+
+        around = clearance / cos(pi / (4.0 * ROUNDING))  # chords stay outside the true arc
+        ring = Polygon(self.corners).buffer(around, quad_segs=ROUNDING).exterior.coords[:-1]
+        return PolygonZone(self.name, tuple((float(x), float(y)) for x, y in ring))
+
+
+Zone = CircleZone | PolygonZone
+
+
+def _grows_by(name: str, clearance: float) -> float:
+    if not (isfinite(clearance) and clearance >= 0.0):
+        raise InvalidValueError(f"zone {name!r}: a clearance must be a number of metres >= 0, not {clearance}")
+    return clearance
+
+
+def _first_bad(points: list[tuple[float, float]]) -> tuple[float, float]:
+    return next(point for point in points if not (isfinite(point[0]) and isfinite(point[1])))
+
+
+def _area(corners: Floats) -> float:
+    """Square metres, negative when clockwise."""
+    x, y = (corners - corners[0]).T
+    return float(0.5 * (x * np.roll(y, -1) - y * np.roll(x, -1)).sum())
+
+
+def _check_simple(name: str, corners: Floats) -> None:
+    crossing = _self_crossing(corners)
+    if crossing is not None:
+        i, j, x, y = crossing
+        raise InvalidValueError(
+            f"zone {name!r}: its border crosses or touches itself at ({x:.6g}, {y:.6g}), "
+            f"in the edges {i + 1} and {j + 1}; list the corners in order around it"
+        )
+    if abs(_area(corners)) <= FLAT * float(np.ptp(corners, axis=0).max()) ** 2:
+        raise InvalidValueError(f"zone {name!r}: its corners lie on one line; a zone needs an area")
+
+
+def _self_crossing(corners: Floats) -> tuple[int, int, float, float] | None:
+    """The first two edges that meet elsewhere than in their common corner, and where."""
+    a, b = corners, np.roll(corners, -1, axis=0)
+    for i in range(len(corners) - 1):  # corners of one zone
+        first = i + 1
+        meets, places = _meetings(a[i], b[i], a[first:], b[first:])
+        meets[0] = _folds_back(a[i], b[i], b[first])
+        if i == 0:
+            meets[-1] = _folds_back(a[-1], b[-1], b[0])
+        if meets.any():
+            k = int(meets.argmax())
+            place = places[k] if np.isfinite(places[k]).all() else a[first + k]
+            return i, first + k, float(place[0]), float(place[1])
+    return None
+
+
+def _meetings(p: Floats, q: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Whether each edge a-b meets p-q, and where."""
+    u, v, w = q - p, b - a, a - p
+    with np.errstate(divide="ignore", invalid="ignore"):
+        denominator = u[0] * v[:, 1] - u[1] * v[:, 0]
+        t = (w[:, 0] * v[:, 1] - w[:, 1] * v[:, 0]) / denominator
+        s = (w[:, 0] * u[1] - w[:, 1] * u[0]) / denominator
+        crosses = (t >= 0.0) & (t <= 1.0) & (s >= 0.0) & (s <= 1.0)
+        along = np.column_stack([(w * u).sum(1), ((b - p) * u).sum(1)]) / (u * u).sum()
+    on_line = (denominator == 0.0) & (w[:, 0] * u[1] - w[:, 1] * u[0] == 0.0)
+    overlaps = on_line & (along.max(1) >= 0.0) & (along.min(1) <= 1.0)
+    return crosses | overlaps, p + np.where(np.isfinite(t), t, np.nan)[:, None] * u
+
+
+def _folds_back(a: Floats, b: Floats, c: Floats) -> bool:
+    """Whether the border turns back on itself at b."""
+    u, v = b - a, c - b
+    return bool(u[0] * v[1] - u[1] * v[0] == 0.0 and u @ v < 0.0)
+
+
+TOUCH = 1e-7
+"""m: who is no deeper inside does not enter."""
+
+
+Clearance = float | tuple[float, ...]
+"""m kept from zones: from all, or from each."""
+
+
+def each_of(clearance: Clearance, zones: Sequence[object]) -> tuple[float, ...]:
+    """The clearance (m) of each zone."""
+    return clearance if isinstance(clearance, tuple) else (clearance,) * len(zones)
+
+
+class Walls(NamedTuple):
+    """The borders of k zones."""
+
+    around: Floats  # (k, 3) x, y, radius of a circle that holds the zone
+    spans: NDArray[np.int64]  # (k, 5) circles from, to; edges from, those of the polygon itself to, all to
+    reach: Floats  # (k,) m: how far the zone reaches beyond its polygon
+    circles: Floats  # (c, 3) x, y, radius
+    edges: Floats  # (e, 4) x, y, x, y
+
+
+def walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
+    """The borders of zones grown by a clearance (m)."""
+    around, spans, circles, edges = [], [], [np.empty((0, 3))], [np.empty((0, 4))]
+    c = e = 0
+    wide = each_of(clearance, zones)
+    for zone, kept in zip(zones, wide, strict=True):
+        rounds, own, offset = _parts(zone, kept)
+        spans.append((c, c + len(rounds), e, e + len(own), e + len(own) + len(offset)))
+        around.append(_holding(zone, kept))
+        circles.append(rounds)
+        edges += [own, offset]
+        c, e = spans[-1][1], spans[-1][4]
+    reach = np.maximum(np.array(wide, dtype=np.float64) - TOUCH, 0.0)
+    table = np.array(around, dtype=np.float64).reshape(len(zones), 3)
+    return Walls(table, np.array(spans, dtype=np.int64).reshape(-1, 5), reach, np.vstack(circles), np.vstack(edges))
+
+
+def _holding(zone: Zone, clearance: float) -> tuple[float, float, float]:
+    if isinstance(zone, CircleZone):
+        return zone.x, zone.y, zone.radius + clearance
+    low, high = zone.corners.min(0), zone.corners.max(0)
+    x, y = 0.5 * (low + high)
+    return float(x), float(y), float(np.hypot(*(zone.corners - (x, y)).T).max()) + clearance
+
+
+def _parts(zone: Zone, clearance: float) -> tuple[Floats, Floats, Floats]:
+    """Circles, edges of the polygon, and edges a clearance outside of it."""
+    none = np.empty((0, 4))
+    if isinstance(zone, CircleZone):
+        return np.array([[zone.x, zone.y, zone.radius + clearance - TOUCH]]), none, none
+    own = moved_out(zone, -TOUCH)
+    edges = np.hstack([own, np.roll(own, -1, axis=0)])
+    if clearance <= TOUCH:
+        return np.empty((0, 3)), edges, none
+    rounds = np.column_stack([zone.corners, np.full(len(zone.corners), clearance - TOUCH)])
+    out = normals(zone.corners) * (clearance - TOUCH)
+    return rounds, edges, np.hstack([zone.corners + out, np.roll(zone.corners, -1, axis=0) + out])
+
+
+def normals(corners: Floats) -> Floats:
+    """Unit vectors (k, 2) out of a counter-clockwise polygon, for the edge that begins at each corner."""
+    edge = np.roll(corners, -1, axis=0) - corners
+    out: Floats = np.column_stack([edge[:, 1], -edge[:, 0]]) / np.hypot(*edge.T)[:, None]
+    return out
+
+
+def moved_out(zone: PolygonZone, way: float) -> Floats:
+    """The corners (k, 2) when every edge is moved out by so many metres; sharp ones move ten times that at most."""
+    after = normals(zone.corners)
+    before = np.roll(after, 1, axis=0)
+    mitre = np.maximum(1.0 + (before * after).sum(1), 0.02)
+    out: Floats = zone.corners + way * (before + after) / mitre[:, None]
+    return out

@@ -1,1 +1,0 @@
-"""What a plan looks like: tables, pictures, a report to read, an animation."""

@@ -1,1 +1,0 @@
-"""Searches for who does what, compiled: what the methods have in common."""

@@ -1,0 +1,1 @@
+"""Reports of planned missions: text, figures, an animation, an HTML page, files."""

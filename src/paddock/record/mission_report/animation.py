@@ -1,0 +1,263 @@
+"""A plan as a film: everybody moves along his route, trails stay, tasks are ticked off.
+
+Only what has changed is drawn in each frame, onto a picture of everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.errors import MissingFeatureError, PaddockError
+from paddock.planning.metrics import planned_trace
+from paddock.planning.mission.kinematic import KinematicRun, trace
+from paddock.planning.mission.vehicles import STATUSES
+from paddock.planning.obstacles.zones import Zone
+from paddock.planning.problem import Task
+from paddock.planning.routes import Plan
+from paddock.record.mission_report.map_figure import PAPER, SOFT, colour, draw_map, draw_task, draw_zone, dress, styled
+from paddock.record.mission_report.text import clock
+from paddock.world.columns import Floats
+
+SECONDS = 20.0
+"""How long a film is, the still picture at its end not counted."""
+FINER = 4
+"""Points of a trail in each frame."""
+
+Tell = Callable[[float], None]
+
+
+def check_film(path: Path) -> None:
+    """Refuse what no film can be called, before anything is computed."""
+    if path.suffix.lower() not in WRITERS:
+        raise PaddockError(f"an animation is a .mp4 or a .gif file, not {path.name!r}")
+    if not path.parent.is_dir():
+        raise PaddockError(f"cannot write {path}: there is no folder {path.parent}")
+
+
+def animate(
+    plan: Plan,
+    path: Path,
+    title: str,
+    tell: Tell = lambda share: None,
+    seconds: float | None = None,
+    run: KinematicRun | None = None,
+) -> int:
+    """Write the film of a plan, or of a `run` that began with it; returns the number of moving frames."""
+    check_film(path)
+    rate, dots, write = WRITERS[path.suffix.lower()]
+    count = max(round((SECONDS if seconds is None else seconds) * rate), 2)
+    try:
+        write(path, _told(frames(plan, count, title, dots, run), count, tell), rate)
+    except OSError as error:
+        raise PaddockError(f"cannot write {path}: {error.strerror or error}") from None
+    return count
+
+
+def frames(plan: Plan, count: int, title: str, dots: float = 100.0, run: KinematicRun | None = None) -> Iterator[Frame]:
+    """Pictures (height, width, 4) of the whole mission, evenly in time."""
+    fine = FINER * (count - 1) + 1
+    tracks = tracks_of(plan, fine) if run is None else tracks_of_run(run, fine)
+    with styled() as figure_class:
+        film = Film(figure_class, plan, title, dots, tracks.poses.shape[1])
+        for k in range(count):
+            at = FINER * k
+            yield film.frame(_trail(tracks, k), tracks.poses[at], tracks.able[at], tracks.times[at], _news(tracks, k))
+
+
+def _trail(tracks: Tracks, k: int) -> Floats:
+    """The ways since the last frame, (vehicles, points, 2)."""
+    return tracks.poses[max(FINER * (k - 1), 0) : FINER * k + 1, :, :2].transpose(1, 0, 2)
+
+
+def _news(tracks: Tracks, k: int) -> list[MapChange]:
+    """What has changed since the last frame."""
+    until = tracks.times[FINER * k] + 1e-9
+    since = tracks.times[FINER * (k - 1)] + 1e-9 if k else -np.inf
+    return [one for one in tracks.news if since < one.time <= until]
+
+
+def _told(pictures: Iterator[Frame], count: int, tell: Tell) -> Iterator[Any]:
+    for k, picture in enumerate(pictures):
+        yield picture
+        tell((k + 1) / count)
+
+
+Flags = NDArray[np.bool_]
+Frame = NDArray[np.uint8]
+"""(height, width, 4): red, green, blue and opacity."""
+SIZE = (9.6, 7.2)
+"""Inches."""
+HOLD = 1.5
+"""s for which the last picture stands."""
+NOSE = np.array([(1.0, 0.0), (-0.7, 0.62), (-0.35, 0.0), (-0.7, -0.62)])
+"""A vehicle that looks east."""
+
+
+class Film:
+    """Draws frame after frame; what has been drawn of trails stays."""
+
+    def __init__(self, figure_class: Any, plan: Plan, title: str, dots: float, vehicles: int) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.collections import LineCollection, PolyCollection
+
+        self.done = 0
+        self.places = {task.name: task.shape.entry[:2] for task in plan.problem.tasks}
+        figure = figure_class(figsize=SIZE, dpi=dots)
+        self.axes = figure.add_axes((0.085, 0.08, 0.885, 0.84))
+        draw_map(self.axes, plan, quiet=True)
+        dress(self.axes, title)
+        self.axes.set_xlabel("east, m")
+        self.axes.set_ylabel("north, m")
+        tones = self.tones = [colour(k) for k in range(vehicles)]
+        self.trails = LineCollection([], colors=tones, linewidths=2.0, capstyle="round", animated=True, zorder=4)
+        self.noses = PolyCollection([], facecolors=tones, edgecolors=PAPER, linewidths=0.9, animated=True, zorder=8)
+        self.ticks = self.axes.plot([], [], "o", markersize=6.5, markeredgecolor=PAPER, animated=True, zorder=6)[0]
+        style: dict[str, Any] = {"ha": "right", "va": "bottom", "animated": True, "transform": self.axes.transAxes}
+        self.said = self.axes.text(1.0, 1.015, "", fontsize=11, color=SOFT, **style)
+        for collection in (self.trails, self.noses):
+            self.axes.add_collection(collection, autolim=False)
+        agg: Any = FigureCanvasAgg
+        self.canvas = agg(figure)
+        self.canvas.draw()
+        self.still = self.canvas.copy_from_bbox(figure.bbox)
+        width = float(np.ptp(self.axes.get_xlim()))
+        self.nose = NOSE * width * 0.013  # m
+
+    def frame(self, trail: Floats, poses: Floats, able: Flags, time: float, news: Sequence[MapChange]) -> Frame:
+        """Draw the ways (n, k, 2) since the last frame and what is new, then everybody where he is now."""
+        self.canvas.restore_region(self.still)
+        self.trails.set_segments(list(trail))
+        self.axes.draw_artist(self.trails)
+        for one in news:
+            self._change(one)
+        self.still = self.canvas.copy_from_bbox(self.axes.figure.bbox)
+        self.noses.set_verts(list(self._noses(poses)))
+        self.noses.set_facecolor([tone if fit else SOFT for tone, fit in zip(self.tones, able, strict=True)])
+        self.said.set_text(f"{clock(time)}   {self.done} of {len(self.places)} tasks done")
+        self.axes.draw_artist(self.noses)
+        self.axes.draw_artist(self.said)
+        return np.asarray(self.canvas.buffer_rgba()).copy()
+
+    def _change(self, news: MapChange) -> None:
+        """Draw something that stays."""
+        before = list(self.axes.get_children())
+        if news.done is not None:
+            task, who = news.done
+            self.done += 1
+            self.ticks.set_data([self.places[task][0]], [self.places[task][1]])
+            self.ticks.set_color(self.tones[who])
+            self.axes.draw_artist(self.ticks)
+        elif news.task is not None:
+            self.places[news.task.name] = news.task.shape.entry[:2]
+            draw_task(self.axes, news.task)
+        elif news.zone is not None:
+            draw_zone(self.axes, news.zone)
+        for artist in self.axes.get_children():
+            if artist not in before:
+                self.axes.draw_artist(artist)
+
+    def _noses(self, poses: Floats) -> Floats:
+        """Outlines (n, 4, 2) of all vehicles."""
+        cos, sin = np.cos(poses[:, 3]), np.sin(poses[:, 3])
+        turn = np.stack([np.stack([cos, sin], axis=1), np.stack([-sin, cos], axis=1)], axis=1)
+        return np.asarray(poses[:, None, :2] + self.nose @ turn)
+
+
+def write_mp4(path: Path, frames: Iterator[Frame], rate: float) -> None:
+    """H.264, through ffmpeg."""
+    try:
+        from imageio_ffmpeg import write_frames  # type: ignore[import-untyped]
+    except ImportError:
+        advice = "pip install 'paddock[plan]'; a .gif works without"
+        raise MissingFeatureError(f"an .mp4 needs imageio-ffmpeg: {advice}") from None
+    first = next(frames)
+    exact = ["-preset", "superfast", "-crf", "20", "-movflags", "+faststart", "-fflags", "+bitexact", "-threads", "2"]
+    size = (first.shape[1], first.shape[0])
+    pipe = write_frames(str(path), size, pix_fmt_in="rgba", fps=rate, codec="libx264", quality=None, macro_block_size=2,
+                        output_params=[*exact, "-flags:v", "+bitexact"], ffmpeg_log_level="error")  # fmt: skip
+    pipe.send(None)
+    try:
+        pipe.send(first)
+        last = first
+        for last in frames:
+            pipe.send(last)
+        for _ in range(round(HOLD * rate)):
+            pipe.send(last)
+    finally:
+        pipe.close()
+
+
+def write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:
+    """With one palette for all frames."""
+    from PIL import Image
+
+    pictures = [Image.fromarray(frame).convert("RGB") for frame in frames]
+    palette = pictures[-1].quantize(256)  # everything that is ever drawn is in the last one
+    first, *rest = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
+    lasts = [round(1000.0 / rate)] * (len(pictures) - 1) + [round(1000.0 * HOLD)]
+    first.save(path, save_all=True, append_images=rest, duration=lasts, loop=0, optimize=False)
+
+
+@dataclass(frozen=True)
+class MapChange:
+    """What changes at a time: one of these."""
+
+    time: float  # s
+    done: tuple[str, int] | None = None  # a task, and the index of the vehicle that has done it
+    task: Task | None = None  # a new one
+    zone: Zone | None = None  # a new one
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Vehicles over time."""
+
+    times: Floats  # s, (k,)
+    poses: Floats  # x, y, z in m and heading in rad, (k, n, 4)
+    able: NDArray[np.bool_]  # (k, n): not damaged
+    news: tuple[MapChange, ...]  # in order
+
+
+def tracks_of(plan: Plan, count: int) -> Tracks:
+    """Of a plan that is followed, at that many moments from the start until all are back."""
+    times = np.linspace(0.0, plan.makespan, count)
+    poses = planned_trace(plan, times).poses
+    done = [
+        MapChange(leg.ends, (str(leg.task), k))
+        for k, route in enumerate(plan.routes)
+        for leg in route.legs
+        if leg.kind == "coverage"
+    ]
+    return Tracks(times, poses, np.ones(poses.shape[:2], dtype=np.bool_), _ordered(done))
+
+
+def tracks_of_run(run: KinematicRun, count: int) -> Tracks:
+    """Of a mission that has been flown, whatever happened on the way."""
+    mission = run.mission
+    found = trace(run, max(run.time, 1e-3) / (count - 1))
+    chosen = np.linspace(0.0, len(found.times) - 1.0, count).round().astype(np.int64)
+    rows = {name: row for row, name in enumerate(found.names)}
+    news = [MapChange(entry.time, (str(entry.task), rows[str(entry.vehicle)])) for entry in mission.log
+            if entry.kind == "completed"]  # fmt: skip
+    news += [
+        MapChange(one.at, task=one.task, zone=one.zone) for one in mission.setup.happenings if one.task or one.zone
+    ]
+    able = found.statuses != STATUSES.index("damaged")
+    return Tracks(found.times[chosen], found.poses[chosen], able[chosen], _ordered(news))
+
+
+def _ordered(news: list[MapChange]) -> tuple[MapChange, ...]:
+    return tuple(sorted(news, key=lambda one: one.time))
+
+
+WRITERS: dict[str, tuple[float, float, Callable[[Path, Iterator[Frame], float], None]]] = {
+    ".mp4": (24.0, 100.0, write_mp4),
+    ".gif": (12.5, 80.0, write_gif),
+}
+"""Frames a second, dots an inch, and what writes the file."""

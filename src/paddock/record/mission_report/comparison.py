@@ -1,0 +1,145 @@
+"""Several methods on one problem: what each found, and their maps side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import ceil, inf
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from paddock.errors import MissingFeatureError
+from paddock.planning.methods import Tell, find_method
+from paddock.planning.planner import solve
+from paddock.planning.problem import Objective, Problem
+from paddock.planning.routes import Plan
+from paddock.record.mission_report.map_figure import GRID, INK, SOFT, draw_map
+from paddock.record.mission_report.text import clock, computing, distance, duration, escaped, plain_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+ABREAST = 3
+"""Maps beside each other."""
+BRIEF: Mapping[str, Mapping[str, float]] = {"routing": {"iterations": 1000.0, "polish": 50_000.0}}
+"""Options in a comparison, of methods that alone take longer than all others together; iterations, not seconds, so that
+the same comparison gives the same plans."""
+BRIEFEST: Mapping[str, Mapping[str, float]] = {"routing": {"iterations": 1.0, "polish": 2.0}}
+"""Options that get everything compiled and do no more."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A method, tried on a problem."""
+
+    method: str
+    plan: Plan | None  # None: it cannot be used here
+    seconds: float = 0.0  # that it took to compute
+    problem: str = ""  # why there is no plan
+    options: Mapping[str, Any] = field(default_factory=dict)  # that it was given
+    note: str = ""  # how it differs from what the method does alone
+
+
+def warm_up(problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> None:
+    """Compile what is not compiled yet: plan a task of each kind with each method."""
+    kinds = {task.shape.kind: task for task in reversed(problem.tasks)}
+    few = {task.name: task for task in (*problem.tasks[:2], *kinds.values())}
+    small = replace(problem, tasks=tuple(few.values()))
+    for method in methods:
+        with suppress(MissingFeatureError):  # told where it is tried
+            plan = solve(small, method, {**options.get(method, {}), **BRIEFEST.get(method, {})})
+            for route in plan.routes:
+                route.path.points(100.0)
+
+
+def compare(
+    problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]], tell: Tell
+) -> list[Trial]:
+    """Try all of them, the best first; `options` has those of the methods that are not to use their own."""
+    trials, several = [], len(methods) > 1
+    for k, method in enumerate(methods):
+
+        def heard(share: float, k: int = k) -> None:
+            tell((k + share) / len(methods))
+
+        chosen = options.get(method, {}) or (BRIEF.get(method, {}) if several else {})
+        trials.append(_trial(problem, method, chosen, heard, "" if options.get(method) else _note(method, chosen)))
+        heard(1.0)
+    return ranked(trials, problem.objective)
+
+
+def ranked(trials: Iterable[Trial], objective: Objective) -> list[Trial]:
+    """Those that leave the fewest tasks first; among them by what was to be made small."""
+
+    def badness(trial: Trial) -> tuple[float, float, float, str]:
+        plan = trial.plan
+        if plan is None:
+            return inf, inf, inf, trial.method
+        costs = (plan.total, plan.makespan) if objective == "total" else (plan.makespan, plan.total)
+        return len(plan.undone), *costs, trial.method
+
+    return sorted(trials, key=badness)
+
+
+def _note(method: str, options: Mapping[str, Any]) -> str:
+    """`routing, to be quick here: iterations 1,000 instead of 4,000`."""
+    usual = find_method(method).read({})._asdict() if options else {}
+    said = (f"{key} {value:,.0f} instead of {usual[key]:,.0f}" for key, value in options.items())
+    return f"{method}, to be quick in a comparison: {', '.join(said)}" if options else ""
+
+
+def _trial(problem: Problem, method: str, options: Mapping[str, Any], tell: Tell, note: str) -> Trial:
+    try:
+        started = perf_counter()
+        plan = solve(problem, method, options, tell)
+    except MissingFeatureError as error:
+        return Trial(method, None, problem=str(error))
+    return Trial(method, plan, perf_counter() - started, options=options, note=note)
+
+
+def comparison_table(trials: Sequence[Trial]) -> Table:
+    """A line for each method, the best first."""
+    table = plain_table(["method"], ("distance", "makespan", "done", "undone", "computed in"))
+    for trial in trials:
+        if trial.plan is None:
+            table.add_row(escaped(trial.method), "-", "-", "-", "-", "-", style="dim")
+            continue
+        plan = trial.plan
+        undone = f"[yellow]{len(plan.undone)}[/]" if plan.undone else "0"
+        cells = (distance(plan.total), clock(plan.makespan), str(plan.done), undone, computing(trial.seconds))
+        table.add_row(escaped(trial.method), *cells)
+    return table
+
+
+def draw_comparison(figure_class: Any, trials: Sequence[Trial], title: str) -> Any:
+    """The figure: a small map for each method, the best first."""
+    shown = [(trial.method, trial.plan) for trial in trials if trial.plan is not None]
+    columns = min(ABREAST, max(len(shown), 1))
+    rows = max(ceil(len(shown) / columns), 1)
+    figure = figure_class(figsize=(3.4 * columns, 3.7 * rows + 0.4), layout="constrained")
+    figure.suptitle(f"{title} · methods compared", x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
+    maps = [figure.add_subplot(rows, columns, k + 1) for k in range(len(shown))]
+    for axes, (method, plan) in zip(maps, shown, strict=True):
+        draw_map(axes, plan, small=True)
+        _finish(axes, method, plan)
+    _same_limits(maps)
+    return figure
+
+
+def _finish(axes: Any, method: str, plan: Plan) -> None:
+    undone = f", {len(plan.undone)} undone" if plan.undone else ""
+    axes.set_title(method, fontsize=9.5, fontweight="bold", color=INK)
+    axes.set_xlabel(f"{distance(plan.total)}, {duration(plan.makespan)}{undone}", fontsize=8.5, color=SOFT)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for side in axes.spines.values():
+        side.set_color(GRID)
+
+
+def _same_limits(maps: Sequence[Any]) -> None:
+    """So that they can be compared."""
+    for limits in ("xlim", "ylim"):
+        ends = [end for axes in maps for end in getattr(axes, f"get_{limits}")()]
+        for axes in maps:
+            getattr(axes, f"set_{limits}")(min(ends), max(ends))

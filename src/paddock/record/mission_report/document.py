@@ -1,0 +1,169 @@
+"""A plan and its outcome as plain values, for `plan.json` and `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from paddock.planning.metrics import MissionMetrics, measure, pause
+from paddock.planning.mission.kinematic import KinematicRun, trace
+from paddock.planning.mission.mission import Mission
+from paddock.planning.mission.state import LogEntry
+from paddock.planning.problem import MissionSetup, Task, Vehicle
+from paddock.planning.routes import Leg, Plan, Route
+from paddock.record.mission_report.comparison import Trial
+from paddock.record.mission_report.text import distance, duration
+
+
+def numbers(plan: Plan, metrics: MissionMetrics) -> dict[str, Any]:
+    """What it amounts to; m and s."""
+    return {
+        "method": plan.method,
+        "objective": plan.problem.objective,
+        "seed": plan.problem.seed,
+        "tasks": len(plan.problem.tasks),
+        "done": plan.done,
+        "undone": [{"task": one.task, "reason": one.reason} for one in plan.undone],
+        "total_m": plan.total,
+        "makespan_s": plan.makespan,
+        "notes": dict(plan.notes),
+        "metrics": metrics.to_dict(),
+    }
+
+
+def document(plan: Plan, name: str, metrics: MissionMetrics) -> dict[str, Any]:
+    """Everything: the numbers, and every leg of every route. The same plan gives the same values."""
+    problem = plan.problem
+    return {
+        "format": "paddock-plan",
+        "version": 1,
+        "scenario": name,
+        **numbers(plan, metrics),
+        "wind_m_s": list(problem.wind),
+        "agents": [_vehicle(vehicle) for vehicle in problem.vehicles],
+        "task_list": [_task(task) for task in problem.tasks],
+        "zones": [{"name": zone.name, "outline": zone.outline().tolist()} for zone in problem.zones],
+        "routes": [_route(route) for route in plan.routes],
+    }
+
+
+def comparison(trials: Sequence[Trial], timed: bool) -> list[dict[str, Any]]:
+    """A line for each method; with computing times, which are never the same twice, where they are wanted."""
+    rows: list[dict[str, Any]] = []
+    for trial in trials:
+        row: dict[str, Any] = {"method": trial.method}
+        if trial.plan is None:
+            row["problem"] = trial.problem
+        else:
+            plan = trial.plan
+            row |= {"total_m": plan.total, "makespan_s": plan.makespan, "done": plan.done, "undone": len(plan.undone)}
+        rows.append(row | ({"compute_s": round(trial.seconds, 6)} if timed and trial.plan is not None else {}))
+    return rows
+
+
+def _vehicle(vehicle: Vehicle) -> dict[str, Any]:
+    return {
+        "name": vehicle.name,
+        "moves": vehicle.moves,
+        "pose": list(vehicle.pose),
+        "home": list(vehicle.home),
+        "speed_m_s": vehicle.speed,
+        "turn_radius_m": vehicle.radius,
+        "range_m": _finite(vehicle.range),
+        "slope": _finite(vehicle.slope),
+    }
+
+
+def _task(task: Task) -> dict[str, Any]:
+    x, y, heading = task.shape.entry
+    where = {"entry": [x, y, heading], "height_m": task.z, "outline": task.shape.outline().tolist()}
+    return {"name": task.name, "kind": task.shape.kind, **where, "window_s": [task.opens, _finite(task.closes)]}
+
+
+def _route(route: Route) -> dict[str, Any]:
+    return {"vehicle": route.vehicle, "tasks": list(route.tasks), "legs": [_leg(leg) for leg in route.legs]}
+
+
+def _leg(leg: Leg) -> dict[str, Any]:
+    return {
+        "kind": leg.kind,
+        "task": leg.task,
+        "begins_s": leg.begins,
+        "ends_s": leg.ends,
+        "flown_m": leg.flown,
+        "start": list(leg.start),
+        "end": list(leg.end),
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON knows no infinity."""
+    return value if isfinite(value) else None
+
+
+UNPLANNED = "it came after the plan was made, and nothing is planned anew"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A mission that has been flown."""
+
+    run: KinematicRun
+    metrics: MissionMetrics
+    story: tuple[tuple[float, str], ...]  # s, and what happened then
+
+    @property
+    def undone(self) -> tuple[tuple[str, str], ...]:
+        """Tasks, with reasons."""
+        left = (task for task in self.metrics.tasks if task.state != "completed")
+        return tuple((task.name, task.reason or UNPLANNED) for task in left)
+
+
+def outcome_of(setup: MissionSetup, plan: Plan) -> Outcome:
+    """Fly a plan."""
+    run = KinematicRun(Mission(setup, plan=plan))
+    run.finish()
+    told = ((entry.time, told_of(entry)) for entry in run.mission.log)
+    step = pause(run.time, len(run.mission.vehicles))
+    metrics = measure(run.mission, None if step is None else trace(run, step))
+    return Outcome(run, metrics, tuple((time, text) for time, text in told if text))
+
+
+def told_of(entry: LogEntry) -> str:
+    """What an entry of the log means, in a line; nothing for what goes without saying."""
+    who, task = entry.vehicle, entry.task
+    busy = f" while it does {task}" if task else ""
+    texts = {
+        "task": f"new task {task}",
+        "damage": f"{who} is damaged{busy}",
+        "vehicle": f"{who} joins",
+        "zone": f"new no-fly zone {entry.detail}",
+        "replanned": f"planned anew: {entry.detail}",
+        "range": f"{who} gives tasks back: {entry.detail}",
+        "battery": f"{who} returns: {entry.detail}",
+        "stranded": f"{who}: {entry.detail}",
+    }
+    return texts.get(entry.kind, "").removesuffix(": ")
+
+
+def outcome_sentence(outcome: Outcome) -> str:
+    """`With its events: 15 of 15 tasks in 12 min 10 s; 43.1 km in all.`"""
+    metrics = outcome.metrics
+    tasks = f"{len(metrics.tasks)} task{'' if len(metrics.tasks) == 1 else 's'}"
+    said = f"{metrics.done} of {tasks} in {duration(metrics.makespan)}"
+    return f"With its events: {said}; {distance(metrics.total)} in all."
+
+
+def outcome_numbers(outcome: Outcome) -> dict[str, Any]:
+    """The same, as plain values; m and s."""
+    return {
+        "tasks": len(outcome.metrics.tasks),
+        "done": outcome.metrics.done,
+        "undone": [{"task": task, "reason": reason} for task, reason in outcome.undone],
+        "total_m": outcome.metrics.total,
+        "makespan_s": outcome.metrics.makespan,
+        "story": [{"at_s": time, "what": what} for time, what in outcome.story],
+        "metrics": outcome.metrics.to_dict(),
+    }

@@ -1,0 +1,196 @@
+"""Everything that is told about a plan, as files in one folder. The same plan gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import cos, pi, sin
+from pathlib import Path
+
+import numpy as np
+
+from paddock.errors import MissingFeatureError, PaddockError
+from paddock.planning.exchange import LoiterCircles, to_geojson, to_plans
+from paddock.planning.metrics import MissionMetrics, to_csv, to_parquet
+from paddock.planning.problem import MissionSetup
+from paddock.planning.random_missions import drawn_tasks
+from paddock.planning.routes import Leg, Plan, Route
+from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
+from paddock.record.mission_report.comparison import Trial, draw_comparison
+from paddock.record.mission_report.document import Outcome, comparison, document, outcome_numbers
+from paddock.record.mission_report.html import MissionReport, report_html
+from paddock.record.mission_report.map_figure import draw_routes, png, styled, svg
+from paddock.record.mission_report.text import closeness, origin_of, settings
+from paddock.scenario import MissionSection as MissionSection
+from paddock.scenario import Scenario
+from paddock.wire.json_document import document_text
+from paddock.world.columns import Floats
+from paddock.world.geodesy import Origin
+
+Tell = Callable[[float], None]
+TABLES = {"agents": "metrics", "tasks": "tasks", "series": "series"}
+"""Tables of metrics, and the names of their files."""
+DRAWINGS = {"routes": draw_routes, "gantt": draw_gantt, "costs": draw_costs, "timeline": draw_timeline}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What `paddock plan` found out."""
+
+    scenario: Scenario
+    setup: MissionSetup
+    plan: Plan
+    metrics: MissionMetrics  # that are foreseen
+    trials: Sequence[Trial] = ()
+    outcome: Outcome | None = None  # of a mission with events
+    parquet: bool = False  # tables as Parquet, too
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What was drawn, by name; or why nothing was."""
+
+    png: dict[str, bytes]
+    svg: dict[str, str]
+    missing: str = ""
+
+
+def write_files(found: Findings, folder: Path, tell: Tell = lambda share: None) -> tuple[list[str], str]:
+    """Write them all; returns their names, and why there are no pictures if there are none."""
+    drawn = _drawn(found, tell)
+    contents = dict(_contents(found, drawn))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        raise PaddockError(f"cannot write to {folder}: {error.strerror or error}") from None
+    tell(1.0)
+    return list(contents), drawn.missing
+
+
+def _contents(found: Findings, drawn: Pictures) -> Iterator[tuple[str, bytes]]:
+    """File by file."""
+    scenario, plan = found.scenario, found.plan
+    report = MissionReport(
+        plan,
+        scenario.name,
+        scenario.description,
+        origin_of(scenario),
+        settings(scenario, found.setup),
+        found.trials,
+        drawn.svg,
+        drawn.missing,
+        found.outcome,
+        found.metrics,
+        closeness(found.metrics, found.setup),
+    )
+    yield "report.html", report_html(report).encode()
+    told = document(plan, scenario.name, found.metrics)
+    if found.trials:
+        told["comparison"] = comparison(found.trials, timed=False)
+    if found.outcome is not None:
+        told["outcome"] = outcome_numbers(found.outcome)
+    yield "plan.json", (json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    yield from _tables(found)
+    yield from ((f"{name}.png", content) for name, content in drawn.png.items())
+    yield "routes.geojson", geojson_text(scenario, found.setup, plan).encode()
+    yield from ((name, text.encode()) for name, text in ground_station_texts(scenario, plan).items())
+    yield "scenario.yaml", scenario.to_yaml().encode()
+
+
+def _tables(found: Findings) -> Iterator[tuple[str, bytes]]:
+    """The metrics of vehicles, of tasks and over time; as planned, and as flown where there are events."""
+    flown = {} if found.outcome is None else {"flown_": found.outcome.metrics}
+    for prefix, metrics in ({"": found.metrics} | flown).items():
+        for table, name in TABLES.items():
+            yield f"{prefix}{name}.csv", to_csv(metrics, table).encode()
+            if found.parquet:
+                yield f"{prefix}{name}.parquet", to_parquet(metrics, table)
+
+
+def _drawn(found: Findings, tell: Tell) -> Pictures:
+    """All pictures, each once for the folder and once for the report."""
+    drawn = Pictures({}, {})
+    count = len(DRAWINGS) + bool(found.trials)
+    try:
+        with styled() as figure_class:
+            for name, draw in DRAWINGS.items():
+                figure = draw(figure_class, found.plan, found.scenario.name)
+                drawn.png[name], drawn.svg[name] = png(figure), svg(figure)
+                tell(len(drawn.png) / (count + 1))
+            if found.trials:
+                figure = draw_comparison(figure_class, found.trials, found.scenario.name)
+                drawn.png["compare"], drawn.svg["compare"] = png(figure), svg(figure)
+    except MissingFeatureError as error:
+        return Pictures({}, {}, str(error))
+    return drawn
+
+
+SPACING = 10.0
+"""m between points of a route."""
+VEHICLES = {"aircraft": "fixed_wing", "hover": "quad", "ground": "rover"}
+
+
+def geojson_text(scenario: Scenario, setup: MissionSetup, plan: Plan) -> str:
+    """Base, tasks, zones and routes as the text of a GeoJSON file."""
+    routes = [(route.vehicle, route.path.points(SPACING)) for route in plan.routes if route.legs]
+    return document_text(to_geojson(written_out(scenario, setup), Origin(*scenario.world.origin), routes))
+
+
+def ground_station_texts(scenario: Scenario, plan: Plan) -> dict[str, str]:
+    """The `.plan` files of all vehicles that leave the base, by their names."""
+    assert scenario.mission is not None
+    texts: dict[str, str] = {}
+    for route, vehicle in zip(plan.routes, plan.problem.vehicles, strict=True):
+        if route.legs:
+            kind = {"vehicle": VEHICLES[vehicle.moves], "speed": vehicle.speed}
+            origin = Origin(*scenario.world.origin)
+            found = to_plans([(route.vehicle, list(_parts(route)))], scenario.mission, origin, **kind)  # type: ignore[arg-type]
+            texts[_file(route.vehicle, texts)] = document_text(found[route.vehicle])
+    return texts
+
+
+def written_out(scenario: Scenario, setup: MissionSetup) -> MissionSection:
+    """The mission with the tasks that its `generate` section draws."""
+    mission = scenario.mission
+    assert mission is not None
+    if mission.generate is None:
+        return mission
+    widest = max((vehicle.radius for vehicle in setup.problem.vehicles), default=80.0)
+    names = [task.name for task in mission.tasks]
+    drawn = drawn_tasks(scenario.seed, mission.generate, widest, names, mission.base)
+    return mission.model_copy(update={"tasks": (*mission.tasks, *drawn), "generate": None})
+
+
+def _parts(route: Route) -> Iterator[Floats | LoiterCircles]:
+    """Waypoints, and circles as what they are."""
+    for leg in route.legs:
+        circle = _circle(leg)
+        yield leg.path.points(SPACING) if circle is None else circle
+
+
+def _circle(leg: Leg) -> LoiterCircles | None:
+    """A leg that goes round and round one centre, and ends where it began."""
+    segments = leg.path.segments
+    curvatures = {round(segment.curvature * segment.gear, 9) for segment in segments}
+    if leg.kind not in ("wait", "coverage") or len(curvatures) != 1 or curvatures == {0.0}:
+        return None
+    if any(segment.drift_x or segment.drift_y for segment in segments):
+        return None
+    x, y, z, heading = leg.path.start
+    curvature = segments[0].curvature
+    turns = float(np.sum([segment.length for segment in segments])) * abs(curvature) / (2.0 * pi)
+    centre = (x - sin(heading) / curvature, y + cos(heading) / curvature)
+    return LoiterCircles(*centre, z, 1.0 / abs(curvature), curvature > 0.0, round(turns, 6))
+
+
+def _file(vehicle: str, taken: dict[str, str]) -> str:
+    """A name that every file system takes: uav[0] -> uav_0.plan."""
+    base = re.sub(r"[^A-Za-z0-9.-]+", "_", vehicle).strip("_") or "vehicle"
+    name, number = f"{base}.plan", 2
+    while name in taken:
+        name, number = f"{base}_{number}.plan", number + 1
+    return name

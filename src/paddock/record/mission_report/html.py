@@ -1,0 +1,260 @@
+"""The report: one file that explains a plan to somebody who plans flights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path as File
+
+from paddock.planning.metrics import MissionMetrics, VehicleMetrics, foreseen
+from paddock.planning.routes import Plan, Route
+from paddock.record.mission_report.comparison import Trial
+from paddock.record.mission_report.document import Outcome, outcome_sentence
+from paddock.record.mission_report.map_figure import ALARM, GRID, INK, PAPER, SOFT, colour
+from paddock.record.mission_report.text import (
+    HEADS,
+    LEG_NUMBERS,
+    assumptions,
+    cells,
+    clock,
+    distance,
+    duration,
+    leg_classes,
+    leg_heads,
+    leg_rows,
+    percent,
+    summary,
+    sums,
+)
+from paddock.world.geodesy import Origin
+
+CSS = File(__file__).with_name("page.css")
+CAPTIONS = {
+    "routes": "Routes from above. Thin: on the way; thick: doing a task; pale: returning.",
+    "gantt": "Who does what when.",
+    "timeline": "Tasks done, and the distance flown by all, over time.",
+    "costs": "What each task would cost each vehicle if it were its only one, in km: there, done, and home.",
+    "compare": "The same tasks by every method, the best first.",
+}
+
+
+@dataclass(frozen=True)
+class MissionReport:
+    """What a report tells beside the plan."""
+
+    plan: Plan
+    name: str
+    description: str = ""
+    origin: Origin | None = None  # None: places have no latitude and longitude
+    settings: Sequence[tuple[str, str]] = ()  # more assumptions: what, and its value
+    trials: Sequence[Trial] = ()  # a comparison
+    pictures: Mapping[str, str] = field(default_factory=dict)  # SVG: routes, gantt, timeline, costs, compare
+    missing: str = ""  # why there are no pictures
+    outcome: Outcome | None = None  # of a mission with events
+    metrics: MissionMetrics | None = None  # those that are foreseen
+    closest: str = ""  # who comes how near to whom
+
+
+def report_html(report: MissionReport) -> str:
+    """The page. It needs nothing else, and the same plan gives the same bytes."""
+    lines = [
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{text(report.name)}: plan</title>",
+        f"<style>\n{CSS.read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>",
+        *_sections(report),
+        "</main>\n</body>\n</html>\n",
+    ]
+    return "\n".join(lines)
+
+
+def _sections(report: MissionReport) -> Iterator[str]:
+    plan, metrics = report.plan, report.metrics or foreseen(report.plan)
+    yield f"<h1>{text(report.name)}</h1>"
+    if report.description:
+        yield f'<p class="soft">{text(report.description)}</p>'
+    yield f'<p class="lead">{text(summary(metrics, plan.problem.vehicles))}</p>'
+    yield _figures(metrics)
+    yield from _undone(plan)
+    yield from _events(report.outcome)
+    yield from _picture(report, "routes", "Map")
+    yield from _vehicles(metrics, report.closest)
+    yield from _picture(report, "gantt", "Timetable")
+    yield from _comparison(report)
+    yield from _legs(report, metrics.vehicles)
+    yield from _picture(report, "timeline", "Progress")
+    yield from _picture(report, "costs", "Costs")
+    if report.missing:
+        yield f'<p class="soft">{text(report.missing)}</p>'
+    yield "<h2>Assumptions</h2>"
+    rows = [(text(what), text(value)) for what, value in [*assumptions(plan), *report.settings]]
+    yield f'<div class="sheet">{table(("what", "value"), rows)}</div>'
+
+
+def _figures(metrics: MissionMetrics) -> str:
+    most = max((part.range_used for part in metrics.vehicles if part.range_used is not None), default=None)
+    out = sum(part.tasks > 0 for part in metrics.vehicles)
+    pairs = [
+        (f"{metrics.done} of {len(metrics.tasks)}", "tasks done"),
+        (duration(metrics.makespan), "until all are back"),
+        (distance(metrics.total), "flown in all"),
+        (f"{out} of {len(metrics.vehicles)}", "vehicles with tasks"),
+    ]
+    return cards([*pairs, *([] if most is None else [(percent(most), "largest share of a range")])])
+
+
+def _undone(plan: Plan) -> Iterator[str]:
+    """Right at the top: nobody should have to look for what is not done."""
+    if plan.undone:
+        count = len(plan.undone)
+        yield f'<div class="sheet undone" style="margin-top:1.5rem"><h2>{count} task{"s" * (count > 1)} not done</h2>'
+        yield table(("task", "reason"), [(text(one.task), text(one.reason)) for one in plan.undone])
+        yield "</div>"
+
+
+def _events(outcome: Outcome | None) -> Iterator[str]:
+    """What came of a mission that did not go as planned."""
+    if outcome is None:
+        return
+    yield "<h2>When things change</h2>"
+    note = "The rest of this report is the plan at the start."
+    yield f'<div class="sheet"><p>{text(outcome_sentence(outcome))} {note}</p>'
+    yield table(("at", "what happens"), [(clock(time), text(what)) for time, what in outcome.story], (0,))
+    if outcome.undone:
+        yield table(("not done", "reason"), [(text(task), text(reason)) for task, reason in outcome.undone])
+    yield "</div>"
+
+
+def _picture(report: MissionReport, name: str, title: str) -> Iterator[str]:
+    if name in report.pictures:
+        yield f"<h2>{title}</h2>"
+        yield picture(report.pictures[name], name, CAPTIONS[name])
+
+
+def _vehicles(metrics: MissionMetrics, closest: str) -> Iterator[str]:
+    if not metrics.vehicles:
+        return
+    rows = [(dot(colour(k)) + text(part.name), *cells(part)) for k, part in enumerate(metrics.vehicles)]
+    rows.append(("all", *sums(metrics)))
+    classes = [""] * len(metrics.vehicles) + ["sum"]
+    yield "<h2>Vehicles</h2>"
+    yield f'<div class="sheet">{table(("vehicle", *HEADS), rows, range(1, 10), classes)}'
+    note = (
+        "Times are minutes and seconds, with hours where there are any; range is the share of its range that is used."
+    )
+    yield f'<p class="soft">{note}</p>'
+    yield f"<p>{text(closest)}</p></div>" if closest else "</div>"
+
+
+def _comparison(report: MissionReport) -> Iterator[str]:
+    if not report.trials:
+        return
+    rows, best = [], report.trials[0].plan
+    for trial in report.trials:
+        if trial.plan is None:
+            rows.append((text(trial.method), "-", "-", "-", "-", "-", "-"))
+            continue
+        plan = trial.plan
+        far, late = (_more(own, least) for own, least in zip(_amounts(plan), _amounts(best or plan), strict=True))
+        amounts = (distance(plan.total), far, clock(plan.makespan), late)
+        rows.append((text(trial.method), *amounts, str(plan.done), str(len(plan.undone))))
+    heads = ("method", "distance", "against the first", "all back at", "against the first", "done", "undone")
+    order = "distance" if report.plan.problem.objective == "total" else "the time until all are back"
+    yield "<h2>Methods compared</h2>"
+    yield f'<div class="sheet">{table(heads, rows, range(1, 7))}'
+    shown = f"This report shows the plan of {text(report.plan.method)}."
+    yield f'<p class="soft">By tasks done, then by {order}. {shown}</p>'
+    told = (trial.problem if trial.plan is None else trial.note for trial in report.trials)
+    yield from (f'<p class="soft">{text(line)}</p>' for line in told if line)
+    yield "</div>"
+    if "compare" in report.pictures:
+        yield picture(report.pictures["compare"], "compare", CAPTIONS["compare"])
+
+
+def _amounts(plan: Plan) -> tuple[float, float]:
+    return plan.total, plan.makespan
+
+
+def _more(own: float, least: float) -> str:
+    """`+12 %`: how much more it is."""
+    return f"{100.0 * (own / least - 1.0) if least > 0.0 else 0.0:+.0f} %"
+
+
+def _legs(report: MissionReport, parts: Sequence[VehicleMetrics]) -> Iterator[str]:
+    """Every vehicle's way, leg by leg."""
+    yield "<h2>Leg by leg</h2>"
+    for k, (route, part) in enumerate(zip(report.plan.routes, parts, strict=True)):
+        yield f'<div class="sheet"><h3>{dot(colour(k))}{text(route.vehicle)}</h3>'
+        yield f'<p class="soft">{text(_sentence(route, part))}</p>'
+        if route.legs:
+            rows = [tuple(text(cell) for cell in row) for row in leg_rows(route, report.plan, report.origin)]
+            yield table(leg_heads(report.origin), rows, LEG_NUMBERS, leg_classes(route, report.plan))
+        yield "</div>"
+    yield '<p class="soft">Distance is flown through the air; heading is the course over the ground where a leg '
+    yield "ends, from north, clockwise; so are places, in metres east and north of the origin.</p>"
+
+
+def _sentence(route: Route, part: VehicleMetrics) -> str:
+    if not route.legs:
+        return "Stays where it is."
+    share = "" if part.range_used is None else f", {percent(part.range_used)} of its range"
+    tasks = f"{part.tasks} task{'' if part.tasks == 1 else 's'}"
+    return f"{tasks} in {duration(route.ends)}; {distance(part.distance)}{share}."
+
+
+NUMBER = "n"
+"""The class of columns of numbers."""
+_TAG = re.compile(r"<[^>]*>")
+_PROLOGUE = re.compile(r"^.*?(?=<svg)", re.DOTALL)
+_ID = re.compile(r'(\bid="|url\(#|href="#)')
+
+
+def text(value: object) -> str:
+    """As it stands, whatever is in it."""
+    return escape(str(value), quote=True)
+
+
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = (), classes: Sequence[str] = ()
+) -> str:
+    """Cells are HTML already. `numbers` are the columns that are set to the right, `classes` those of the rows."""
+    right = set(numbers)
+
+    def cells(tag: str, values: Sequence[str]) -> str:
+        marks = [f' class="{NUMBER}"' if k in right else "" for k in range(len(values))]
+        return "".join(f"<{tag}{mark}>{value}</{tag}>" for mark, value in zip(marks, values, strict=True))
+
+    lines = [f"<table>\n<thead><tr>{cells('th', heads)}</tr></thead>\n<tbody>"]
+    for k, row in enumerate(rows):
+        kind = f' class="{classes[k]}"' if k < len(classes) and classes[k] else ""
+        lines.append(f"<tr{kind}>{cells('td', row)}</tr>")
+    return "\n".join([*lines, "</tbody></table>"])
+
+
+def picture(svg: str, name: str, caption: str) -> str:
+    """A drawing that takes the page's colours, by day and by night."""
+    drawing = _TAG.sub(lambda tag: _adapted(tag[0], name), _PROLOGUE.sub("", svg))
+    drawing = drawing.replace("<svg ", f'<svg role="img" aria-label="{text(caption)}" ', 1)
+    return f"<figure>\n{drawing.strip()}\n<figcaption>{text(caption)}</figcaption>\n</figure>"
+
+
+def _adapted(tag: str, name: str) -> str:
+    """Ids that differ from those of other drawings, and colours that the page chooses."""
+    tag = _ID.sub(rf"\g<1>{name}-", tag)
+    for tone, variable in ((INK, "ink"), (SOFT, "soft"), (GRID, "grid"), (PAPER, "paper"), (ALARM, "alarm")):
+        tag = tag.replace(tone, f"var(--{variable})")
+    return tag
+
+
+def cards(pairs: Iterable[tuple[str, str]]) -> str:
+    """Figures to be seen at a glance: value and what it is."""
+    boxes = (f'<div class="card"><b>{text(value)}</b><span>{text(what)}</span></div>' for value, what in pairs)
+    return f'<div class="cards">{"".join(boxes)}</div>'
+
+
+def dot(colour: str) -> str:
+    """The mark of a vehicle's colour."""
+    return f'<span class="dot" style="background:{colour}"></span>'

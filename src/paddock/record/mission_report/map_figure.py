@@ -1,0 +1,283 @@
+"""The one look of all pictures, and how they become bytes that are the same every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from math import ceil, degrees
+from typing import Any
+
+import numpy as np
+
+from paddock.errors import MissingFeatureError
+from paddock.planning.obstacles.zones import Zone
+from paddock.planning.problem import Task
+from paddock.planning.routes import Leg, Plan, Route
+from paddock.record.mission_report.text import clock, distance, wind_note
+from paddock.world.columns import Floats
+
+INK, SOFT, GRID, PAPER, ALARM = "#1f2a36", "#5f6b78", "#dfe4e9", "#ffffff", "#c4262e"
+DARK, LIGHT = "#202b37", "#fdfdfd"
+"""Text on coloured ground: it stays as it is when a page turns the others into those of the night."""
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7a5195", "#8c6d5a")
+"""Told apart by colour-blind people too, on light and on dark paper (after Okabe and Ito)."""
+STROKES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))
+"""When there are more vehicles than colours."""
+SETTINGS: Any = {
+    "font.size": 9.0,
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
+    "text.color": INK,
+    "axes.edgecolor": SOFT,
+    "axes.labelcolor": SOFT,
+    "axes.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "paddock",
+    "path.simplify_threshold": 0.1,
+}
+
+
+@contextmanager
+def styled() -> Iterator[Any]:
+    """While the block runs, figures look alike; gives the class of figures. No window system is touched."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingFeatureError("pictures need matplotlib: pip install 'paddock[plan]'") from None
+    with rc_context(SETTINGS):
+        yield Figure
+
+
+def colour(index: int) -> str:
+    """Of the vehicle with that place in the problem."""
+    return COLOURS[index % len(COLOURS)]
+
+
+def stroke(index: int) -> Any:
+    """The dashes of its line."""
+    return STROKES[index // len(COLOURS) % len(STROKES)]
+
+
+def dress(axes: Any, title: str, note: str = "") -> None:
+    """Title, note, grid and no needless frame."""
+    axes.set_title(title, loc="left", fontsize=12, fontweight="bold", color=INK, pad=10)
+    if note:
+        axes.set_title(note, loc="right", fontsize=8.5, color=SOFT, pad=10)
+    axes.grid(True)
+    axes.tick_params(length=0)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def minutes(axis: Any, until: float) -> None:
+    """Mark a time axis (s) with minutes and seconds, at round moments."""
+    from matplotlib.ticker import FuncFormatter, MultipleLocator
+
+    steps = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
+    step = next((step for step in steps if until / step <= 9.0), max(until / 8.0, steps[-1]))
+    axis.set_major_locator(MultipleLocator(step))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: clock(max(value, 0.0))))
+
+
+def png(figure: Any) -> bytes:
+    """The picture; nothing in it tells when or by what it was made."""
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=144, facecolor=PAPER, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def svg(figure: Any) -> str:
+    """The picture for a page that has a title of its own, with text as text."""
+    for axes in figure.axes:
+        axes.set_title("", loc="left")
+    if figure.get_suptitle():
+        figure.suptitle("")
+    buffer = BytesIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return buffer.getvalue().decode()
+
+
+TURN = 0.15
+"""rad between points of a curve."""
+NAMED = 60
+"""Tasks up to which each has its name on the map."""
+ARROWS = 120
+"""Legs up to which each shows its direction."""
+
+
+def draw_map(axes: Any, plan: Plan, small: bool = False, quiet: bool = False) -> None:
+    """Everything, to scale; small ones have no names, quiet ones show routes only faintly."""
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=2.2, foreground=PAPER)]
+    undone = {one.task for one in plan.undone}
+    for zone in plan.problem.zones:
+        _zone(axes, zone, halo, small)
+    many = len(plan.problem.tasks) > NAMED
+    for task in plan.problem.tasks:
+        _task(axes, task, task.name in undone, small or many)
+    _routes(axes, plan, 0.6 if small or quiet or many else 1.0, quiet)
+    _bases(axes, plan, halo, small)
+    if not many and not small:
+        for task in plan.problem.tasks:
+            _name(axes, task, task.name in undone, halo)
+    axes.set_aspect("equal", adjustable="box")
+    _limits(axes, square=small)
+
+
+def draw_task(axes: Any, task: Task) -> None:
+    """One more task, with its name."""
+    from matplotlib.patheffects import withStroke
+
+    _task(axes, task, undone=False, small=False)
+    _name(axes, task, undone=False, halo=[withStroke(linewidth=2.2, foreground=PAPER)])
+
+
+def draw_zone(axes: Any, zone: Zone) -> None:
+    """One more zone, with its name."""
+    from matplotlib.patheffects import withStroke
+
+    _zone(axes, zone, [withStroke(linewidth=2.2, foreground=PAPER)], small=False)
+
+
+def _limits(axes: Any, square: bool) -> None:
+    """All that was drawn, with a margin; never much longer than wide."""
+    box = axes.dataLim
+    if not np.isfinite(box.get_points()).all():
+        return
+    middle = 0.5 * (box.p0 + box.p1)
+    half = np.maximum(0.53 * (box.p1 - box.p0), 1.0)
+    half = np.maximum(half, half.max() * (1.0 if square else 0.45))
+    axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
+    axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
+
+
+def _routes(axes: Any, plan: Plan, scale: float, quiet: bool) -> None:
+    arrows = scale == 1.0 and sum(len(route.legs) for route in plan.routes) <= ARROWS
+    for k, route in enumerate(plan.routes):
+        _route(axes, route, k, scale, 0.3 if quiet else 1.0)
+        if arrows:
+            _arrows(axes, route, colour(k))
+
+
+def leg_points(leg: Leg) -> Floats:
+    """Points (n, 2) along a leg: the ends of straight lines, and curves in short pieces."""
+    path = leg.path
+    turns = [abs(segment.curvature) * segment.length for segment in path.segments]
+    ends = [0.0, *path.ends.tolist()]
+    pieces = [np.linspace(ends[k], ends[k + 1], ceil(turn / TURN) + 2) for k, turn in enumerate(turns)]
+    return path.at(np.unique(np.concatenate(pieces)) if pieces else [0.0])[:, :2]
+
+
+def _zone(axes: Any, zone: Zone, halo: Any, small: bool) -> None:
+    outline = zone.outline()
+    axes.fill(*outline.T, facecolor=ALARM, alpha=0.08, linewidth=0.0, zorder=1)
+    axes.fill(*outline.T, facecolor="none", edgecolor=ALARM, hatch="////", linewidth=1.0, zorder=1)
+    if not small:
+        x, y = 0.5 * (outline.min(axis=0) + outline.max(axis=0))
+        style = {"ha": "center", "va": "center", "fontsize": 7.5, "color": ALARM, "path_effects": halo}
+        axes.text(x, y, zone.name, zorder=6, parse_math=False, **style)
+
+
+def _task(axes: Any, task: Task, undone: bool, small: bool) -> None:
+    """What is to be covered, and where it begins."""
+    outline = np.asarray(task.shape.outline())
+    tone, size = (ALARM, 6.0) if undone else (INK, 4.5)
+    if len(outline) > 1:
+        axes.plot(*outline.T, color=tone, linewidth=0.7, alpha=0.55, zorder=2)
+    x, y, _ = task.shape.entry
+    if undone:
+        axes.plot(x, y, "x", color=ALARM, markersize=size, markeredgewidth=1.8, zorder=5)
+    else:
+        scale = 0.5 if small else 1.0
+        look = {"markersize": size * scale, "markeredgewidth": scale, "markeredgecolor": INK, "zorder": 5}
+        axes.plot(x, y, marker="o" if task.shape.kind == "point" else "s", color=PAPER, **look)
+
+
+def _name(axes: Any, task: Task, undone: bool, halo: Any) -> None:
+    x, y, _ = task.shape.entry
+    style = {"fontsize": 7, "color": ALARM if undone else INK, "path_effects": halo, "zorder": 7}
+    offset = {"xytext": (5, 4), "textcoords": "offset points"}
+    axes.annotate(task.name, (x, y), **offset, **style, parse_math=False)
+
+
+def _route(axes: Any, route: Route, index: int, scale: float, opacity: float) -> None:
+    """Thin on the way, thick while a task is done, pale on the way home."""
+    widths = {"transit": 1.3, "wait": 1.0, "coverage": 2.6, "return": 1.1}
+    for leg in route.legs:
+        points = leg_points(leg)
+        if len(points) > 1:
+            alpha = opacity * (0.55 if leg.kind == "return" else 0.95)
+            look = {"color": colour(index), "linestyle": stroke(index), "alpha": alpha, "zorder": 3}
+            axes.plot(*points.T, linewidth=widths[leg.kind] * scale, **look)
+
+
+def _arrows(axes: Any, route: Route, tone: str) -> None:
+    """A head half way along each leg between tasks."""
+    for leg in route.legs:
+        if leg.kind in ("transit", "return") and leg.flown > 0.0:
+            before, here = leg.path.at([0.5 * leg.path.flown - 0.5, 0.5 * leg.path.flown])
+            turn = degrees(np.arctan2(here[1] - before[1], here[0] - before[0])) - 90.0
+            axes.plot(*here[:2], marker=(3, 0, turn), color=tone, markersize=6.5, markeredgecolor=PAPER,
+                      markeredgewidth=0.6, zorder=4)  # fmt: skip
+
+
+def _bases(axes: Any, plan: Plan, halo: Any, small: bool) -> None:
+    """Where they begin, each in its colour, and where they return to."""
+    for k, vehicle in enumerate(plan.problem.vehicles):
+        look = {"markersize": 3.0 if small else 6.0, "markeredgecolor": PAPER, "markeredgewidth": 0.6, "zorder": 6}
+        axes.plot(*vehicle.pose[:2], "D", color=colour(k), **look)
+    homes = dict.fromkeys((round(vehicle.home[0], 3), round(vehicle.home[1], 3)) for vehicle in plan.problem.vehicles)
+    for x, y in homes:
+        axes.plot(x, y, "s", color=INK, markersize=4.0 if small else 7.0, markeredgecolor=PAPER, zorder=6)
+    if len(homes) == 1 and not small:
+        offset = {"xytext": (-8, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
+        axes.annotate("base", next(iter(homes)), fontsize=7.5, color=SOFT, path_effects=halo, zorder=7, **offset)
+
+
+LISTED = 24
+"""Vehicles named in a legend, at most."""
+
+
+def draw_routes(figure_class: Any, plan: Plan, title: str) -> Any:
+    """The figure: everything from above, metres east and north of the origin."""
+    figure = figure_class(figsize=(10.0, 7.6), layout="constrained")
+    axes = figure.add_subplot()
+    draw_map(axes, plan)
+    dress(axes, f"{title} · routes", wind_note(plan.problem.wind))
+    axes.set_xlabel("east, m")
+    axes.set_ylabel("north, m")
+    _legend(axes, plan)
+    return figure
+
+
+def _legend(axes: Any, plan: Plan) -> None:
+    for k, route in enumerate(plan.routes[:LISTED]):
+        label = (
+            f"{route.vehicle}: {len(route.tasks)} task{'' if len(route.tasks) == 1 else 's'}, {distance(route.flown)}"
+        )
+        axes.plot([], [], color=colour(k), linestyle=stroke(k), linewidth=2.2, label=label)
+    if len(plan.routes) > LISTED:
+        axes.plot([], [], " ", label=f"and {len(plan.routes) - LISTED} more")
+    axes.plot([], [], " ", label=" ")
+    hollow = {"color": PAPER, "markeredgecolor": INK, "linestyle": "none", "markersize": 5}
+    kinds = {task.shape.kind for task in plan.problem.tasks}
+    if "point" in kinds:
+        axes.plot([], [], "o", label="point", **hollow)
+    if kinds - {"point"}:
+        axes.plot([], [], "s", label="start of another task", **hollow)
+    if plan.undone:
+        axes.plot([], [], "x", color=ALARM, markersize=6, markeredgewidth=1.8, label="task not done")
+    axes.plot([], [], "D", color=INK, markeredgecolor=PAPER, markersize=6, label="start of a vehicle")
+    axes.plot([], [], "s", color=INK, markeredgecolor=PAPER, markersize=7, label="base")
+    if plan.problem.zones:
+        hole = np.full(2, np.nan)
+        axes.fill(hole, hole, facecolor="none", edgecolor=ALARM, hatch="////", label="no-fly zone")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8.5, labelspacing=0.7)

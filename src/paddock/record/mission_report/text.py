@@ -1,0 +1,290 @@
+"""Numbers as people who plan flights write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import atan2, ceil, degrees, hypot, isfinite, pi
+from typing import TYPE_CHECKING, Any
+
+from paddock.planning.exchange import to_places
+from paddock.planning.metrics import MissionMetrics, VehicleMetrics
+from paddock.planning.problem import MissionSetup, Vehicle
+from paddock.planning.routes import Leg, Plan, Route
+from paddock.scenario import Scenario
+from paddock.world.geodesy import Origin
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def distance(metres: float) -> str:
+    """`850 m`, `41.3 km`."""
+    return f"{metres:,.0f} m" if metres < 999.5 else f"{metres / 1000.0:,.1f} km"
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `14 min 20 s`, `2 h 05 min`."""
+    whole = round(seconds)
+    minutes, rest = divmod(whole, 60)
+    if whole < 60:
+        return f"{whole} s"
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def computing(seconds: float) -> str:
+    """`27 ms`, `3.6 s`."""
+    return f"{1000.0 * seconds:.3g} ms" if seconds < 1.0 else f"{seconds:.1f} s"
+
+
+def clock(seconds: float) -> str:
+    """`14:20`, `2:05:09`: minutes and seconds, with hours where there are any."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
+
+
+def bearing(heading: float) -> int:
+    """Degrees clockwise from north (0 to 359) of a heading in rad counter-clockwise from east."""
+    return round(90.0 - degrees(heading)) % 360
+
+
+def course(heading: float) -> str:
+    """`047°`: a heading as navigators say it."""
+    return f"{bearing(heading):03d}°"
+
+
+def latitude(degrees_north: float) -> str:
+    """`35.68120° N`."""
+    return f"{abs(degrees_north):.5f}° {'S' if degrees_north < 0.0 else 'N'}"
+
+
+def longitude(degrees_east: float) -> str:
+    """`139.76710° E`."""
+    return f"{abs(degrees_east):.5f}° {'W' if degrees_east < 0.0 else 'E'}"
+
+
+def wind_note(wind: tuple[float, float]) -> str:
+    """`wind 5 m/s from 270°`; nothing in still air."""
+    speed = hypot(*wind)
+    return f"wind {speed:.3g} m/s from {course(atan2(wind[1], wind[0]) + pi)}" if speed > 0.0 else ""
+
+
+def percent(share: float) -> str:
+    """`62 %`."""
+    return f"{100.0 * share:.0f} %"
+
+
+NAMES = {
+    "aircraft": ("aircraft", "aircraft"),
+    "hover": ("drone", "drones"),
+    "ground": ("ground vehicle", "ground vehicles"),
+}
+"""One and many, by the way they move."""
+
+
+def fleet_word(vehicles: tuple[Vehicle, ...], count: int) -> str:
+    """What so many of these vehicles are called: aircraft, drones; vehicles when they are of several kinds."""
+    kinds = {vehicle.moves for vehicle in vehicles}
+    one, many = NAMES[kinds.pop()] if len(kinds) == 1 else ("vehicle", "vehicles")
+    return one if count == 1 else many
+
+
+def summary(metrics: MissionMetrics, vehicles: tuple[Vehicle, ...]) -> str:
+    """`4 aircraft do 20 of 20 tasks in 14 min 20 s; 41.3 km in all; uav[2] uses 62 % of its range.`"""
+    parts, tasks = metrics.vehicles, len(metrics.tasks)
+    out = [part for part in parts if part.tasks > 0]
+    many = f"{len(out)} of {len(parts)}" if 0 < len(out) < len(parts) else f"{len(parts)}"
+    who = f"{many} {fleet_word(vehicles, len(parts))}"
+    verb = "does" if len(out or parts) == 1 else "do"
+    said = f"{who} {verb} {metrics.done} of {tasks} task{'' if tasks == 1 else 's'}"
+    if not out:
+        return f"{said}; nobody can do any of them." if tasks else f"{said}; there is nothing to do."
+    said += f" in {duration(metrics.makespan)}; {distance(metrics.total)} in all"
+    most = max((part for part in out if part.range_used is not None), key=lambda p: p.range_used or 0.0, default=None)
+    return f"{said}; {most.name} uses {percent(most.range_used or 0.0)} of its range." if most else f"{said}."
+
+
+def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
+    """`uav[0] and uav[2] come closest: 12 m at 8:15 (in the plan, ...).`; nothing where they stay apart."""
+    near, kept = metrics.separation, setup.separation
+    if near is None or (kept is not None and near.distance >= kept[0]):
+        return ""
+    said = f"{near.first} and {near.second} come closest: {near.distance:.0f} m at {clock(near.time)}"
+    if kept is None:
+        return f"{said}."
+    kept_apart = f"in flight they keep {kept[1]:g} m of height or {kept[0]:g} m across apart"
+    return f"{said} (in the plan, which does not spread heights; {kept_apart})."
+
+
+OBJECTIVES = {"total": "the distance flown by all together", "makespan": "the time until all are back"}
+MOVES = {
+    "aircraft": "aircraft: they never stand still, and wait in circles",
+    "hover": "multirotors: they may wait where they are",
+    "ground": "on the ground: they may wait where they are",
+}
+
+
+def assumptions(plan: Plan) -> list[tuple[str, str]]:
+    """What, and its value."""
+    problem = plan.problem
+    vehicles = problem.vehicles
+    rows = [
+        ("vehicles", "; ".join(sorted({MOVES[vehicle.moves] for vehicle in vehicles})) or "none"),
+        ("speed through the air", _span((vehicle.speed for vehicle in vehicles), "m/s")),
+        ("turn radius", _span((vehicle.radius for vehicle in vehicles), "m")),
+        ("range that may be used", _span((vehicle.range for vehicle in vehicles), "m")),
+        ("steepest climb", _span((100.0 * vehicle.slope for vehicle in vehicles), "%")),
+        ("wind", wind_note(problem.wind).removeprefix("wind ") or "none"),
+        ("no-fly zones", ", ".join(zone.name for zone in problem.zones) or "none"),
+        ("method", plan.method),
+        ("made small", OBJECTIVES[problem.objective]),
+        ("seed", str(problem.seed)),
+    ]
+    return rows + [(f"{plan.method}: {key}", _value(value)) for key, value in plan.notes.items()]
+
+
+def _span(values: Iterable[float], unit: str) -> str:
+    """`17.5 m/s`, or from the least to the most."""
+    found = sorted(set(values))
+    if not found:
+        return "-"
+    ends = [f"{value:,.4g} {unit}" if value < 1e4 else f"{value:,.0f} {unit}" for value in (found[0], found[-1])]
+    ends = [end if isfinite(value) else "no limit" for end, value in zip(ends, (found[0], found[-1]), strict=True)]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _value(value: Any) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def origin_of(scenario: Scenario) -> Origin | None:
+    """Where the world lies on Earth, if the scenario says so."""
+    return Origin(*scenario.world.origin) if "origin" in scenario.world.model_fields_set else None
+
+
+def settings(scenario: Scenario, setup: MissionSetup) -> list[tuple[str, str]]:
+    """What, and its value."""
+    rows: list[tuple[str, str]] = []
+    mission = scenario.mission
+    if mission is not None:
+        rows.append(("range kept in reserve", f"{mission.reserve:,.0f} m"))
+    apart = setup.separation
+    kept = "none is kept" if apart is None else f"{apart[0]:g} m across or {apart[1]:g} m in height, kept in flight"
+    rows.append(("separation", kept))
+    origin = origin_of(scenario)
+    if origin is not None:
+        where = f"{latitude(origin.latitude_deg)}, {longitude(origin.longitude_deg)}, {origin.height_m:g} m"
+        rows.append(("origin", where))
+    rows += [(f"option of {setup.method}: {key}", f"{value}") for key, value in setup.options.items()]
+    return rows
+
+
+LEG_HEADS = ("", "leg", "begins", "ends", "distance", "heading", "height", "east", "north")
+LEG_NUMBERS = (0, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+
+
+def leg_heads(origin: Origin | None) -> tuple[str, ...]:
+    """The heads of the columns; latitude and longitude where the world lies somewhere."""
+    return LEG_HEADS if origin is None else (*LEG_HEADS, "latitude", "longitude")
+
+
+def leg_rows(route: Route, plan: Plan, origin: Origin | None) -> list[tuple[str, ...]]:
+    """A row for each leg; places are where it ends."""
+    kinds = {task.name: task.shape.kind for task in plan.problem.tasks}
+    legs = shown_legs(route)
+    places = [] if origin is None else to_places([leg.end[:2] for leg in legs], origin).tolist()
+    return [_row(k, leg, kinds, tuple(places[k]) if places else None) for k, leg in enumerate(legs)]
+
+
+def leg_classes(route: Route, plan: Plan) -> list[str]:
+    """What is done stands out."""
+    points = {task.name for task in plan.problem.tasks if task.shape.kind == "point"}
+    done = (leg.kind == "coverage" or (leg.kind == "transit" and leg.task in points) for leg in shown_legs(route))
+    return ["do" if does else "" for does in done]
+
+
+def shown_legs(route: Route) -> list[Leg]:
+    """All but points, which take no time: the way there tells of them."""
+    return [leg for leg in route.legs if leg.kind != "coverage" or leg.ends > leg.begins or leg.flown > 0.0]
+
+
+def _row(k: int, leg: Leg, kinds: dict[str, str], place: tuple[float, ...] | None) -> tuple[str, ...]:
+    x, y, z, heading = leg.end
+    cells = (f"{k + 1}", _what(leg, kinds), clock(leg.begins), clock(leg.ends), f"{leg.flown:,.0f} m", course(heading))
+    where = (f"{z:,.0f} m", f"{_steady(x):,.0f} m", f"{_steady(y):,.0f} m")
+    return (*cells, *where) if place is None else (*cells, *where, latitude(place[0]), longitude(place[1]))
+
+
+def _what(leg: Leg, kinds: dict[str, str]) -> str:
+    if leg.kind == "return":
+        return "return to base"
+    if leg.kind == "wait":
+        return f"wait for {leg.task} to open"
+    kind = kinds.get(str(leg.task), "")
+    if leg.kind == "transit":
+        return f"to {leg.task} (point)" if kind == "point" else f"to {leg.task}"
+    return f"{leg.task} ({kind})"
+
+
+def _steady(metres: float) -> float:
+    """Rounded to metres without a negative nought."""
+    return ceil(metres - 0.5) + 0.0
+
+
+SHOWN = 40
+"""Vehicles that have a line of their own, at most."""
+HEADS = ("tasks", "distance", "range", "transit", "busy", "waiting", "return", "idle", "home at")
+
+
+def vehicle_table(metrics: MissionMetrics) -> Table:
+    """A line for each vehicle, and one for all; times in minutes and seconds."""
+    parts = metrics.vehicles
+    table = plain_table(["vehicle"], HEADS)
+    for part in parts[:SHOWN]:
+        table.add_row(escaped(part.name), *cells(part), style="" if part.tasks else "dim")
+    if len(parts) > SHOWN:
+        table.add_row(f"and {len(parts) - SHOWN} more", style="dim")
+    if len(parts) > 1:
+        table.add_section()
+        table.add_row("all", *sums(metrics), style="bold")
+    return table
+
+
+def plain_table(left: Sequence[str], right: Sequence[str]) -> Table:
+    """Return an empty table with columns aligned to the left and to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
+    for head in left:
+        table.add_column(head, no_wrap=True)
+    for head in right:
+        table.add_column(head, justify="right", no_wrap=True)
+    return table
+
+
+def cells(part: VehicleMetrics) -> tuple[str, ...]:
+    """What stands under the heads, for a vehicle."""
+    share = "-" if part.range_used is None else percent(part.range_used)
+    back = "-" if part.rested is None else clock(part.rested)
+    return f"{part.tasks}", distance(part.distance), share, *map(clock, spent(part)), back
+
+
+def sums(metrics: MissionMetrics) -> tuple[str, ...]:
+    """The same for all vehicles together."""
+    times = [clock(sum(column)) for column in zip(*map(spent, metrics.vehicles), strict=True)] or ["0:00"] * 5
+    return f"{metrics.done}", distance(metrics.total), "", *times, clock(metrics.makespan)
+
+
+def spent(part: VehicleMetrics) -> tuple[float, ...]:
+    """Seconds in transit, busy, waiting, returning, and at rest while others are out."""
+    waited, times = part.waited or 0.0, part.seconds
+    return times["transit"] - waited, times["busy"], waited, times["returning"], times["idle"] + times["home"]
+
+
+def escaped(text: str) -> str:
+    """Text in which brackets are only that."""
+    from rich.markup import escape
+
+    return escape(text)

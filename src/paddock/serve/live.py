@@ -1,0 +1,228 @@
+"""A running simulation as a source: dispatches operations to their handlers and pushes what happens."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any
+
+from paddock.engine.actions import FrameAction, Posted
+from paddock.engine.barrier import Claim, LateReplyError
+from paddock.engine.events import Event
+from paddock.engine.markers import MarkerChange
+from paddock.engine.simulation import Simulation
+from paddock.errors import PaddockError, unknown_name
+from paddock.scenario import Scenario
+from paddock.serve.describe import simulation_figures
+from paddock.serve.mirror import change_tree, placed_tree
+from paddock.serve.operations import HANDLERS
+from paddock.serve.operations.mission import MissionTrees
+from paddock.serve.source import ClockOwner, Push
+from paddock.serve.states import StateEncoder
+from paddock.wire.operations import OPERATIONS
+from paddock.world.snapshot import Snapshot
+
+Director = Callable[[Scenario], None]
+"""Ends the run soon and starts that of another scenario."""
+
+
+@dataclass
+class LiveRun:
+    """The simulation that handlers act on, and what clients hold of it."""
+
+    sim: Simulation
+    owner: ClockOwner
+    director: Director | None = None  # None: clients cannot load another scenario
+    claims: dict[str, Claim] = field(default_factory=dict)  # client -> its claim
+    commands: int = 0  # accepted
+    driving: bool = False  # whether a client's `run` drives the clock, because no thread of the program does
+    states: StateEncoder = field(default_factory=StateEncoder)
+    mission_trees: MissionTrees = field(default_factory=MissionTrees)
+    push: Push = lambda kind, content: None
+    publish: Callable[[Snapshot], None] = lambda snapshot: None
+    attend: Callable[[], None] = lambda: None  # wakes the thread that works while no other thread drives the simulation
+    worker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "paddock-worker"))
+
+    def claim_of(self, client: str) -> Claim:
+        """A client's claim."""
+        claim = self.claims.get(client)
+        if claim is None:
+            raise LateReplyError("a control answers a request: claim vehicles first")
+        return claim
+
+    def read(self, work: Callable[[], Any]) -> Future[Any]:
+        """Read the state between two ticks, or while the barrier waits."""
+        done = self.sim.engine.thread.request(work, look=True)
+        self.attend()
+        return done
+
+    def change(self, work: Callable[[], Any]) -> Future[Any]:
+        """Change the state between two ticks."""
+        done = self.sim.engine.thread.request(work)
+        self.attend()
+        return done
+
+    def aside(self, work: Callable[[], Future[Any]]) -> Future[Any]:
+        """Do slow work, such as compiling, in a worker thread, one job at a time; then wait for its Future.
+
+        The thread of the link must not do it: a hub that gets no answers counts as hung.
+        """
+        outcome: Future[Any] = Future()
+
+        def begin() -> None:
+            try:
+                work().add_done_callback(lambda done: _copy(done, outcome))
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        self.worker.submit(begin)
+        return outcome
+
+
+def _copy(done: Future[Any], outcome: Future[Any]) -> None:
+    error = done.exception()
+    if error is not None:
+        outcome.set_exception(error)
+    else:
+        outcome.set_result(done.result())
+
+
+class LiveSource:
+    """A simulation that some thread drives, or that no thread drives at the moment."""
+
+    def __init__(
+        self, sim: Simulation, locked: bool = False, director: Director | None = None, preparing: str = ""
+    ) -> None:
+        """`locked` keeps the clock from clients; a `director` allows them to load another scenario.
+
+        `preparing` is shown to clients until `prepared` is called.
+        """
+        self.sim = sim
+        self.preparing = preparing
+        self.rate = sim.engine.world.clock.rate
+        self.run = LiveRun(sim, ClockOwner(locked), director)
+        self.refused = 0  # operations
+        self._wake = threading.Event()
+        self._closing = False
+        self._idle_worker = threading.Thread(target=self._work_while_idle, name="paddock-requests", daemon=True)
+
+    @property
+    def tick(self) -> int:
+        """The simulation's tick."""
+        return self.sim.tick
+
+    @property
+    def time(self) -> float:
+        """Simulation time, s."""
+        return self.sim.time
+
+    def period(self, rate: float) -> int:
+        """Ticks between snapshots at a rate per simulated second (Hz)."""
+        return max(1, round(self.rate / rate))
+
+    def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
+        """Call `watcher(snapshot)` every so many ticks; returns the function that ends it."""
+        return self.sim.watch(watcher, every)
+
+    def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
+        """Start to push what happens."""
+        self.run.push, self.run.publish, self.run.attend = push, publish, self._wake.set
+        for listeners, listener in self._listeners():
+            listeners.append(listener)
+        self._idle_worker.start()
+
+    def detach(self) -> None:
+        """Stop pushing; release the clock and all claims."""
+        for listeners, listener in self._listeners():
+            listeners.remove(listener)
+        for client in [*self.run.claims, self.run.owner.client or ""]:
+            self.gone(client)
+        self._closing = True
+        self._wake.set()
+        if self._idle_worker.is_alive():
+            self._idle_worker.join()
+        self.run.worker.shutdown(wait=False, cancel_futures=True)
+
+    def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
+        """Carry out an operation whose arguments the endpoint has validated."""
+        if operation not in HANDLERS:
+            raise unknown_name("operation", operation, HANDLERS)
+        work = partial(HANDLERS[operation], self.run, client, **arguments)
+        try:
+            match OPERATIONS[operation].entry.where:
+                case "read":
+                    return self.run.read(work)
+                case "change":
+                    return self.run.change(work)
+            return work()
+        except PaddockError:
+            self.refused += 1
+            raise
+
+    def gone(self, client: str) -> None:
+        """Release what a client held."""
+        self.run.states.forget(client)
+        claim = self.run.claims.pop(client, None)
+        if claim is not None:
+            claim.release()
+        if self.run.owner.release(client):
+            self.sim.engine.pacer.cancel_ticks(f"{client} has left")
+            self.sim.resume()
+
+    def prepared(self) -> None:
+        """Clients need not wait any more."""
+        self.preparing = ""
+        self.run.push("preparing", {"text": ""})
+
+    def announce(self) -> list[tuple[str, dict[str, Any]]]:
+        """Markers, frames and preparation, for a new hub."""
+        board = self.sim.markers
+        hidden = [name for name, visible in board.namespaces().items() if not visible]
+        return [
+            *([("preparing", {"text": self.preparing})] if self.preparing else ()),
+            ("markers", {"put": list(map(placed_tree, board.alive(self.sim.time, hidden=True)))}),
+            ("hidden", {"namespaces": hidden}),
+            ("frames", {"tree": self.sim.engine.world.transforms.save()}),
+        ]
+
+    def figures(self) -> dict[str, Any]:
+        """Figures of the run, for metrics and pages."""
+        run = self.run
+        own = {"commands": run.commands, "refused": self.refused, "claims": len(run.claims)}
+        return {**simulation_figures(self.sim), **own, "owner": run.owner.client or ""}
+
+    def _listeners(self) -> list[tuple[list[Any], Any]]:
+        sim = self.sim
+        return [
+            (sim.events.listeners, self._on_event),
+            (sim.log.listeners, self._on_action),
+            (sim.engine.on_restart, self._on_restart),
+            (sim.markers.listeners, self._on_markers),
+        ]
+
+    def _work_while_idle(self) -> None:
+        """Carry out operations while no thread drives the simulation."""
+        while not self._closing:
+            self._wake.wait()
+            self._wake.clear()
+            self.sim.engine.thread.serve_idle()
+
+    def _on_event(self, event: Event) -> None:
+        self.run.push("event", asdict(event))
+
+    def _on_action(self, posted: Posted) -> None:
+        frame = posted.action
+        if isinstance(frame, FrameAction):
+            pose = {"position": list(frame.position), "quaternion": list(frame.quaternion), "time": self.sim.time}
+            self.run.push("frames", {"name": frame.name, "parent": frame.parent, "moving": frame.moving, **pose})
+
+    def _on_restart(self, how: str) -> None:
+        self.run.push("restart", {"how": how, "run": self.sim.engine.world.run, "tick": self.sim.tick})
+        self.run.push("frames", {"tree": self.sim.engine.world.transforms.save()})
+        self.run.publish(self.sim.engine.publisher.snapshot())
+
+    def _on_markers(self, change: MarkerChange) -> None:
+        self.run.push("markers", change_tree(change))

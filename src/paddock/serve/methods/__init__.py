@@ -1,0 +1,44 @@
+"""Handlers of JSON-RPC methods in the hub, one module per subject.
+
+A handler is a coroutine of its operation's name: `async handler(client, **arguments)`. It answers from snapshots, or
+by means of other operations. Operations of the simulation that JSON-RPC offers unchanged need none: `answer` forwards
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from paddock.serve.methods import markers, scenarios, session, states, vehicles
+from paddock.wire.operations import OPERATIONS, Operation
+from paddock.wire.operations.results import Moment
+
+if TYPE_CHECKING:
+    from paddock.serve.subscribers.client import Client
+
+MODULES = (session, vehicles, states, markers, scenarios)
+
+
+def _handlers() -> dict[str, Callable[..., Awaitable[Any]]]:
+    found = {name: function for module in MODULES for name, function in vars(module).items() if name in OPERATIONS}
+    return {name: function for name, function in found.items() if function.__module__.startswith(__name__)}
+
+
+HUB_HANDLERS = _handlers()
+"""The handlers by the names of their operations."""
+
+
+async def answer(client: Client, operation: Operation, arguments: dict[str, Any]) -> Any:
+    """Carry out an operation for a client and return its JSON-RPC answer."""
+    handler = HUB_HANDLERS.get(operation.name)
+    if handler is not None:
+        return await handler(client, **arguments)
+    reply = await client.request(operation.name, **arguments)
+    if operation.entry.shows:
+        await client.changed_layout()
+    answered = operation.answer or Moment
+    if operation.entry.answer is None and operation.answer is not None:
+        return reply.result
+    moment = {"tick": reply.tick, "time": reply.time}
+    return {name: moment.get(name, reply.result) for name in answered.__annotations__}

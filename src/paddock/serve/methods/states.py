@@ -1,0 +1,131 @@
+"""Methods that read the state: from snapshots and the hub's mirror, never from the thread that ticks."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from math import isfinite
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from paddock.errors import PaddockError
+from paddock.scenario import preset_names
+from paddock.serve.describe import column_trees
+from paddock.serve.subscribers.subscription import NATIVE, refuse_unknown, roster_tree, select
+from paddock.vehicles.model import find_model, model_names
+from paddock.wire.operations.arguments import ArgumentError
+from paddock.wire.operations.results import (
+    FleetStateTree,
+    FramesTree,
+    ModelsTree,
+    ModelTree,
+    RosterTree,
+    StatesTree,
+    StateTree,
+)
+from paddock.world.frames import conversion
+from paddock.world.layout import POSE
+from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELOCITY, Snapshot, VehicleSnapshot
+
+if TYPE_CHECKING:
+    from paddock.serve.subscribers.client import Client
+
+MOST_STATES = 10_000
+"""Vehicles in one answer; subscribe to more."""
+
+
+async def get_state(client: Client, vehicle: str | int, frame: str) -> StateTree:
+    """Of the newest snapshot."""
+    return await client.read(lambda snapshot: _state(snapshot, snapshot[vehicle], frame))
+
+
+async def get_all_states(client: Client, vehicles: list[str | int] | None, frame: str) -> StatesTree:
+    """Of the newest snapshot."""
+    snapshot = await client.present()
+    try:
+        refuse_unknown(snapshot.layout, tuple(vehicles or ()))
+    except PaddockError as error:
+        raise ArgumentError("value", f"get_all_states: 'vehicles': {error}") from None
+    selection = select(snapshot.layout, None if vehicles is None else tuple(vehicles))
+    if selection.size > MOST_STATES:
+        raise PaddockError(f"get_all_states: {selection.size} vehicles are too many for one answer; subscribe to them")
+    parts = zip(selection.parts, selection.ids, strict=True)
+    fleets = [_fleet(snapshot, fleet, rows, ids, frame) for (fleet, rows), ids in parts]
+    return {
+        "tick": snapshot.tick,
+        "time": snapshot.time,
+        "run": snapshot.run,
+        "roster": snapshot.roster,
+        "fleets": fleets,
+    }
+
+
+async def get_roster(client: Client) -> RosterTree:
+    """Of the newest snapshot."""
+    return roster_tree(await client.present_layout())
+
+
+async def get_frames(client: Client) -> FramesTree:
+    """From the mirror."""
+    return {"frames": client.hub.mirror.frame_trees()}
+
+
+async def list_models(client: Client) -> ModelsTree:
+    """Loads every model once."""
+    return {"models": await asyncio.to_thread(_models)}
+
+
+@cache
+def _models() -> list[ModelTree]:
+    return [tree for name in model_names() if (tree := _model(name)) is not None]
+
+
+def _model(name: str) -> ModelTree | None:
+    """One model; None for a broken plug-in, whose error appears when it is used."""
+    try:
+        model = find_model(name)
+    except PaddockError:
+        return None
+    return {
+        "model": name,
+        "kind": model.kind,
+        "summary": model.summary,
+        "presets": preset_names(name),
+        "inputs": column_trees(model.command),
+    }
+
+
+def _state(snapshot: Snapshot, vehicle: VehicleSnapshot, frame: str) -> StateTree:
+    columns = dict(zip(vehicle.columns, vehicle.block[:, vehicle.row].tolist(), strict=True))
+    pose = np.array([[columns[name]] for name in POSE])
+    moving = {name: values[0] for name, values in _moving(pose, frame).items()}
+    others = {name: _plain(value) for name, value in columns.items() if name not in POSE}
+    about = {"id": vehicle.id, "name": vehicle.name, "kind": vehicle.kind, "model": vehicle.model}
+    return cast(StateTree, {**about, "tick": snapshot.tick, "time": snapshot.time, **moving, "columns": others})
+
+
+def _fleet(snapshot: Snapshot, fleet: int, rows: Any, ids: Any, frame: str) -> FleetStateTree:
+    layout, block = snapshot.layout.fleets[fleet], snapshot.layout.block(snapshot.buffer, fleet)
+    chosen = block if rows is None else block[:, rows]
+    about = {"name": layout.name, "kind": layout.kind, "model": layout.model, "ids": ids.tolist()}
+    return cast(FleetStateTree, {**about, **_moving(chosen[: len(POSE)], frame)})
+
+
+def _moving(pose: Any, frame: str) -> dict[str, list[Any]]:
+    """Pose columns (13, n) as lists of n, in a frame; null for what is no number."""
+    change = conversion(NATIVE, frame)
+    parts = {
+        "position": change.position(pose[POSITION].T),
+        "orientation": change.quaternion(pose[ORIENTATION].T),
+        "velocity": change.velocity(pose[VELOCITY].T),
+        "angular_velocity": change.angular_rate(pose[ANGULAR_VELOCITY].T),
+    }
+    return {
+        name: values.tolist() if np.isfinite(values).all() else [list(map(_plain, row)) for row in values.tolist()]
+        for name, values in parts.items()
+    }
+
+
+def _plain(value: float) -> float | None:
+    return value if isfinite(value) else None

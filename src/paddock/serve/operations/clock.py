@@ -1,0 +1,163 @@
+"""Operations on the clock. It has one owner: the first client that steps, runs or holds."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from paddock.engine.simulation import LAST_TIME
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.serve.trust import refuse_foreign_state
+
+if TYPE_CHECKING:
+    from paddock.serve.live import LiveRun
+
+FEW_TICKS, FEW_VEHICLES = 10, 200
+"""The largest step that the thread of the link takes itself; it reads no other request meanwhile."""
+
+
+def clock(run: LiveRun, client: str) -> dict[str, Any]:
+    """The tick and the time come with every reply."""
+    sim = run.sim
+    return {"pace": sim.pace, "paused": sim.paused, "run": sim.engine.world.run, "owner": run.owner.client}
+
+
+def step(run: LiveRun, client: str, ticks: int = 1) -> Future[Any]:
+    """The client owns the clock from then on."""
+    run.owner.take(client, "step")
+    pacer = run.sim.engine.pacer
+    pacer.hold()
+    if not pacer.running:
+        return run.change(lambda: _step(run, ticks))
+    return _step_here(run, ticks) or pacer.request_ticks(ticks)
+
+
+def _step(run: LiveRun, ticks: int) -> int:
+    run.sim.step(ticks)
+    return run.sim.tick
+
+
+def _step_here(run: LiveRun, ticks: int) -> Future[Any] | None:
+    """Step in this thread if the ticks are few and quick: handing them over would take longer. None: not possible."""
+    sim = run.sim
+    quick = (
+        ticks <= FEW_TICKS and sim.engine.world.vehicles <= FEW_VEHICLES and sim.engine.barrier.is_free(sim.tick, ticks)
+    )
+    end = sim.tick + ticks
+    if not quick or not sim.engine.pacer.step_in_place(ticks):
+        return None
+    if sim.tick < end:
+        raise PaddockError(f"step was stopped at tick {sim.tick}, {end - sim.tick} ticks early")
+    done: Future[Any] = Future()
+    done.set_result(sim.tick)
+    return done
+
+
+def step_synchronously(
+    run: LiveRun, client: str, ticks: int, control: dict[str, dict[str, Any]] | None = None, tick: int = 0
+) -> Future[Any]:
+    """Saves a round trip: the answer to the coming control request arrives with the step."""
+    if control is not None:
+        run.claim_of(client).prepare(tick, control)
+        run.commands += len(control)
+    answer: Future[Any] = Future()
+    step(run, client, ticks).add_done_callback(lambda done: _answer_with_state(run, client, done, answer))
+    return answer
+
+
+def _answer_with_state(run: LiveRun, client: str, done: Future[Any], answer: Future[Any]) -> None:
+    """Runs in the thread that has stepped, before it continues."""
+    error = done.exception()
+    if error is not None:
+        answer.set_exception(error)
+    else:
+        answer.set_result(run.states.state(client, run.sim.engine.publisher.snapshot()))
+        if client not in run.claims:  # it has left meanwhile, or never claimed anything
+            run.states.forget(client)
+
+
+def run(run: LiveRun, client: str, until: float | None = None, pace: float | None = None) -> Any | Future[Any]:
+    """Without `until`, resume and return at once."""
+    if until is not None and not abs(until) <= LAST_TIME:
+        raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
+    run.owner.take(client, "run")
+    sim = run.sim
+    if pace is not None:
+        sim.pace = pace
+    if until is None:
+        sim.resume()
+        return sim.tick
+    if not sim.engine.pacer.running:
+        sim.engine.pacer.resume()
+        return run.change(lambda: _run(run, until))
+    sim.engine.pacer.hold(unpause=True)
+    return sim.engine.pacer.request_ticks(max(0, sim.engine.world.clock.tick_at(until) - sim.tick), paced=True)
+
+
+def _run(run: LiveRun, until: float) -> int:
+    run.driving = True
+    try:
+        run.sim.run(until)
+    finally:
+        run.driving = False
+    return run.sim.tick
+
+
+def stop(run: LiveRun, client: str) -> int:
+    """Ends what the owner of the clock has started."""
+    run.owner.check(client, "stop")
+    if run.driving:
+        run.sim.stop()
+    elif run.owner.client is not None:
+        run.sim.engine.pacer.hold()
+        run.sim.engine.pacer.finish_ticks()
+    return run.sim.tick
+
+
+def pause(run: LiveRun, client: str) -> None:
+    """Any client may pause, unless the server keeps the clock."""
+    if run.owner.locked:
+        run.owner.check(client, "pause")
+    run.sim.pause()
+
+
+def resume(run: LiveRun, client: str) -> None:
+    """Only the owner may resume, if there is one."""
+    run.owner.check(client, "resume")
+    run.sim.resume()
+
+
+def pace(run: LiveRun, client: str, pace: float) -> None:
+    """Only the owner may change the pace, if there is one."""
+    run.owner.check(client, "pace")
+    run.sim.pace = pace
+
+
+def hold(run: LiveRun, client: str) -> None:
+    """Take the clock."""
+    run.owner.take(client, "hold")
+    run.sim.engine.pacer.hold()
+
+
+def let_go(run: LiveRun, client: str) -> None:
+    """Does nothing for a client that does not own the clock."""
+    if run.owner.release(client):
+        run.sim.resume()
+
+
+def reset(run: LiveRun, client: str, seed: int | None = None) -> None:
+    """Only the owner may reset, if there is one."""
+    run.owner.check(client, "reset")
+    run.sim.reset(seed)
+
+
+def restore(run: LiveRun, client: str, state: bytes) -> None:
+    """Only the owner may restore, if there is one; a state that names foreign code is refused."""
+    run.owner.check(client, "restore")
+    refuse_foreign_state(run.sim, state)
+    run.sim.restore(state)
+
+
+def seek(run: LiveRun, client: str, position: float) -> float:
+    """Only recordings can seek."""
+    raise PaddockError("seek refused: this is a live simulation; only a recording can seek")

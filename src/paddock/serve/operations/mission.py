@@ -1,0 +1,165 @@
+"""Operations on the mission, and the mission in the form that subscribers receive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from paddock.engine.actions import MissionAction
+from paddock.errors import UnknownNameError
+from paddock.planning.mission.mission import Mission
+from paddock.planning.mission.state import Job
+from paddock.planning.mission.vehicles import MissionVehicle
+from paddock.planning.mission.views import tree_of
+from paddock.planning.obstacles.zones import Zone
+from paddock.planning.problem import Task
+from paddock.serve.trust import refuse_foreign
+from paddock.wire.operations.results import MemberTree, MissionTree, Place, TaskState, TaskTree, ZoneTree
+from paddock.world.columns import Floats
+
+if TYPE_CHECKING:
+    from paddock.serve.live import LiveRun
+
+DECIMALS = 3
+"""Of a metre, in coordinates sent to subscribers."""
+
+
+def mission(run: LiveRun, client: str) -> MissionTree | None:
+    """Return what the page draws."""
+    found = run.sim.engine.mission
+    if found is None or found.scenario.mission is None:
+        return None
+    return run.mission_trees.tree(found.mission, found.scenario.mission.base, lambda name: _id_of(run, name))
+
+
+def mission_view(run: LiveRun, client: str) -> dict[str, Any] | None:
+    """Return what the Python clients show."""
+    found = run.sim.mission
+    return None if found is None else tree_of(found.view())
+
+
+def add_task(run: LiveRun, client: str, task: dict[str, Any]) -> Future[Any]:
+    """The mission validates the task."""
+    return _direct(run, client, "add_task", task)
+
+
+def move_task(run: LiveRun, client: str, name: str, x: float, y: float) -> Future[Any]:
+    """In m."""
+    return _direct(run, client, "move_task", {"task": name, "x": x, "y": y})
+
+
+def remove_task(run: LiveRun, client: str, name: str) -> Future[Any]:
+    """By name."""
+    return _direct(run, client, "remove_task", {"task": name})
+
+
+def add_zone(run: LiveRun, client: str, zone: dict[str, Any]) -> Future[Any]:
+    """The mission validates the zone."""
+    return _direct(run, client, "add_zone", zone)
+
+
+def add_vehicle(run: LiveRun, client: str, entry: dict[str, Any]) -> Future[Any]:
+    """Foreign names are refused after the mission has validated the entry."""
+    order = run.sim.engine.mission_stage.checked(MissionAction("add_vehicle", entry))
+    refuse_foreign(run.sim, order.arguments, "add_vehicle")
+    return run.change(lambda: run.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
+
+
+def damage(run: LiveRun, client: str, vehicle: str | int) -> Future[Any]:
+    """By name or id."""
+    return _direct(run, client, "damage", {"vehicle": _name_of(run, vehicle) if isinstance(vehicle, int) else vehicle})
+
+
+def _direct(run: LiveRun, client: str, verb: str, arguments: dict[str, Any]) -> Future[Any]:
+    """Validate now; the mission acts on it between two ticks."""
+    order = run.sim.engine.mission_stage.checked(MissionAction(verb, arguments))
+    return run.change(lambda: run.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
+
+
+def _id_of(run: LiveRun, name: str) -> int | None:
+    try:
+        fleet, rows = run.sim.engine.world.find(name)
+    except UnknownNameError:
+        return None
+    return int(fleet.ids[rows[0]])
+
+
+def _name_of(run: LiveRun, id: int) -> str:
+    program, rows = run.sim.engine.applier.found(id)
+    return program.fleet.vehicle_name(int(rows[0]))
+
+
+# for subscribers -----------------------------------------------------------------------------------------------------
+
+
+class TaskDrawing(TypedDict):
+    """The shape of a task."""
+
+    kind: str
+    x: float
+    y: float
+    heading: float | None
+    outline: list[Place]
+
+
+class MissionTrees:
+    """Describes a mission again and again; the shape of a task is computed once."""
+
+    def __init__(self) -> None:
+        self._drawn: dict[str, tuple[Task, TaskDrawing]] = {}
+
+    def tree(self, mission: Mission, base: Sequence[float], id_of: Callable[[str], int | None]) -> MissionTree:
+        """Describe a mission; `base` is x, y, (z,) heading, `id_of` returns the id of a vehicle that exists."""
+        height = base[2] if len(base) == 4 else 0.0
+        return {
+            "tasks": [self._task(mission.task(name), job) for name, job in mission.tasks.items() if not job.removed],
+            "zones": list(map(_zone, mission.zones)),
+            "members": [_vehicle(vehicle, id_of(vehicle.name)) for vehicle in mission.vehicles],
+            "base": [base[0], base[1], height, base[-1]],
+        }
+
+    def _task(self, task: Task, job: Job) -> TaskTree:
+        known, drawing = self._drawn.get(task.name, (None, None))
+        if drawing is None or known is not task:
+            drawing = _drawing(task)
+            self._drawn[task.name] = task, drawing
+        reason = job.reason if job.state == "undone" else ""
+        return {**drawing, "name": task.name, "state": _state(job), "vehicle": job.vehicle, "reason": reason}
+
+
+def _drawing(task: Task) -> TaskDrawing:
+    """Its x and y are those of `move_task`: the entry point, or for a polygon the mean of its corners."""
+    shape, outline = task.shape, task.shape.outline()
+    if shape.kind == "polygon":
+        (x, y), heading = _place(np.mean(outline[:-1], axis=0)), None
+    else:
+        (x, y), heading = _place(shape.entry[:2]), shape.entry.heading
+    return {"kind": shape.kind, "x": x, "y": y, "heading": heading, "outline": list(map(_place, outline))}
+
+
+def _state(job: Job) -> TaskState:
+    return "started" if job.state == "assigned" and job.doing else job.state
+
+
+def _zone(zone: Zone) -> ZoneTree:
+    return {"name": zone.name, "outline": list(map(_place, zone.outline()))}
+
+
+def _vehicle(vehicle: MissionVehicle, id: int | None) -> MemberTree:
+    doing = vehicle.doing
+    return {
+        "id": id,
+        "name": vehicle.name,
+        "status": vehicle.status,
+        "travelled": round(vehicle.travelled, DECIMALS),
+        "range": vehicle.spec.range if isfinite(vehicle.spec.range) else None,
+        "tasks": [*([doing] if doing else ()), *vehicle.ahead],
+    }
+
+
+def _place(point: Sequence[float] | Floats) -> Place:
+    return round(float(point[0]), DECIMALS), round(float(point[1]), DECIMALS)

@@ -1,0 +1,357 @@
+"""One simulator on the bridge: its connection, its time, the rows of its vehicles, and what happens on a timeout."""
+
+from __future__ import annotations
+
+import threading
+from bisect import insort
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.errors import PaddockError
+from paddock.sitl.actuators import ActuatorCommands
+from paddock.sitl.adapter import AdapterError, SimulatorAdapter, blank_actuators, blank_sensors
+from paddock.sitl.bridge_vehicle import BridgeEvents, BridgeStoppedError, Fallback, TimeoutPolicy, Vehicle, problem
+from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
+
+RETRY = 0.1
+"""s of wall time per attempt while the simulation waits for a simulator."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
+"""s of wall time between attempts to connect; each pause is twice the previous one."""
+TIMES = np.array([k for name, k in COLUMN.items() if name.endswith("time_us")])
+NEVER = -1.0
+"""Time of a sensor that has not measured yet."""
+
+Breathe = Callable[[float], bool]
+"""Let other threads work for some seconds while waiting; False when the run is to stop."""
+
+
+class Reconnect:
+    """Connects an adapter in a thread of its own, at growing intervals."""
+
+    def __init__(self, adapter: SimulatorAdapter, problem: str = "") -> None:
+        self.adapter = adapter
+        self.attempts = 0
+        self.problem = problem
+        self._pause = FIRST_PAUSE
+        self._next = monotonic() + FIRST_PAUSE
+        self._thread: threading.Thread | None = None
+
+    def poll(self) -> bool:
+        """Return whether the adapter is connected; start an attempt when one is due."""
+        if self._thread is not None:
+            if self._thread.is_alive():
+                return False
+            self._thread = None
+            if self.adapter.is_connected:
+                return True
+            self._pause = min(2.0 * self._pause, LONGEST_PAUSE)
+            self._next = monotonic() + self._pause
+        elif monotonic() >= self._next:
+            self.attempts += 1
+            self._thread = threading.Thread(target=self._attempt, name=f"connect {self.adapter.name}", daemon=True)
+            self._thread.start()
+        return False
+
+    def give_up(self, timeout: float = 1.0) -> None:
+        """Wait for an attempt in progress."""
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    def _attempt(self) -> None:
+        try:
+            self.adapter.connect()
+        except Exception as error:  # the next attempt follows
+            self.problem = problem(error)
+
+
+class AdapterLink:
+    """An adapter and its vehicles, ordered by id, with a row for each in two blocks.
+
+    An exception of the adapter disconnects it and no other: the link then tries to connect it again.
+    """
+
+    def __init__(self, adapter: SimulatorAdapter, policy: TimeoutPolicy, events: BridgeEvents) -> None:
+        self.adapter, self.policy, self.events = adapter, policy, events
+        self.vehicles: list[Vehicle] = []
+        self.connected = False  # with its vehicles in place
+        self.known = False  # has been connected before: only then is it waited for
+        self.free_running = False
+        self.holding = False
+        self._reconnect: Reconnect | None = None
+        self._seen_us = 0  # the simulator's own time at the last look
+        self._offset_us = 0  # bridge time minus the simulator's own
+        self._arrange()
+
+    def __str__(self) -> str:
+        return f"adapter {self.adapter.name!r}"
+
+    @property
+    def note(self) -> str:
+        """Its problem, for the live table; empty if there is none."""
+        if not self.connected:
+            reason = self._reconnect.problem if self._reconnect else ""
+            return f"{self} is not connected" + (f": {reason}" if reason else "")
+        if self.holding or self.free_running:
+            return f"{self} does not answer" + (": simulation waits" if self.holding else "")
+        return ""
+
+    # vehicles ---------------------------------------------------------------------------------------------------------
+
+    def add(self, vehicle: Vehicle) -> None:
+        """Add a vehicle, to the simulator too if connected; AdapterError if the simulator refuses it."""
+        if self.connected:
+            self._add_to_simulator(vehicle)
+        vehicle.note = ""
+        insort(self.vehicles, vehicle, key=lambda other: other.sysid)
+        self._arrange()
+        if self.connected:
+            self._compare_rates(vehicle)
+
+    def _add_to_simulator(self, vehicle: Vehicle) -> None:
+        try:
+            self.adapter.add_vehicle(vehicle.placed)
+        except PaddockError:
+            raise
+        except Exception as error:
+            raise AdapterError(f"{self} cannot add {vehicle}: {problem(error)}") from error
+
+    def remove(self, vehicle: Vehicle) -> None:
+        """Remove a vehicle, from the simulator too; nothing if the simulator refused it."""
+        if vehicle not in self.vehicles:
+            return
+        self.vehicles.remove(vehicle)
+        vehicle.sensors, vehicle.actuators = SensorData(), ActuatorCommands()
+        self._arrange()
+        try:
+            if self.connected and vehicle.sysid in self.adapter.vehicles:
+                self.adapter.remove_vehicle(vehicle.sysid)
+        except PaddockError:
+            raise
+        except Exception as error:
+            self.lose(problem(error))
+
+    def _compare_rates(self, vehicle: Vehicle) -> None:
+        """Pass the IMU period on to the autopilot; report one that wants sensors faster than they are measured."""
+        try:
+            vehicle.autopilot.sensor_period_us = self.adapter.sensor_period_us(vehicle.sysid)
+            wanted, offered = 1e6 / vehicle.autopilot.period_us, self.adapter.capabilities.max_rate
+        except Exception as error:
+            self.events.add("rejected", vehicle, f"cannot compare rates: {problem(error)}")
+            return
+        if wanted > offered * (1.0 + 1e-6):
+            detail = f"its autopilot wants sensors at {wanted:g} Hz, but {self} measures at {offered:g} Hz at most"
+            self.events.add("too_fast", vehicle, detail)
+
+    # rows -------------------------------------------------------------------------------------------------------------
+
+    def _arrange(self) -> None:
+        """Allocate blocks for the present vehicles; each keeps the contents of its rows."""
+        self.ids = tuple(vehicle.sysid for vehicle in self.vehicles)
+        self.sensors, self.actuators = blank_sensors(len(self.ids)), blank_actuators(len(self.ids))
+        for k, vehicle in enumerate(self.vehicles):
+            self.sensors[k], self.actuators[k] = vehicle.sensors.row, vehicle.actuators.row
+            vehicle.sensors, vehicle.actuators = SensorData(self.sensors[k]), ActuatorCommands(self.actuators[k])
+        self._raw = _shifted(self.sensors, -self._offset_us)
+        self._good = self.actuators.copy()
+        self._newest = self.sensors[:, 0].copy()
+        self._rejected: frozenset[int] = frozenset()  # rows that were not finite when last sent
+
+    def receive(self) -> Sequence[int]:
+        """Read the newest sensors into the rows; return the system ids of those with new data."""
+        try:
+            self.adapter.receive_block(self.ids, self._raw if self._offset_us else self.sensors)
+        except Exception as error:
+            self.lose(problem(error))
+        if self._offset_us:
+            self.sensors[:] = _shifted(self._raw, self._offset_us)
+        times = self.sensors[:, 0]
+        news = times > self._newest
+        self._newest[:] = times
+        return self.ids if news.all() else [self.ids[k] for k in np.flatnonzero(news).tolist()]
+
+    def rewind(self) -> None:
+        """Treat whatever comes next as new, after time has decreased."""
+        self._newest[:] = NEVER
+
+    def send(self) -> None:
+        """Send the actuator rows; a row that is not finite is rejected, and the previous one holds."""
+        finite = np.isfinite(self.actuators)
+        self._rejected = frozenset() if finite.all() else self._reject(np.flatnonzero(~finite.all(axis=1)))
+        self._good[:] = self.actuators
+        try:
+            self.adapter.send_block(self.ids, self.actuators)
+        except Exception as error:
+            self.lose(problem(error))
+
+    def _reject(self, bad: NDArray[np.int64]) -> frozenset[int]:
+        """Restore these rows; log an event for each that was finite until now."""
+        for k in [k for k in bad.tolist() if k not in self._rejected]:
+            self.events.add("rejected", self.vehicles[k], "actuators are not finite; the previous ones hold")
+        self.actuators[bad] = self._good[bad]
+        return frozenset(bad.tolist())
+
+    # connection -------------------------------------------------------------------------------------------------------
+
+    def settle(self, time_us: int, breathe: Breathe) -> bool:
+        """Connect if necessary, or apply the fallback; False when the run is to stop."""
+        try:
+            return self._settle(time_us, breathe)
+        except BridgeStoppedError:
+            raise
+        except Exception as error:
+            detail = problem(error)
+            if self.connected or self._reconnect is None or self._reconnect.problem != detail:  # report it once
+                self.lose(detail)
+            return True
+
+    def _settle(self, time_us: int, breathe: Breathe) -> bool:
+        if self.connected and self.adapter.is_connected:
+            return True
+        if self.connected:
+            self.lose("connection lost")
+        reconnect = self._reconnect or self._open()
+        while not (self.adapter.is_connected or reconnect.poll()):
+            if not self.known or self.policy.fallback is Fallback.FREE_RUN:
+                return True
+            if not breathe(0.02):
+                return False
+        self._admit(time_us)
+        return True
+
+    def _open(self) -> Reconnect:
+        self._reconnect = Reconnect(self.adapter)
+        try:
+            self.adapter.connect()
+        except Exception as error:
+            self._reconnect.problem = problem(error)
+            self.events.add("unreachable", self, f"{problem(error)}; retrying")
+        return self._reconnect
+
+    def lose(self, detail: str) -> None:
+        """Disconnect a failed simulator and start to reconnect."""
+        self.connected = self.free_running = self.holding = False
+        self._disconnect()
+        self._reconnect = Reconnect(self.adapter, detail)
+        self.events.add("lost", self, f"{detail}: {self.policy.fallback}")
+        if self.policy.fallback is Fallback.STOP:
+            raise BridgeStoppedError(f"{self}: {detail}; stopped as configured")
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._reconnect is not None:
+            self._reconnect.give_up()
+        self.connected, self._reconnect = False, None
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        try:
+            self.adapter.disconnect()
+        except Exception as error:
+            self.events.add("rejected", self, f"cannot disconnect: {problem(error)}")
+
+    def _admit(self, time_us: int) -> None:
+        """Add the vehicles to a simulator that has just connected; its time continues from the bridge's."""
+        if self.known:
+            self.events.add("connected", self, "reconnected")
+        self.connected = self.known = True
+        self._reconnect = None
+        present = set(self.adapter.vehicles)
+        for vehicle in [vehicle for vehicle in self.vehicles if vehicle.sysid not in present]:
+            try:
+                self._add_to_simulator(vehicle)
+            except PaddockError as error:  # the others are not affected
+                self.remove(vehicle)
+                vehicle.note = str(error)
+                self.events.add("rejected", vehicle, str(error))
+        for vehicle in self.vehicles:
+            self._compare_rates(vehicle)
+        self._anchor(time_us)
+
+    # time -------------------------------------------------------------------------------------------------------------
+
+    def advance(self, time_us: int, waiting: bool, breathe: Breathe) -> bool:
+        """Step the simulator to that time, or apply the fallback; False when the run is to stop."""
+        if self.adapter.hosted or not self.connected:
+            return True
+        try:
+            lag = self._lag(time_us)
+            return lag <= 0 or self._step(time_us, lag, waiting and not self.free_running, breathe)
+        except BridgeStoppedError:
+            raise
+        except Exception as error:
+            self.lose(problem(error))
+            return True
+
+    def _step(self, time_us: int, lag: int, waiting: bool, breathe: Breathe) -> bool:
+        if self.adapter.step(lag, self.policy.timeout if waiting else 0.0):
+            self._answered(time_us)
+        elif not waiting:
+            self._anchor(time_us)
+        else:
+            return self._late(time_us, breathe)
+        return True
+
+    def _late(self, time_us: int, breathe: Breathe) -> bool:
+        """Apply the fallback after a missed deadline."""
+        detail = f"did not step within {self.policy.timeout:g} s: is the simulator running, and not paused?"
+        self.events.add("timeout", self, f"{detail} {self.policy.fallback}")
+        if self.policy.fallback is Fallback.STOP:
+            raise BridgeStoppedError(f"{self} {detail} stopped as configured")
+        if self.policy.fallback is Fallback.FREE_RUN:
+            self.free_running = True
+            self._anchor(time_us)
+            return True
+        self.holding = True
+        while not self.adapter.step(max(self._lag(time_us), 1), RETRY):
+            if not breathe(0.001):
+                return False
+        self._answered(time_us)
+        return True
+
+    def _answered(self, time_us: int) -> None:
+        if self.free_running or self.holding:
+            self.events.add("recovered", self, "steps again")
+            self.free_running = self.holding = False
+        self._seen_us = self.adapter.sim_time_us
+        if not self.adapter.supports_lockstep:
+            self._anchor(time_us)
+
+    def _lag(self, time_us: int) -> int:
+        """Return the us by which the simulator is behind; one that has restarted continues in bridge time."""
+        own = self.adapter.sim_time_us
+        if own < self._seen_us:
+            self.events.add("restarted", self, f"its time fell from {self._seen_us} us to {own} us")
+            self._anchor(self._seen_us + self._offset_us)
+        self._seen_us = own
+        return time_us - own - self._offset_us
+
+    def _anchor(self, time_us: int) -> None:
+        """Map the simulator's present time to this bridge time; a hosted world has the bridge's time."""
+        self._seen_us = self.adapter.sim_time_us
+        self._offset_us = 0 if self.adapter.hosted else time_us - self._seen_us
+        self._raw = _shifted(self.sensors, -self._offset_us)
+
+    def reset(self) -> None:
+        """Restart the simulator at time 0; the engine resets a hosted world."""
+        try:
+            if self.connected and not self.adapter.hosted:
+                self.adapter.reset()
+            if self.connected:
+                self._anchor(0)
+        except Exception as error:
+            self.lose(problem(error))
+        self.free_running = self.holding = False
+        for vehicle in self.vehicles:
+            vehicle.sensors = SensorData()
+        self._arrange()
+
+
+def _shifted(block: Floats, offset_us: int) -> Floats:
+    """Return a copy whose sample times are later by `offset_us`; those of sensors that never measured are unchanged."""
+    later = block.copy()
+    times = later[:, TIMES]
+    later[:, TIMES] = np.where(times == NEVER, times, times + offset_us)
+    return later

@@ -1,0 +1,266 @@
+"""An unmodified ArduPilot as the autopilot of a vehicle: it sends servo packets and waits for the state after them."""
+
+from __future__ import annotations
+
+from math import isfinite
+from time import monotonic
+from typing import ClassVar
+
+from paddock.errors import InvalidValueError
+from paddock.sitl.actuators import ActuatorCommands
+from paddock.sitl.ardupilot.frames import ArduPilotFrame, find_frame, json_port
+from paddock.sitl.ardupilot.link import Address, Arrival, FrameClock, ServoLink
+from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot
+from paddock.sitl.sensor_data import RANGEFINDERS, SensorData
+from paddock.wire.ardupilot_json import ServoPacket, State, decode_servos, encode_state
+from paddock.wire.error import WireError
+
+OUT_OF_RANGE = 10_000.0
+"""m: reading of a known rangefinder that sees nothing. ArduPilot keeps the last value of an omitted one."""
+
+
+class StateRows:
+    """Converts rows of sensor data to states: the IMU as measured, the rest true. Remembers the rangefinders seen."""
+
+    def __init__(self, *, lockstep: bool = True, time_sync: bool = True) -> None:
+        self._no_lockstep = not lockstep
+        self._no_time_sync = not time_sync
+        self._seen = [False] * RANGEFINDERS
+
+    def read(self, sensors: SensorData, timestamp: float) -> State:
+        """Return the state at `timestamp` s; NaN where the row has none, which the encoder refuses or omits."""
+        v = sensors.values()
+        return State(
+            timestamp,
+            (v.gyro_x, v.gyro_y, v.gyro_z),
+            (v.accel_x, v.accel_y, v.accel_z),
+            (v.true_north, v.true_east, v.true_down),
+            (v.true_vn, v.true_ve, v.true_vd),
+            (v.true_qw, v.true_qx, v.true_qy, v.true_qz),
+            ranges=self._ranges((v.range_1, v.range_2, v.range_3, v.range_4, v.range_5, v.range_6)),
+            airspeed=v.airspeed,
+            battery=(v.battery_voltage, v.battery_current),
+            no_time_sync=self._no_time_sync,
+            no_lockstep=self._no_lockstep,
+        )
+
+    def _ranges(self, measured: tuple[float, ...]) -> tuple[float | None, ...]:
+        if not any(self._seen) and not any(map(isfinite, measured)):
+            return ()
+        for k, distance in enumerate(measured):
+            self._seen[k] |= isfinite(distance)
+        known = zip(measured, self._seen, strict=True)
+        return tuple((d if isfinite(d) else OUT_OF_RANGE) if seen else None for d, seen in known)
+
+
+SILENT_AFTER = 2.0
+"""s of wall time without a packet after which the peer is gone. An unanswered ArduPilot repeats its packet every s."""
+TAKEOVER_AFTER = 1.0
+"""s of wall time without a packet after which another address counts as the same ArduPilot, restarted."""
+IDLE_PERIOD_US = 10_000
+"""Simulated us between polls while no ArduPilot is connected."""
+
+
+class ArduPilotAutopilot(Autopilot):
+    """Waits at udp `9002 + 10 * instance` for an ArduPilot that was started with `--model JSON`.
+
+    `dt` s is the step of the world. With `lockstep=False` neither side waits: a packet is answered on arrival.
+    """
+
+    kind: ClassVar[str] = "ardupilot"
+    needs_truth: ClassVar[bool] = True  # ArduPilot simulates its own receiver, compass and barometer from the truth
+
+    def __init__(
+        self,
+        frame: str | ArduPilotFrame,
+        dt: float,
+        *,
+        instance: int = 0,
+        address: str = "127.0.0.1",
+        port: int | None = None,
+        lockstep: bool = True,
+        time_sync: bool = True,
+    ) -> None:
+        super().__init__()
+        self.frame = find_frame(frame) if isinstance(frame, str) else frame
+        self.frame.check_dt(dt)
+        if instance < 0:
+            raise InvalidValueError(f"ArduPilot: instance counts from 0, not {instance}")
+        self.instance = instance
+        self.lockstep = lockstep
+        self._link = ServoLink(address, json_port(instance) if port is None else port)
+        self._clock = FrameClock(dt)
+        self._reader = StateRows(lockstep=lockstep, time_sync=time_sync)
+        self._commands = ActuatorCommands()
+        self._sensors: SensorData | None = None
+        self._peer: Address | None = None
+        self._live = False
+        self._heard_at = 0.0  # wall s
+        self._count = -1  # of the last frame, for messages
+        self._owing = False  # a packet is unanswered
+        self._reply = b""
+        self.status.note = self._waiting_note()
+
+    @property
+    def live(self) -> bool:
+        """Whether an ArduPilot is connected."""
+        return self._live
+
+    @property
+    def period_us(self) -> int:
+        """As the last packet asked; the poll period while none is connected."""
+        return self._clock.period_us if self._live else IDLE_PERIOD_US
+
+    def next_us(self, time_us: int) -> int:
+        """Return the time of the tick that the last packet asked for."""
+        return self._clock.next_us(time_us) if self._live else super().next_us(time_us)
+
+    @property
+    def port(self) -> int:
+        """The UDP port."""
+        return self._link.port
+
+    def open(self) -> None:
+        """Bind the port."""
+        self._link.open()
+        self.status.note = self._waiting_note()
+
+    def close(self) -> None:
+        """Release the port and the peer."""
+        self._link.close()
+        self._lose("closed")
+        self._peer = None
+
+    def reset(self) -> None:
+        """Restart reply time at 0, which ArduPilot takes for a physics reset."""
+        self._clock.begin()
+        self._sensors = None
+
+    # exchange ---------------------------------------------------------------------------------------------------------
+
+    def offer(self, sensors: SensorData) -> None:
+        """Answer the packet that asked for this state."""
+        self._sensors = sensors
+        if self._owing:
+            self._answer(sensors)
+        elif self._live and monotonic() - self._heard_at >= SILENT_AFTER:
+            self._lose(self.diagnosis())  # the world continues without it
+
+    def collect(self, timeout: float) -> ActuatorCommands | None:
+        """Return the commands of a new packet; duplicates are answered here, without a step."""
+        if self._owing and self.lockstep:
+            self._service(0.0)
+            return self._commands
+        wait = timeout if self.lockstep else 0.0
+        deadline = monotonic() + wait
+        while not self._service(max(deadline - monotonic(), 0.0)):
+            if monotonic() >= deadline:
+                return self._commands if self._live and not self.lockstep else None
+        return self._commands
+
+    def _lose(self, note: str) -> None:
+        self._live = self.status.connected = self._owing = False
+        self.status.note = note
+
+    def _service(self, timeout: float) -> bool:
+        """Process received packets; return whether one is a new frame."""
+        fresh = False
+        for datagram, source in self._link.receive(timeout):
+            try:
+                packet = decode_servos(datagram)
+            except WireError as error:
+                self._reject(f"{error} (from {source[0]}:{source[1]})")
+                continue
+            if self._admit(source):
+                fresh |= self._take(packet)
+        return fresh
+
+    def _reject(self, why: str) -> None:
+        self.status.rejected += 1
+        self.status.note = why
+
+    def _admit(self, source: Address) -> bool:
+        """Accept the peer, or a restarted one: it uses another port while the old one is silent."""
+        now = monotonic()
+        if source != self._peer:
+            if self._live and now - self._heard_at < TAKEOVER_AFTER:
+                self._reject(
+                    f"refused {source[0]}:{source[1]}: {self._where()} belongs to another ArduPilot; start it with -I"
+                )
+                return False
+            self._welcome(source)
+        self._heard_at = now
+        if not self._live:
+            self._live = self.status.connected = True
+            self.status.note = ""
+        return True
+
+    def _welcome(self, source: Address) -> None:
+        known, self._peer = self._peer, source
+        self._clock.forget()
+        self._owing = False
+        if known is not None:
+            self._restarted()
+
+    def _restarted(self) -> None:
+        self.status.restarts += 1
+        self._clock.begin()
+        self._owing = False
+        self.on_restart()
+
+    def _take(self, packet: ServoPacket) -> bool:
+        """Apply a packet; return whether it is a new frame."""
+        arrival = self._clock.arrive(packet.frame_count)
+        self._count = packet.frame_count
+        if arrival is Arrival.DUPLICATE:
+            self._repeat()
+            return False
+        if arrival is Arrival.RESTART:
+            self._restarted()
+        self._clock.ask(packet.frame_rate)
+        if self._clock.shortened:
+            self.status.note = f"frame_rate {packet.frame_rate} Hz is too slow for ArduPilot itself; steps are < 0.1 s"
+        self.frame.apply(packet.pwm, self._commands.row)
+        self.status.armed = self._commands.armed
+        self.status.exchanges += 1
+        self._owing = True
+        if not self.lockstep and self._sensors is not None:
+            self._answer(self._sensors)
+        return True
+
+    def _repeat(self) -> None:
+        """Repeat the last reply, which may be lost; a frame without a reply gets it when it is due."""
+        self.status.duplicates += 1
+        if not self._owing and self._reply and self._peer is not None:
+            self._link.send(self._reply, self._peer)
+
+    def _answer(self, sensors: SensorData) -> None:
+        """Send the state, unless the world has not moved since the last one."""
+        timestamp = self._clock.advance(sensors.time_us, self.lockstep)
+        if timestamp is None or self._peer is None:
+            return
+        try:
+            self._reply = encode_state(self._reader.read(sensors, timestamp))
+        except InvalidValueError as error:
+            self.status.note = f"no reply to ArduPilot: {error}"
+            return
+        self._owing = False
+        self.status.note = self._link.send(self._reply, self._peer) or self.status.note
+
+    # diagnosis --------------------------------------------------------------------------------------------------------
+
+    def diagnosis(self) -> str:
+        """Return what is known of a silent peer."""
+        if self._peer is None:
+            return self._waiting_note()
+        silent = monotonic() - self._heard_at
+        return (
+            f"ArduPilot {self.frame.name} {self.instance} at {self._peer[0]}:{self._peer[1]} silent for {silent:.1f} s "
+            f"after frame {self._count}: has it exited or stopped? Restart it to continue; {DEBUGGING}"
+        )
+
+    def _where(self) -> str:
+        return f"udp {self._link.address}:{self._link.port}"
+
+    def _waiting_note(self) -> str:
+        return f"waiting for ArduPilot {self.frame.name} at {self._where()}: {self.frame.binary} --model JSON"

@@ -1,0 +1,183 @@
+"""From the `sitl` section of a scenario to vehicles with autopilots; and scenarios made from a few arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import Parameter, signature
+from math import pi
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from paddock.engine.simulation import Simulation
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.scenario import Scenario, SensorChoice, VehicleEntry
+from paddock.scenario.sitl import LAST_SYSID, MODEL_CRAFTS, WORLD, AdapterEntry, AutopilotEntry, Sitl, system_ids
+from paddock.sitl.adapter import Placed, SimulatorAdapter, find_adapter
+from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT
+from paddock.sitl.autopilot_contract import Autopilot
+from paddock.sitl.bridge_vehicle import problem
+from paddock.sitl.equipment import VEHICLES, standard_sensors
+from paddock.world.frames import convert_position
+from paddock.world.geodesy import Origin
+
+ARDUPILOT_FRAMES = {"copter": "copter", "copter-plus": "copter", "rover": "rover_ackermann", "rover-skid": "rover"}
+"""Frames of ArduPilot that the command line offers -> craft."""
+RATES = {"builtin": 250.0, "ardupilot": 1200.0, "px4": 250.0}
+"""Tick rate for each autopilot, Hz; ArduPilot asks for 1,200 frames per second by default."""
+SPACING = {"copter": 5.0, "rover": 4.0, "rover_ackermann": 6.0, "plane": 60.0}
+"""m between neighbours."""
+DESCRIPTIONS = {"builtin": "the built-in autopilot", "ardupilot": "ArduPilot", "px4": "PX4"}
+NORTH = 1.5707963267948966
+"""rad, counter-clockwise from east."""
+
+
+class FlownVehicle(NamedTuple):
+    """A vehicle with its autopilot, ready for the bridge."""
+
+    placed: Placed
+    autopilot: Autopilot
+    adapter: str  # name
+    entry: AutopilotEntry  # of `sitl.pilots`
+    instance: int
+
+
+# sensors --------------------------------------------------------------------------------------------------------------
+
+
+def equipped_scenario(scenario: Scenario) -> Scenario:
+    """Return the scenario with standard sensors on each vehicle that has an autopilot and no sensors."""
+    if scenario.sitl is None:
+        return scenario
+    flown = {pilots.vehicles: pilots for pilots in scenario.sitl.pilots if pilots.adapter == WORLD}
+    return scenario.with_vehicles(
+        tuple(
+            entry if entry.name not in flown or entry.sensors else _equipped(entry, flown[entry.name], scenario)
+            for entry in scenario.vehicles
+        )
+    )
+
+
+def _equipped(entry: VehicleEntry, pilots: AutopilotEntry, scenario: Scenario) -> VehicleEntry:
+    ticks = scenario.clock.rate  # a real autopilot expects an IMU sample per tick
+    chosen = standard_sensors(_craft(pilots, entry), None if pilots.autopilot == "builtin" else ticks, ticks)
+    sensors = tuple(SensorChoice(name=name, options=options) for choice in chosen for name, options in choice.items())
+    return entry.model_copy(update={"sensors": sensors})
+
+
+def _craft(pilots: AutopilotEntry, entry: VehicleEntry | None) -> str:
+    return pilots.craft or (MODEL_CRAFTS[entry.model] if entry is not None else "")
+
+
+# adapters -------------------------------------------------------------------------------------------------------------
+
+
+def build_adapter(entry: AdapterEntry, where: str) -> SimulatorAdapter:
+    """Return the simulator of an entry of `sitl.adapters`; `where` begins error messages."""
+    kind = find_adapter(entry.type)
+    _check_options(kind, entry, where)
+    try:
+        return kind(entry.name, **entry.options)
+    except PaddockError as error:  # names the adapter itself
+        raise type(error)(f"{where}: {error}") from None
+    except Exception as error:  # code of a user's own adapter
+        raise InvalidValueError(f"{where}: adapter {entry.type!r}: {problem(error)}") from error
+
+
+def _check_options(kind: type[SimulatorAdapter], entry: AdapterEntry, where: str) -> None:
+    """Refuse unknown options, and values that are not numbers where the default is one."""
+    known = {key: option for key, option in signature(kind).parameters.items() if key != "name"}
+    if any(option.kind is Parameter.VAR_KEYWORD for option in known.values()):
+        return
+    for key, value in entry.options.items():
+        if key not in known:
+            raise unknown_name(f"option of adapter {entry.type!r}", key, known, f"{where}.options")
+        default = known[key].default
+        number = isinstance(default, int | float) and not isinstance(default, bool)
+        if number and not isinstance(value, int | float):
+            raise InvalidValueError(f"{where}.options.{key} must be a number, not {value!r}")
+
+
+# vehicles and autopilots ----------------------------------------------------------------------------------------------
+
+
+def build_vehicles(sim: Simulation, sitl: Sitl) -> Iterator[FlownVehicle]:
+    """Yield each vehicle of the section with its autopilot, by ascending system id."""
+    entries = {entry.name: entry for entry in sim.scenario.vehicles}
+    numbers = system_ids(sitl, entries)
+    for k in sorted(range(len(numbers)), key=lambda k: numbers[k]):
+        pilots = sitl.pilots[k]
+        craft = _craft(pilots, entries.get(pilots.vehicles or ""))
+        for index, sysid in enumerate(numbers[k]):
+            instance = sysid - 1 if pilots.instance is None else pilots.instance + index
+            try:
+                placed = _placed(sim, pilots, craft, sysid, index)
+                autopilot = _autopilot(sim, sitl, pilots, craft, sysid, instance)
+            except PaddockError as error:
+                raise type(error)(f"{sim.scenario.at('sitl', 'pilots', k)}: {error}") from None
+            yield FlownVehicle(placed, autopilot, pilots.adapter, pilots, instance)
+
+
+def _placed(sim: Simulation, pilots: AutopilotEntry, craft: str, sysid: int, index: int) -> Placed:
+    if pilots.adapter == WORLD:
+        name = sim.engine.world.fleets[pilots.vehicles or ""].vehicle_name(index)
+        vehicle = sim.snapshot()[name]
+        x, y, z = map(float, vehicle.position)
+        heading = 0.5 * pi - vehicle.yaw
+    else:
+        name, heading = f"{pilots.adapter}_{sysid}", 0.0
+        x, y, z = pilots.position
+        x += index * pilots.spacing
+    north, east, down = map(float, convert_position((x, y, z), "enu", "ned"))
+    return Placed(sysid, name, craft, (north, east, down), heading)
+
+
+def _autopilot(sim: Simulation, sitl: Sitl, pilots: AutopilotEntry, craft: str, sysid: int, instance: int) -> Autopilot:
+    dt, address = sim.engine.world.clock.dt, listen_address(sitl)
+    if pilots.autopilot == "ardupilot":
+        from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
+
+        frame = pilots.frame or FRAME_OF_CRAFT[craft]
+        return ArduPilotAutopilot(frame, dt, instance=instance, address=address, lockstep=pilots.lockstep)
+    if pilots.autopilot == "px4":
+        from paddock.sitl.px4.autopilot import Px4Autopilot
+
+        if craft != "copter":
+            raise InvalidValueError(f"PX4 supports copters only, not craft {craft!r}")
+        return Px4Autopilot(dt, Origin(*sim.scenario.world.origin), instance=instance, address=address)
+    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+
+    folder = None if sitl.parameters is None else Path(sitl.parameters)
+    return BuiltInAutopilot(sysid, craft, pilots.parameters, folder, sitl.truth)
+
+
+def listen_address(sitl: Sitl) -> str:
+    """Return the address to bind: all interfaces where ground stations are on other machines."""
+    local = sitl.mavlink.host == "localhost" or sitl.mavlink.host.startswith("127.")
+    return sitl.listen or ("127.0.0.1" if local else "0.0.0.0")
+
+
+# scenarios from arguments ---------------------------------------------------------------------------------------------
+
+
+def quick_scenario(
+    craft: str = "rover", count: int = 1, autopilot: str = "builtin", instance: int = 0, **section: Any
+) -> dict[str, Any]:
+    """Return a scenario with `count` vehicles in a row from west to east, facing north; `section`: more of `sitl`."""
+    if craft not in VEHICLES:
+        raise unknown_name("type of vehicle", craft, VEHICLES)
+    if not 1 <= count <= LAST_SYSID:
+        raise InvalidValueError(f"the number of vehicles must be 1 to {LAST_SYSID}, not {count}")
+    height = 100.0 if craft == "plane" else 0.0
+    line = {"start": [0.0, 0.0, height], "end": [SPACING[craft] * (count - 1), 0.0, height], "heading": NORTH}
+    placed = {"pose": [0.0, 0.0, height, NORTH]} if count == 1 else {"count": count, "spawn": {"line": line}}
+    pilots: dict[str, Any] = {"vehicles": craft, "autopilot": autopilot, "craft": craft}
+    if autopilot != "builtin":
+        pilots |= {"instance": instance, "sysid": instance + 1}
+    return {
+        "name": f"{count} {craft}{'' if count == 1 else 's'}",
+        "description": f"{DESCRIPTIONS[autopilot]} in the loop",
+        "clock": {"rate": RATES[autopilot], "pace": 1.0},
+        "every": {"snapshot": max(1, round(RATES[autopilot] / 50.0))},
+        "vehicles": [{"name": craft, **VEHICLES[craft], **placed}],
+        "sitl": {"pilots": [pilots], **section},
+    }

@@ -1,0 +1,269 @@
+"""Autopilots beside a running simulation: the bridge joins its barrier, ground stations connect over MAVLink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import hypot, isfinite
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from paddock.engine.actions import PlaceAction
+from paddock.engine.simulation import Simulation
+from paddock.errors import PaddockError
+from paddock.scenario import Scenario
+from paddock.scenario.sitl import WORLD
+from paddock.sitl.adapters.world import WorldAdapter
+from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.telemetry import Severity, Telemetry
+from paddock.sitl.bridge import Bridge
+from paddock.sitl.bridge_vehicle import StatusRow
+from paddock.sitl.from_scenario import FlownVehicle, build_adapter, build_vehicles, listen_address
+from paddock.world.geodesy import Origin
+
+if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
+    from paddock.sitl.ground_station import GroundStation
+    from paddock.sitl.mavlink.hub import MavlinkHub
+
+FLYING = ("copter", "plane")
+QGROUNDCONTROL = 14550
+"""UDP port at which QGroundControl listens by default."""
+SHOWN_LAUNCHES = 3
+"""Real autopilots whose command lines are printed."""
+
+
+class PortRow(NamedTuple):
+    """Addresses of one autopilot."""
+
+    sysid: int
+    name: str
+    autopilot: str
+    listens: str
+    speaks: str
+
+
+class Progress(NamedTuple):
+    """Short texts on what a built-in autopilot is doing; empty where unknown or not applicable."""
+
+    item: str = ""  # of the mission, and their number
+    height: str = ""  # m above home, of aircraft
+    speed: str = ""  # m/s over ground
+    battery: str = ""
+
+    def line(self) -> str:
+        """Return all in one line, for logs and pipes."""
+        named = (("item ", self.item, ""), ("", self.height, " m"), ("", self.speed, " m/s"), ("", self.battery, ""))
+        return "  ".join(f"{before}{value}{unit}" for before, value, unit in named if value)
+
+
+class SitlHost:
+    """The autopilots of a simulation whose scenario has a `sitl` section. Joins it, and leaves with `close`."""
+
+    def __init__(self, sim: Simulation) -> None:
+        if sim.scenario.sitl is None:
+            raise PaddockError(f"{sim.scenario.name}: the scenario has no sitl section")
+        self.sim, self.section = sim, sim.scenario.sitl
+        self.vehicles: list[FlownVehicle] = []
+        self.printed: dict[int, str] = {}  # last line printed for each system
+        self.hub: MavlinkHub | None = None
+        self.ground_station: GroundStation | None = None
+        self.bridge = Bridge(
+            self.section.time,
+            tick_rate=sim.engine.world.clock.rate,
+            timeout=self.section.timeout,
+            fallback=self.section.on_timeout,
+            report=sim.engine.applier.report,
+            go_on=lambda: not sim.engine.thread.stopping,
+            meanwhile=[sim.engine.thread.serve_looks],
+        )
+        self.world = WorldAdapter(WORLD, simulation=sim, truth=self.section.truth)
+        self._starts: dict[str, tuple[tuple[float, float, float, float], float]] = {}  # name -> pose, speed
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        sim = self.sim
+        self.bridge.register(self.world)
+        for k, entry in enumerate(self.section.adapters):
+            adapter = build_adapter(entry, sim.scenario.at("sitl", "adapters", k))
+            self.bridge.register(adapter, entry.timeout, entry.on_timeout)
+        for vehicle in build_vehicles(sim, self.section):
+            self._add(vehicle)
+        self._open_mavlink([vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"])
+        sim.autopilots.join(self.bridge, frozenset(sim.snapshot()[name].id for name in self._starts))
+        sim.engine.on_restart.append(self._restarted)
+        sim.engine.on_close.append(self.close)
+
+    def _add(self, vehicle: FlownVehicle) -> None:
+        self.bridge.spawn(vehicle.placed, vehicle.autopilot, vehicle.adapter)
+        self.vehicles.append(vehicle)
+        if vehicle.adapter == WORLD:
+            name = vehicle.placed.name
+            if getattr(vehicle.autopilot, "needs_truth", False):
+                self.world.set_truth(vehicle.placed.id)
+            self._note_start(name)
+            vehicle.autopilot.on_restart = partial(self._put_back, name)
+
+    def _open_mavlink(self, vehicles: list[FlownVehicle]) -> None:
+        if not vehicles:
+            return
+        from paddock.sitl.ground_station import GroundStation
+        from paddock.sitl.mavlink.hub import MavlinkHub
+        from paddock.sitl.mavlink.link import Ports
+
+        links = self.section.mavlink
+        ports = Ports(listen_address(self.section), links.port, links.host, links.station, links.shared)
+        ports.refuse_overlap([vehicle.placed.id for vehicle in vehicles])
+        self.hub = MavlinkHub(ports, None if links.log is None else Path(links.log))
+        for vehicle in vehicles:
+            assert isinstance(vehicle.autopilot, BuiltInAutopilot)
+            self.hub.add(vehicle.autopilot)
+            vehicle.autopilot.on_text = self._reporter(vehicle.placed.name)
+        self.ground_station = GroundStation(self.hub, [v for v in vehicles if v.entry.mission is not None])
+        self.bridge.after_exchange += [self.ground_station.service, self.hub.service]
+        self.bridge.meanwhile.append(self.hub.idle)
+        self.sim.engine.on_idle.append(self.hub.idle)
+
+    def _reporter(self, name: str) -> Callable[[Severity, str], None]:
+        """Return what logs an autopilot's warnings as events of the run."""
+
+        def report(severity: Severity, text: str) -> None:
+            if severity <= Severity.WARNING:
+                self.sim.engine.applier.report("autopilot", name, text)
+
+        return report
+
+    def close(self) -> None:
+        """Leave the simulation, close sockets and autopilots; idempotent."""
+        self.sim.autopilots.leave(self.bridge)
+        if self._restarted in self.sim.engine.on_restart:
+            self.sim.engine.on_restart.remove(self._restarted)
+        hub, self.hub = self.hub, None
+        if hub is not None:
+            self.sim.engine.on_idle[:] = [call for call in self.sim.engine.on_idle if call != hub.idle]
+            hub.close()
+        self.bridge.close()
+
+    def __enter__(self) -> Self:
+        """For `with SitlHost(sim) as autopilots`."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    # restarts ---------------------------------------------------------------------------------------------------------
+
+    def _restarted(self, how: str) -> None:
+        """Restart the bridge with the simulation; a reset may give vehicles other starting places."""
+        self.bridge.restarted(how)
+        if how == "reset":
+            for name in filter(self.sim.engine.applier.exists, self._starts):
+                self._note_start(name)
+
+    def _note_start(self, name: str) -> None:
+        vehicle, (program, _) = self.sim.snapshot()[name], self.sim.engine.applier.found(name)
+        x, y, z = map(float, vehicle.position)
+        self._starts[name] = (x, y, z, float(vehicle.yaw)), float(program.entry.get("speed", 0.0))
+
+    def _put_back(self, name: str) -> None:
+        """Place a vehicle whose autopilot has restarted at its start, by a logged action that a replay repeats."""
+        if self.sim.engine.applier.exists(name):
+            self.sim.engine.post(PlaceAction(name, *self._starts[name]), source=WORLD)
+
+    # tables and hints -------------------------------------------------------------------------------------------------
+
+    def progress(self) -> list[tuple[StatusRow, Progress]]:
+        """Return each vehicle's row, by ascending system id, and its progress; a note says what hinders it."""
+        waiting = {} if self.ground_station is None else self.ground_station.notes()
+        rows = [row if row.note else row._replace(note=waiting.get(row.sysid, "")) for row in self.bridge.status()]
+        known = {} if self.hub is None else self.hub.vehicles
+        return [
+            (row, _progress(known[row.sysid].autopilot.telemetry, row.craft) if row.sysid in known else Progress())
+            for row in rows
+        ]
+
+    def status(self) -> list[StatusRow]:
+        """Return each vehicle's row, by ascending system id; its note is a problem, or else its progress."""
+        return [row if row.note else row._replace(note=progress.line()) for row, progress in self.progress()]
+
+    def ports(self) -> list[PortRow]:
+        """Return the table of ports."""
+        return [self._port(vehicle) for vehicle in self.vehicles]
+
+    def _port(self, vehicle: FlownVehicle) -> PortRow:
+        sysid, kind = vehicle.placed.id, vehicle.entry.autopilot
+        if self.hub is not None and sysid in self.hub.vehicles:
+            host, port = self.hub.ports.station(sysid)
+            listens, speaks = f"udp {self.hub.ports.own(sysid)}", f"udp {host}:{port}"
+            if self.hub.ports.shared_port is not None and (host, port) == self.hub.ports.shared_station():
+                speaks = f"with all others: {speaks}"  # from the shared port, not from its own
+        else:
+            scheme = "tcp" if kind == "px4" else "udp"
+            listens, speaks = f"{scheme} {getattr(vehicle.autopilot, 'port', '-')}", "any client"
+        return PortRow(sysid, vehicle.placed.name, f"{kind} {vehicle.placed.craft}", listens, speaks)
+
+    def hints(self) -> list[str]:
+        """Return lines on how to connect ground stations and start real autopilots."""
+        own = [vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"]
+        real = [vehicle for vehicle in self.vehicles if vehicle.entry.autopilot != "builtin"]
+        lines = _connection_hints(self.sim.scenario, own) if own else []
+        for vehicle in real[:SHOWN_LAUNCHES]:
+            lines += ["", f"system {vehicle.placed.id} {vehicle.placed.name}, waiting for {vehicle.entry.autopilot}:"]
+            lines += [f"  {line}" for line in _launch_lines(self.sim.scenario, vehicle)]
+        if len(real) > SHOWN_LAUNCHES:
+            lines.append(f"and {len(real) - SHOWN_LAUNCHES} more, each with its own instance (-I)")
+        return lines
+
+
+def _progress(telemetry: Telemetry, craft: str) -> Progress:
+    if telemetry.estimate is None:
+        return Progress()
+    item = f"{telemetry.mission_current}/{telemetry.mission_count - 1}" if telemetry.mission_count > 1 else ""
+    altitude = telemetry.relative_altitude
+    height = f"{altitude:.1f}" if craft in FLYING and isfinite(altitude) else ""
+    battery = telemetry.sensors.battery_remaining if telemetry.sensors is not None else float("nan")
+    speed = hypot(telemetry.estimate.vn, telemetry.estimate.ve)
+    return Progress(item, height, f"{speed:.1f}", f"{battery:.0%}" if isfinite(battery) else "")
+
+
+def _connection_hints(scenario: Scenario, vehicles: Sequence[FlownVehicle]) -> list[str]:
+    assert scenario.sitl is not None
+    links = scenario.sitl.mavlink
+    first, last = vehicles[0].placed.id, vehicles[-1].placed.id
+    shared = links.shared is not None  # then the first port has all systems
+    port, systems = (links.station, "all systems") if shared else (links.station + first - 1, f"system {first}")
+    how = "start it: it connects automatically" if port == QGROUNDCONTROL else f"add a UDP link with port {port}"
+    lines = [
+        "",
+        f"To connect to {systems}:",
+        f"  QGroundControl   {how}",
+        f"  Mission Planner  choose UDP, Connect, port {port}",
+        f"  MAVProxy         mavproxy.py --master=udpin:{links.host}:{port}",
+        f"  MAVSDK           udpin://{links.host}:{port}",
+        f"  pymavlink        mavutil.mavlink_connection('udpin:{links.host}:{port}')",
+    ]
+    if shared:
+        lines.append(f"A program can also send to all of them: udpout:{links.host}:{links.shared}")
+    if last > first:
+        others = "Each system from 2 on also has" if shared else "Each other system has"
+        lines.append(f"{others} a port of its own, see the table: up to {links.station + last - 1}.")
+    return lines
+
+
+def _launch_lines(scenario: Scenario, vehicle: FlownVehicle) -> list[str]:
+    if vehicle.entry.autopilot == "px4":
+        from paddock.sitl.px4 import autopilot as px4
+
+        return px4.launch_hint(vehicle.instance).lines()
+    from paddock.sitl.ardupilot import frames
+
+    frame = vehicle.entry.frame or FRAME_OF_CRAFT[vehicle.placed.craft]
+    return frames.launch_hint(frame, vehicle.instance, Origin(*scenario.world.origin), vehicle.placed.heading).lines()

@@ -1,1 +1,0 @@
-"""From a scenario's `sitl` section to autopilots beside a running simulation."""

@@ -1,1 +1,0 @@
-"""What stands behind the adapters: the motion and the measurements that they pass on."""

@@ -1,0 +1,386 @@
+"""An unmodified PX4 as the autopilot of a quadrotor: HIL messages out, motor controls in, and how to start it."""
+
+from __future__ import annotations
+
+import select
+import socket
+from time import monotonic
+from typing import Any, ClassVar, NamedTuple
+
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.sitl.actuators import ActuatorCommands
+from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot
+from paddock.sitl.mavlink.dialect import mav
+from paddock.sitl.mavlink.packets import PacketWriter
+from paddock.sitl.px4.hil import LOCKSTEP, HilMessages, apply_controls
+from paddock.sitl.sensor_data import SensorColumns, SensorData
+from paddock.world.geodesy import Origin
+
+SIMULATOR_PORT = 4560
+GROUND_STATION_PORT = 18570
+OFFBOARD_PORT = 14540
+LAST_OFFBOARD = 9
+"""PX4's start script assigns the same port to this and all later instances."""
+AIRFRAME = 10016
+"""SYS_AUTOSTART of the iris quadrotor with an external simulator."""
+
+
+class Px4Launch(NamedTuple):
+    """Command lines for one instance, and where to connect."""
+
+    make: str  # in a checkout of PX4
+    binary: str  # the same without make, for any instance
+    mavlink: str  # where ground stations and MAVSDK find it
+
+    def lines(self) -> list[str]:
+        """Return the lines to print."""
+        return [f"start:    {self.make}", f"or:       {self.binary}", f"connect:  {self.mavlink}"]
+
+
+def simulator_port(instance: int) -> int:
+    """Return the TCP port at which that instance looks for its simulator."""
+    if instance < 0:
+        raise InvalidValueError(f"PX4: instance counts from 0, not {instance}")
+    return SIMULATOR_PORT + instance
+
+
+def launch_hint(instance: int, simulator: str = "127.0.0.1") -> Px4Launch:
+    """Return the command lines for one instance; `simulator` is the address of the machine that runs Paddock."""
+    host = f"PX4_SIM_HOSTNAME={simulator} "
+    binary = f"{host}PX4_SYS_AUTOSTART={AIRFRAME} build/px4_sitl_default/bin/px4 -i {instance}"
+    shared = f" (shared by all instances from {LAST_OFFBOARD} on)" if instance > LAST_OFFBOARD else ""
+    return Px4Launch(
+        make=f"{host}make px4_sitl none_iris" if instance == 0 else binary,  # make starts instance 0 only
+        binary=binary,
+        mavlink=f"udp:127.0.0.1:14550 (it sends from {GROUND_STATION_PORT + instance}), "
+        f"MAVSDK udpin://0.0.0.0:{OFFBOARD_PORT + min(instance, LAST_OFFBOARD)}{shared}",
+    )
+
+
+CHUNK = 65536
+MOST_UNSENT = 1 << 18
+"""Bytes queued for a peer that does not read; further messages are dropped whole."""
+
+
+class SimulatorServer:
+    """TCP server for one peer at a time, non-blocking, from `open` to `close`; `generation` counts peers."""
+
+    def __init__(self, address: str, port: int) -> None:
+        self.address = address
+        self.port = port  # 0: a free one, known after `open`
+        self.generation = 0  # incremented for each peer
+        self.refused = 0  # connections while there was a peer
+        self.dropped = 0  # messages for a peer that did not read
+        self._listener: socket.socket | None = None
+        self._peer: socket.socket | None = None
+        self._unsent = bytearray()
+
+    def open(self) -> None:
+        """Listen; PaddockError if the port is in use."""
+        if self._listener is not None:
+            return
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((self.address, self.port))
+            listener.listen(4)
+        except OSError as error:
+            listener.close()
+            raise PaddockError(
+                f"PX4: cannot bind tcp {self.address}:{self.port} ({error.strerror}); stop the program that uses it "
+                f"(another Paddock, jMAVSim, Gazebo) or choose another instance"
+            ) from None
+        listener.setblocking(False)
+        self.port = listener.getsockname()[1]
+        self._listener = listener
+
+    def close(self) -> None:
+        """Release the port and the peer."""
+        self.hang_up()
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+
+    def hang_up(self) -> None:
+        """Disconnect the peer."""
+        self._unsent.clear()
+        if self._peer is not None:
+            self._peer.close()
+            self._peer = None
+
+    @property
+    def connected(self) -> bool:
+        """Whether a peer is connected."""
+        return self._peer is not None
+
+    def wait(self, timeout: float) -> None:
+        """Wait for activity on the sockets, at most `timeout` s."""
+        sockets = [s for s in (self._listener, self._peer) if s is not None]
+        writers = [self._peer] if self._unsent and self._peer is not None else []
+        select.select(sockets, writers, [], timeout)
+
+    def receive(self) -> bytes:
+        """Return the bytes received; accept a new peer, drop one that has disconnected."""
+        self._accept()
+        if self._peer is None:
+            return b""
+        try:
+            data = self._peer.recv(CHUNK)
+        except BlockingIOError:
+            return b""
+        except OSError:
+            data = b""
+        if not data:
+            self.hang_up()
+        return data
+
+    def _accept(self) -> None:
+        if self._listener is None:
+            raise PaddockError(f"PX4: tcp {self.address}:{self.port} is not open")
+        try:
+            newcomer, _ = self._listener.accept()
+        except OSError:
+            return
+        if self._peer is not None:
+            self.refused += 1
+            newcomer.close()
+            return
+        newcomer.setblocking(False)
+        newcomer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._peer = newcomer
+        self.generation += 1
+
+    def send(self, data: bytes) -> None:
+        """Send as much as the peer reads; drop whole messages when too much is queued."""
+        if self._peer is None:
+            return
+        if len(self._unsent) + len(data) > MOST_UNSENT:
+            self.dropped += 1
+        else:
+            self._unsent += data
+        try:
+            sent = self._peer.send(self._unsent)
+            del self._unsent[:sent]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.hang_up()
+
+
+HEARTBEAT_US = 1_000_000
+TRUTH_US = 5_000
+"""Simulated us between two HIL_STATE_QUATERNION, until PX4 requests another interval."""
+FIRST_US = 1_000_000
+"""PX4's clock starts here: it takes 0 for no time."""
+SYSTEM, COMPONENT = 1, 51  # ids of a simulator
+
+
+class Px4Autopilot(Autopilot):
+    """Waits at tcp `4560 + instance` for a PX4. Sensors run freely until its first controls, then in lockstep.
+
+    `dt` s is the step of the world, `rate` Hz that of the sensors (PX4 expects 250).
+    """
+
+    kind: ClassVar[str] = "px4"
+    needs_truth: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        dt: float,
+        origin: Origin,
+        *,
+        instance: int = 0,
+        address: str = "127.0.0.1",
+        port: int | None = None,
+        rate: float = 250.0,
+    ) -> None:
+        super().__init__()
+        if not (dt > 0.0 and rate > 0.0):
+            raise InvalidValueError(f"PX4: dt and rate must be positive, not {dt:g} s and {rate:g} Hz")
+        self.instance = instance
+        self._dt_us = dt * 1e6
+        self._ticks = max(1, round(1.0 / (rate * dt)))
+        self._server = SimulatorServer(address, simulator_port(instance) if port is None else port)
+        self._messages = HilMessages(origin)
+        self._writer = PacketWriter(SYSTEM, COMPONENT)
+        self._commands = ActuatorCommands()
+        self._offset_us = FIRST_US  # PX4's clock never decreases, even when the world's does
+        self._clock_us = 0
+        self._last_us = 0.0
+        self._generation = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget the peer."""
+        self._parser = mav.MAVLink(None)
+        self._parser.robust_parsing = True  # bad data is a message, not an exception
+        self._acted = False  # it has sent controls
+        self._lockstep = True
+        self._fresh = False  # controls not collected yet
+        self._truth_us: int | None = TRUTH_US
+        self._next_truth_us = self._next_heartbeat_us = 0
+        self._messages.forget()
+        self._heard_at = monotonic()
+        self.status.connected = self.status.armed = False
+        self.status.note = f"waiting for PX4 at tcp {self._server.address}:{self._server.port}"
+
+    @property
+    def live(self) -> bool:
+        """Whether it has sent controls and is still connected."""
+        return self._acted and self._server.connected
+
+    @property
+    def period_us(self) -> int:
+        """Period of the sensors."""
+        return max(1, round(self._ticks * self._dt_us))
+
+    def next_us(self, time_us: int) -> int:
+        """Return the time of a tick of the world, to the nearest us."""
+        return max(time_us + 1, round((round(time_us / self._dt_us) + self._ticks) * self._dt_us))
+
+    @property
+    def port(self) -> int:
+        """The TCP port."""
+        return self._server.port
+
+    def open(self) -> None:
+        """Listen."""
+        self._server.open()
+        self._begin()
+
+    def close(self) -> None:
+        """Release the port and the peer."""
+        self._server.close()
+        self._begin()
+        self.status.note = "closed"
+
+    def reset(self) -> None:
+        """Restart with the world; PX4 keeps running, so its clock continues."""
+        self._offset_us += round(self._last_us)
+        self._last_us = 0.0
+        self._messages.forget()
+
+    # exchange ---------------------------------------------------------------------------------------------------------
+
+    def offer(self, sensors: SensorData) -> None:
+        """Send new readings; PX4's next controls answer them."""
+        self._service()
+        self._fresh = False
+        values = sensors.values()
+        self._messages.motion.update(values)
+        clock_us = self._offset_us + round(values.time_us)
+        self._last_us = values.time_us
+        if not self._server.connected or clock_us <= self._clock_us:
+            return
+        packets = b"".join(self._writer.pack(message) for message in self._due(values, clock_us))
+        self._clock_us = clock_us
+        self._server.send(packets)
+
+    def _due(self, values: SensorColumns, clock_us: int) -> list[Any]:
+        """Return the messages due; the sensors come last, because they trigger PX4."""
+        found: list[Any] = []
+        if clock_us >= self._next_heartbeat_us:
+            self._next_heartbeat_us = clock_us + HEARTBEAT_US
+            found.append(_heartbeat())
+        found.append(self._messages.gps(values, clock_us))
+        if self._truth_us is not None and clock_us >= self._next_truth_us:
+            self._next_truth_us = clock_us + self._truth_us
+            found.append(self._messages.truth(values, clock_us))
+        sensor = self._messages.sensor(values, clock_us)
+        if sensor is None:
+            self.status.note = "nothing sent to PX4: the vehicle's IMU has no finite reading"
+        return [message for message in (*found, sensor) if message is not None]
+
+    def collect(self, timeout: float) -> ActuatorCommands | None:
+        """Return its controls; do not wait for a PX4 without lockstep."""
+        deadline = monotonic() + timeout
+        self._service()
+        while not self._fresh:
+            left = deadline - monotonic()
+            if left <= 0.0 or not self.live or not self._lockstep:
+                return self._commands if self.live and not self._lockstep else None
+            self._server.wait(left)
+            self._service()
+        self._fresh = False
+        self.status.exchanges += 1
+        return self._commands
+
+    def _service(self) -> None:
+        was_connected = self._server.connected
+        data = self._server.receive()
+        if self._server.generation != self._generation:
+            self._welcome()
+        elif was_connected and not self._server.connected:
+            self._begin()
+        if self._server.refused:
+            self.status.rejected += self._server.refused
+            self._server.refused = 0
+            self.status.note = (
+                f"refused a second PX4 at tcp {self._server.address}:{self._server.port}; start it with -i"
+            )
+        if data:
+            self._hear(data)
+
+    def _welcome(self) -> None:
+        self._begin()
+        restarted, self._generation = self._generation > 0, self._server.generation
+        self.status.restarts += restarted
+        if restarted:
+            self.on_restart()
+        self.status.connected = True
+        self.status.note = "PX4 is connected and starting; sensors run freely until its first controls"
+
+    def _hear(self, data: bytes) -> None:
+        self._heard_at = monotonic()
+        try:
+            messages = self._parser.parse_buffer(data) or []
+        except mav.MAVError as error:  # the parser resynchronises
+            self._reject(str(error))
+            return
+        for message in messages:
+            self._handle(message)
+
+    def _reject(self, why: str) -> None:
+        self.status.rejected += 1
+        self.status.note = f"cannot decode data from PX4: {why}"[:160]
+
+    def _handle(self, message: Any) -> None:
+        kind = message.get_type()
+        if kind == "HIL_ACTUATOR_CONTROLS":
+            self._act(message)
+        elif kind == "COMMAND_LONG":
+            self._server.send(self._writer.pack(self._answer(message)))
+        elif kind == "BAD_DATA":
+            self._reject(message.reason)
+        elif kind.startswith("UNKNOWN"):
+            self._reject(f"message {kind}")
+
+    def _act(self, message: Any) -> None:
+        apply_controls(message, self._commands.row)
+        self.status.armed = self._commands.armed
+        self._lockstep = bool(message.flags & LOCKSTEP)
+        self._fresh = True
+        if not self._acted:
+            self._acted = True
+            self.status.note = "" if self._lockstep else "this PX4 was built without lockstep: free-running"
+
+    def _answer(self, command: Any) -> Any:
+        """Return the COMMAND_ACK: only the interval of the truth can be set."""
+        result = mav.MAV_RESULT_UNSUPPORTED
+        if command.command == mav.MAV_CMD_SET_MESSAGE_INTERVAL:
+            result = mav.MAV_RESULT_DENIED
+            if int(command.param1) == mav.MAVLINK_MSG_ID_HIL_STATE_QUATERNION:
+                result = mav.MAV_RESULT_ACCEPTED
+                self._truth_us = None if command.param2 < 0.0 else round(command.param2) or TRUTH_US
+        return mav.MAVLink_command_ack_message(command.command, result)
+
+    def diagnosis(self) -> str:
+        """Return what is known of a silent peer."""
+        if not self._server.connected:
+            return f"no PX4 at tcp {self._server.address}:{self._server.port}: start it, or check PX4_SIM_HOSTNAME"
+        silent = monotonic() - self._heard_at
+        return f"PX4 {self.instance} has sent no controls for {silent:.1f} s: has it stopped? {DEBUGGING}"
+
+
+def _heartbeat() -> Any:
+    return mav.MAVLink_heartbeat_message(mav.MAV_TYPE_GENERIC, mav.MAV_AUTOPILOT_INVALID, 0, 0, mav.MAV_STATE_ACTIVE, 3)

@@ -1,0 +1,242 @@
+"""Base class of adapters whose vehicles are rows of arrays: bookkeeping, checks, sensors, delivery."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute.philox import signed
+from paddock.sitl.adapter import AdapterError, Placed, SimulatorAdapter
+from paddock.sitl.equipment import AdapterOptions
+from paddock.sitl.sensor_data import Floats, SensorData, empty_block
+from paddock.world.fleet import stream_ids
+
+LAST_ID = 254
+RATES = {"gnss": 5.0, "compass": 25.0, "barometer": 25.0}
+"""Hz of the sensors other than the IMU, which samples at the adapter's rate."""
+
+
+class RowAdapter(SimulatorAdapter):
+    """Vehicles in rows, in order of addition, with sensors of `paddock.sensing`, in lockstep.
+
+    A subclass initialises the row of a vehicle (`_enter`), compacts the rows when one is removed (`_leave`), and fills
+    `_block`, the sensor data of all.
+    """
+
+    crafts: ClassVar[tuple[str, ...]]
+    """Crafts that it supports."""
+    capacity: ClassVar[int] = LAST_ID
+    has_imu: ClassVar[bool] = False
+    """Whether the simulator has its own IMU, which is then not among the instruments."""
+
+    def __init__(
+        self,
+        name: str,
+        seed: int,
+        origin: tuple[float, float, float],
+        rate: float,
+        noise: float | bool,
+        truth: bool,
+        sensors: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        """`origin`: deg, deg, m; `rate` of the IMU, Hz; `noise`: a factor; `sensors` overrides their options."""
+        super().__init__(name)
+        self.options = options = AdapterOptions(f"adapter {self.name!r}")
+        self.seed = signed(options.whole("seed", seed))
+        self.origin = options.origin(origin)
+        self.rate = options.positive("rate", rate)
+        self.noise = options.factor("noise", noise)
+        self.truth = options.switch("truth", truth)
+        rates = RATES if self.has_imu else {"imu": self.rate, **RATES}  # the IMU comes first
+        self._instruments = options.instruments(
+            {} if sensors is None else sensors, rates, self.noise, self.origin, self.capacity
+        )
+        self._connected = False
+        self._placed: list[Placed] = []
+        self._row_of = np.full(256, -1, dtype=np.int64)
+        self._clear()
+
+    # implemented by subclasses ----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _enter(self, row: int, vehicle: Placed) -> None:
+        """Place a vehicle at its start, at rest, in the next row, or at a reset in its own."""
+
+    @abstractmethod
+    def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
+        """Drop the vehicle of a row; the `kept` rows move up."""
+
+    def _reach(self) -> None:
+        """Check that the simulator is available; AdapterError if not."""
+
+    def _freshen(self) -> None:
+        """Measure vehicles that were just added, before they move."""
+
+    def _clear(self) -> None:
+        """Return to time 0, nothing measured."""
+        self._time_us = 0
+        self._block = empty_block(self.capacity)
+        self._received = np.full(self.capacity, -1.0)
+        self._streams = np.zeros(self.capacity, dtype=np.int64)
+        for instrument in self._instruments:
+            instrument.reset()
+
+    # life cycle -------------------------------------------------------------------------------------------------------
+
+    def connect(self) -> None:
+        """Check that the simulator is available."""
+        with self.lock:
+            self._reach()
+            self._connected = True
+
+    def disconnect(self) -> None:
+        """Remove all vehicles; the next `connect` starts at time 0."""
+        with self.lock:
+            if self._connected:
+                for vehicle in self.vehicles:
+                    self.remove_vehicle(vehicle)
+                self._connected = False
+                self._clear()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it is between `connect` and `disconnect`."""
+        return self._connected
+
+    def add_vehicle(self, vehicle: Placed) -> None:
+        """Add a vehicle at its place."""
+        with self.lock:
+            self._check()
+            self._check_newcomer(vehicle)
+            row = len(self._placed)
+            self._enter(row, vehicle)
+            self._placed.append(vehicle)
+            self._row_of[vehicle.id] = row
+            self._begin_row(row)
+            for instrument in self._instruments:
+                instrument.align(self._time_us)
+
+    def _check_newcomer(self, vehicle: Placed) -> None:
+        if vehicle.craft not in self.crafts:
+            known = ", ".join(map(repr, self.crafts))
+            raise AdapterError(f"adapter {self.name!r} supports craft {known} only, not {vehicle.craft!r}")
+        if not 1 <= vehicle.id <= LAST_ID:
+            raise AdapterError(f"adapter {self.name!r}: a vehicle's id must be 1 to {LAST_ID}, not {vehicle.id}")
+        if self._row_of[vehicle.id] >= 0:
+            raise AdapterError(f"adapter {self.name!r} has a vehicle {vehicle.id} already")
+        if len(self._placed) == self.capacity:
+            raise AdapterError(f"adapter {self.name!r} is full with {self.capacity} vehicles")
+        if not np.isfinite([*vehicle.position, vehicle.heading]).all():
+            raise AdapterError(f"adapter {self.name!r}: the place of vehicle {vehicle.id} is not finite")
+
+    def _begin_row(self, row: int) -> None:
+        """Clear the sensor data of a row and seed its noise."""
+        placed = self._placed[row]
+        self._block[row], self._received[row] = empty_block(1)[0], -1.0
+        self._streams[row] = stream_ids(placed.name, np.array([placed.id]))[0]
+
+    def remove_vehicle(self, vehicle: int) -> None:
+        """Remove a vehicle; the rows after it move up."""
+        with self.lock:
+            gone, n = self._row(vehicle), len(self._placed)
+            kept = np.delete(np.arange(n), gone)
+            self._leave(gone, kept)
+            for array in (self._block, self._received, self._streams):
+                array[: n - 1] = array[kept]
+            for instrument in self._instruments:
+                instrument.fleet.keep(kept[kept < instrument.fleet.n])
+            del self._placed[gone]
+            self._row_of[:] = -1
+            self._row_of[[placed.id for placed in self._placed]] = np.arange(n - 1)
+
+    @property
+    def vehicles(self) -> tuple[int, ...]:
+        """Ids, ascending."""
+        with self.lock:
+            return tuple(sorted(placed.id for placed in self._placed))
+
+    def reset(self) -> None:
+        """Return all vehicles to their places at time 0, with the same noise."""
+        with self.lock:
+            self._check()
+            self._clear()
+            for row, placed in enumerate(self._placed):
+                self._enter(row, placed)
+                self._begin_row(row)
+
+    # time -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def supports_lockstep(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def sim_time_us(self) -> int:
+        """The sum of the steps."""
+        return self._time_us
+
+    def _end_of(self, dt_us: int) -> int:
+        """Return the end of a step, us; refuse a negative one."""
+        self._check()
+        if dt_us < 0:
+            raise AdapterError(f"adapter {self.name!r} cannot step back by {-dt_us} us")
+        return self._time_us + dt_us
+
+    # exchange ---------------------------------------------------------------------------------------------------------
+
+    def sensor_period_us(self, vehicle: int) -> int | None:
+        """Return the period of the instrument; the simulator's own IMU is read at every exchange."""
+        with self.lock:
+            self._row(vehicle)
+            return None if self.has_imu else self._instruments[0].fleet.period
+
+    def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
+        """Return a copy of its row, if time has passed since the last one."""
+        with self.lock:
+            row = self._row(vehicle)
+            self._freshen()
+            if not self._block[row, 0] > self._received[row]:
+                return None
+            self._received[row] = self._block[row, 0]
+            return SensorData(self._block[row].copy())
+
+    def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
+        """Write all rows in one copy."""
+        with self.lock:
+            rows = self._rows(vehicles)
+            self._freshen()
+            news = self._block[rows, 0] > self._received[rows]
+            block[news] = self._block[rows[news]]
+            self._received[rows] = self._block[rows, 0]
+
+    def _refuse_nan(self, vehicles: Sequence[int], block: Floats) -> None:
+        """Refuse actuator commands (n, WIDTH) with NaN."""
+        if np.isnan(block).any():
+            bad = vehicles[int(np.flatnonzero(np.isnan(block).any(axis=1))[0])]
+            raise AdapterError(f"adapter {self.name!r}: an actuator command of vehicle {bad} is NaN")
+
+    # lookup -----------------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        if not self._connected:
+            raise AdapterError(f"adapter {self.name!r} is not connected: call connect() first")
+
+    def _row(self, vehicle: int) -> int:
+        self._check()
+        row = int(self._row_of[vehicle]) if 1 <= vehicle <= LAST_ID else -1
+        if row < 0:
+            known = ", ".join(map(str, self.vehicles)) or "none"
+            raise AdapterError(f"adapter {self.name!r} has no vehicle {vehicle}; it has: {known}")
+        return row
+
+    def _rows(self, vehicles: Sequence[int]) -> NDArray[np.int64]:
+        self._check()
+        rows = self._row_of.take(vehicles, mode="clip")
+        if len(rows) and rows.min() < 0:
+            self._row(vehicles[int(rows.argmin())])  # the error names it
+        return rows

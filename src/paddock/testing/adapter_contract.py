@@ -1,0 +1,239 @@
+"""Checks of an adapter's contract: declarations, life cycle, vehicles, time, blocks, threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from math import isfinite
+from time import sleep
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from paddock.errors import suggestion
+from paddock.sitl.actuators import ActuatorCommands
+from paddock.sitl.adapter import Capabilities, blank_actuators, blank_sensors
+from paddock.sitl.bridge_vehicle import LAST_ID
+
+if TYPE_CHECKING:
+    from paddock.testing.adapters import AdapterRig
+
+SENSORS = ("imu", "gnss", "compass", "barometer", "rangefinder", "airspeed", "battery", "truth")
+FEW = 8
+"""Adapters with room for at most this many vehicles are filled."""
+
+
+def check_declarations(rig: AdapterRig) -> str:
+    """Type, name and capabilities are declared and valid."""
+    adapter = rig.made()
+    if not isinstance(getattr(adapter, "adapter_type", None), str) or not adapter.adapter_type:
+        rig.fail("adapter_type is not a name")
+    if not isinstance(adapter.name, str) or not adapter.name:
+        rig.fail("name is empty: call super().__init__(name)")
+    if not isinstance(adapter.supports_lockstep, bool):
+        rig.fail(f"supports_lockstep is {adapter.supports_lockstep!r}, not True or False")
+    can = adapter.capabilities
+    if not isinstance(can, Capabilities):
+        rig.fail(f"capabilities is {type(can).__name__}, not Capabilities")
+    for name in sorted(can.sensors):
+        if name not in SENSORS:
+            rig.fail(f"capabilities name the unknown sensor {name!r}; {suggestion(name, SENSORS)}")
+    if not (isfinite(can.max_rate) and can.max_rate > 0.0):
+        rig.fail(f"max_rate must be a positive number of Hz, not {can.max_rate!r}")
+    if not 1 <= can.max_vehicles <= LAST_ID:
+        rig.fail(f"max_vehicles must lie in 1 to {LAST_ID}, not {can.max_vehicles!r}")
+    if adapter.is_connected:
+        rig.fail("is_connected before connect()")
+    return f"{', '.join(sorted(can.sensors))} at up to {can.max_rate:g} Hz, {can.max_vehicles} vehicles"
+
+
+def check_life_cycle(rig: AdapterRig) -> str:
+    """`connect` and `disconnect` are idempotent, and it can be connected again."""
+    adapter = rig.made()
+    adapter.disconnect()
+    for _ in range(2):
+        adapter.connect()
+        adapter.connect()
+        if not adapter.is_connected:
+            rig.fail("is_connected is False after connect()")
+        adapter.disconnect()
+        adapter.disconnect()
+        if adapter.is_connected:
+            rig.fail("is_connected is True after disconnect()")
+    return "connected and disconnected twice, each repeated"
+
+
+def check_unconnected(rig: AdapterRig) -> str:
+    """Calls other than queries are refused while it is not connected."""
+    adapter = rig.made()
+    for when in ("before connect()", "after disconnect()"):
+        rig.refuses(f"add_vehicle {when}", lambda: adapter.add_vehicle(rig.placed(1)))
+        rig.refuses(f"step {when}", lambda: adapter.step(rig.step_us, 0.1))
+        rig.refuses(f"receive_sensors {when}", lambda: adapter.receive_sensors(1))
+        rig.refuses(f"send_actuators {when}", lambda: adapter.send_actuators(ActuatorCommands(), 1))
+        rig.refuses(f"reset {when}", adapter.reset)
+        adapter.connect()
+        adapter.add_vehicle(rig.placed(1))
+        rig.step(adapter)
+        adapter.disconnect()
+    return "5 methods refused, with one line each" if not adapter.is_connected else rig.fail("still connected")
+
+
+def check_vehicles(rig: AdapterRig) -> str:
+    """Ids are unique and ascending, unknown ids are refused, removed vehicles are gone."""
+    most, adapter = rig.made().capabilities.max_vehicles, rig.connected(0)
+    ids = (7, 3, 5)[:most]
+    for number in ids:
+        adapter.add_vehicle(rig.placed(number))
+    if adapter.vehicles != tuple(sorted(ids)):
+        rig.fail(f"vehicles are {adapter.vehicles!r} after {ids} were added")
+    rig.refuses("a second vehicle 7", lambda: adapter.add_vehicle(rig.placed(7)))
+    rig.refuses("receive_sensors of an unknown vehicle", lambda: adapter.receive_sensors(9))
+    rig.refuses("send_actuators to an unknown vehicle", lambda: adapter.send_actuators(ActuatorCommands(), 9))
+    if most <= FEW:
+        for number in range(20, 20 + most - len(ids)):
+            adapter.add_vehicle(rig.placed(number))
+        rig.refuses(f"vehicle number {most + 1}", lambda: adapter.add_vehicle(rig.placed(40)))
+    _remove(rig)
+    return f"{len(ids)} added in any order, unknown and duplicate ids refused"
+
+
+def _remove(rig: AdapterRig) -> None:
+    """The others keep their rows when one is removed."""
+    adapter = rig.connected(rig.several())
+    rig.step(adapter, 3)
+    adapter.remove_vehicle(1)
+    if 1 in adapter.vehicles:
+        rig.fail("vehicle 1 still exists after remove_vehicle(1)")
+    rig.refuses("receive_sensors of a removed vehicle", lambda: adapter.receive_sensors(1))
+    rig.refuses("remove_vehicle of a removed vehicle", lambda: adapter.remove_vehicle(1))
+    rig.step(adapter)
+    for number in adapter.vehicles:
+        rig.sensors(adapter, number)
+    adapter.add_vehicle(rig.placed(1))
+    rig.step(adapter)
+    rig.sensors(adapter, 1)
+
+
+STEPS = 50
+
+
+def check_time(rig: AdapterRig) -> str:
+    """Time never decreases; in lockstep it advances by exactly the step."""
+    adapter = rig.connected()
+    before = adapter.sim_time_us
+    for _ in range(STEPS):
+        rig.step(adapter)
+        now = adapter.sim_time_us
+        if not isinstance(now, int):
+            rig.fail(f"sim_time_us is {now!r}, not a whole number of us")
+        if now < before:
+            rig.fail(f"sim_time_us fell from {before} to {now}")
+        if adapter.supports_lockstep and now - before != rig.step_us:
+            rig.fail(f"step({rig.step_us}) advanced the time by {now - before} us")
+        before = now
+    sleep(0.03)
+    if adapter.supports_lockstep and adapter.sim_time_us != before:
+        rig.fail(f"time passes without a step: {adapter.sim_time_us - before} us")
+    exact = "exactly" if adapter.supports_lockstep else "at least 0 us"
+    return f"{STEPS} steps of {rig.step_us} us, {exact}"
+
+
+def check_reset(rig: AdapterRig) -> str:
+    """After a reset time is 0, the vehicles are the same, and a deterministic run repeats."""
+    adapter = rig.connected(rig.several())
+    vehicles = adapter.vehicles
+    first = rig.record(adapter, STEPS, rig.motion)
+    adapter.reset()
+    if adapter.supports_lockstep and adapter.sim_time_us != 0:
+        rig.fail(f"sim_time_us is {adapter.sim_time_us} after reset(), not 0")
+    if adapter.vehicles != vehicles or not adapter.is_connected:
+        rig.fail(f"after reset() the vehicles are {adapter.vehicles!r}, not {vehicles!r}")
+    second = rig.record(adapter, STEPS, rig.motion)
+    if rig.deterministic:
+        rig.same(first, second, "after reset()")
+    return "time 0, the same vehicles" + (", the same run again" if rig.deterministic else "")
+
+
+def check_determinism(rig: AdapterRig) -> str:
+    """Two adapters with the same input give the same rows."""
+    if not rig.deterministic:
+        return "not claimed"
+    first, second = (rig.record(rig.connected(), STEPS, rig.motion) for _ in range(2))
+    rig.same(first, second, "between two runs")
+    return f"{STEPS} rows equal bit for bit"
+
+
+MARK = -12345.0
+"""Content of a row before it is received."""
+
+
+def check_blocks(rig: AdapterRig) -> str:
+    """Rows are in the requested order and equal those of single calls; rows without new data stay."""
+    count = rig.several()
+    ids = tuple(range(count, 0, -1))
+    together, single = rig.connected(count), rig.connected(count)
+    wanted = blank_actuators(count)
+    if rig.motion is not None:
+        wanted[-1] = rig.motion.row  # of vehicle 1
+    together.send_block(ids, wanted)
+    for row, number in zip(wanted, ids, strict=True):
+        single.send_actuators(ActuatorCommands(row), number)
+    rig.step(together, 5)
+    rig.step(single, 5)
+    block = blank_sensors(count)
+    together.receive_block(ids, block)
+    if rig.deterministic:
+        rig.same(
+            block, np.array([rig.sensors(single, number).row for number in ids]), "between a block and single rows"
+        )
+    if together.supports_lockstep:
+        block[:] = MARK
+        together.receive_block(ids, block)
+        if not (block == MARK).all():
+            rig.fail("receive_block writes into a row without new data: it must stay unchanged")
+    wanted[0, 1] = np.nan
+    rig.refuses("send_block with NaN", lambda: together.send_block(ids, wanted))
+    return f"{count} rows, as from single calls"
+
+
+ROUNDS = 100
+
+
+def check_threads(rig: AdapterRig) -> str:
+    """Two threads step while others read, command and query: nothing fails, no time is lost."""
+    adapter = rig.connected(rig.several())
+    start, failures = adapter.sim_time_us, []
+
+    def query() -> None:
+        if not adapter.is_connected or adapter.sim_time_us < 0:
+            raise RuntimeError("is_connected became False, or time negative")
+
+    jobs: list[Callable[[], object]] = [
+        lambda: rig.step(adapter),
+        lambda: rig.step(adapter),
+        lambda: [adapter.receive_sensors(number) for number in adapter.vehicles],
+        lambda: adapter.send_actuators(ActuatorCommands(armed=True, motors=[0.1, 0.1]), 1),
+        query,
+    ]
+
+    def work(job: Callable[[], object]) -> None:
+        try:
+            for _ in range(ROUNDS):
+                job()
+        except Exception as error:
+            failures.append(f"{type(error).__name__}: {error}")
+
+    threads = [threading.Thread(target=work, args=(job,), daemon=True) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60.0)
+    if any(thread.is_alive() for thread in threads):
+        rig.fail("calls from several threads hang")
+    if failures:
+        rig.fail(f"a call fails while other threads call: {failures[0]}")
+    passed, wanted = adapter.sim_time_us - start, 2 * ROUNDS * rig.step_us
+    if adapter.supports_lockstep and passed != wanted:
+        rig.fail(f"two threads stepped {wanted} us together, but {passed} us have passed: hold self.lock")
+    return f"{len(jobs)} threads, {ROUNDS} calls each"

@@ -1,0 +1,13 @@
+"""The table of operations: everything that a client can ask of a simulation, stated once.
+
+`table.py` has the entries, `arguments.py` their argument types and the validation, `results.py` what they return.
+JSON-RPC, ZeroMQ, both Python clients, the page's TypeScript types and the documentation are derived from it.
+"""
+
+from __future__ import annotations
+
+from paddock.wire.operations.arguments import ArgumentError
+from paddock.wire.operations.operation import Operation
+from paddock.wire.operations.table import METHODS, OPERATIONS, Operations
+
+__all__ = ["METHODS", "OPERATIONS", "ArgumentError", "Operation", "Operations"]

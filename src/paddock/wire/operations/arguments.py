@@ -1,0 +1,333 @@
+"""Arguments of operations: their types, and the one place that validates them (pydantic, strict).
+
+An argument is an annotated parameter of an entry in `table.py`. Its annotation carries the limits that pydantic checks
+and, as a plain string, its meaning for the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from annotated_types import Ge, Le, Len
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, ValidationError, create_model
+
+from paddock.errors import SHOWN, suggestion
+from paddock.wire.error import WireError
+from paddock.wire.strict_json import dumps
+
+ID_MAX = 2**31 - 1
+MARKER_ID_MAX = 2**32 - 1
+LONGEST_NAME = 255
+LONGEST_SCENARIO = 1 << 20
+"""Characters of a scenario's text."""
+MOST_ITEMS = 100_000
+MOST_NAMES = 10_000
+"""Vehicles named one by one in a request; name a fleet for more."""
+MOST_ROBOTS = 20_000
+MOST_LISTS = 256
+"""Lists of columns in one subscription."""
+MOST_COLUMNS = 256
+"""Columns in one list."""
+MOST_FIELDS = 1000
+"""Members of one object; more are refused before each of them is looked at."""
+SHOWN_VALUE = 60
+"""Characters of a wrong value that its error repeats."""
+STRICT = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, protected_namespaces=())
+
+
+class ArgumentError(WireError):
+    """An argument that is missing, unknown or of a wrong type; `reason` is `missing`, `unknown` or `value`."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The description of an argument's valid values, where its type does not give a good one."""
+
+    text: str
+
+
+class Spelling:
+    """Marks an argument that JSON-RPC spells in a way of its own."""
+
+
+BY_ID = Spelling()
+"""A vehicle: JSON-RPC takes `vehicle_id`, a whole number, or `vehicle`, a name or an id."""
+MEMBERS = Spelling()
+"""The inputs of a vehicle: in JSON-RPC, each is a member of the parameters."""
+LATER = Spelling()
+"""The mission validates it, in the words that it has for local programs; only JSON-RPC checks its type first."""
+
+
+class _FailFast(FailFast):
+    __hash__ = object.__hash__  # so that it can stand inside a union
+
+
+FIRST = _FailFast()
+"""Stop at the first wrong item of a list."""
+
+
+def _listed(value: Any) -> Any:
+    """Accept a one-dimensional array of numbers, or a tuple, as a list."""
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iuf":
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
+
+
+Text = Annotated[str, Len(1, LONGEST_NAME)]
+Id = Annotated[int, Ge(0), Le(ID_MAX)]
+Count = Annotated[int, Ge(0)]
+Listed = BeforeValidator(_listed)
+Numbers = Annotated[list[float], Listed]
+Tree = dict[str, Any]
+"""An object whose content the simulation checks."""
+Inputs = dict[str, int | float | str | list[int | float]]
+Vehicle = Annotated[Text | Id, BY_ID, "the vehicle, by id or by name"]
+Target = Annotated[str | int, "a vehicle or a fleet: a name or an id"]
+Axes = Literal["enu", "nwu", "ned", "unreal"]
+"""The frames of `paddock.world.frames`: axes and units of coordinates."""
+Kind = Literal["positions", "poses", "telemetry", "fpv", "lines", "spheres", "markers", "events", "figures", "mission"]
+"""What a subscription sends; the first six make up the frames of a tick."""
+AxesArgument = Annotated[Axes, "axes and units of the coordinates"]
+Color = Annotated[
+    Annotated[list[Annotated[float, Ge(0), Le(255)]], Len(4, 4)],
+    Expected("4 numbers from 0 to 255"),
+    "red, green, blue, alpha: 0 to 255",
+]
+Ttl = Annotated[Annotated[float, Ge(0)] | None, "simulated s until they disappear; null: until cleared"]
+Rate = Annotated[
+    Annotated[float, Ge(0.01)] | None, "groups of frames per wall second at most; null: the server's limit"
+]
+NamesAndIds = Annotated[
+    Annotated[list[str | int], Len(0, MOST_NAMES), FIRST] | None,
+    Expected(f"a list of up to {MOST_NAMES} names of vehicles or fleets and ids, or null for all"),
+    "names of vehicles or fleets, ids; null: all vehicles",
+]
+Overridden = Annotated[
+    Annotated[list[str | int], Len(1, MOST_ITEMS), FIRST],
+    Expected(f"a list of names of vehicles or fleets and ids, at least one, at most {MOST_NAMES} names"),
+    "names of vehicles or fleets, ids",
+]
+Behaviour = Annotated[
+    Text | Tree | None,
+    Expected("a name, {name: options}, 'external', or null"),
+    "a behaviour; `external`: takes commands; null: back to its entry",
+]
+
+
+class ColumnList(BaseModel):
+    """Columns of a vehicle, of a fleet, or (null) of all vehicles."""
+
+    model_config = STRICT
+    columns: Annotated[
+        list[Text], Len(0, MOST_COLUMNS), FIRST, Expected(f"a list of up to {MOST_COLUMNS} names of columns")
+    ]
+    of: Text | Id | None = None
+
+
+class Robot(BaseModel):
+    """A vehicle of `spawn_robots`."""
+
+    model_config = STRICT
+    id: Annotated[Id | None, "vehicle id; null: the next free one"] = None
+    robot_type: Annotated[Text, "model, e.g. car.bicycle or quad"]
+    name: Annotated[Text | None, "unique; null: made from the model"] = None
+    preset: Annotated[Text | None, "named set of parameters; null: the model's default"] = None
+    x: Annotated[float, "position"] = 0.0
+    y: Annotated[float, "position"] = 0.0
+    z: Annotated[float | None, "position; null: on the ground"] = None
+    yaw: Annotated[float, "heading, rad"] = 0.0
+
+
+ColumnLists = Annotated[list[ColumnList], Len(0, MOST_LISTS), FIRST, "columns to send in frames 0x15 (ENU, SI units)"]
+
+
+# describing ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of an operation."""
+
+    name: str
+    annotation: Any
+    default: Any = ...  # ...: required
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is ...
+
+    @property
+    def meaning(self) -> str:
+        """Its meaning, for the documentation."""
+        return next((note for note in reversed(notes_of(self.annotation)) if isinstance(note, str)), "")
+
+    def marked(self, spelling: Spelling) -> bool:
+        """Whether its annotation carries a mark."""
+        return any(note is spelling for note in notes_of(self.annotation))
+
+    @property
+    def members(self) -> tuple[Argument, ...]:
+        """The fields of each object, where it is a list of objects."""
+        inner = get_args(plain(self.annotation))
+        model = plain(inner[0]) if get_origin(plain(self.annotation)) is list else None
+        return fields_of(model) if isinstance(model, type) and issubclass(model, BaseModel) else ()
+
+
+def fields_of(model: type[BaseModel]) -> tuple[Argument, ...]:
+    """The fields of an object in a list."""
+    hints = get_type_hints(model, include_extras=True)
+    return tuple(
+        Argument(name, hints[name], ... if field.is_required() else field.default)
+        for name, field in model.model_fields.items()
+    )
+
+
+def notes_of(annotation: Any) -> tuple[Any, ...]:
+    """What `Annotated` adds to a type."""
+    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+
+
+def plain(annotation: Any) -> Any:
+    """The type without what `Annotated` adds to it."""
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+
+
+_WORDS: dict[Any, str] = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+_WORDS |= {bytes: "bytes", NoneType: "null", dict: "an object", Any: "any value"}
+
+
+def described(annotation: Any) -> str:
+    """Describe the valid values of a type in a few words, for errors and the documentation."""
+    notes, kind = notes_of(annotation), plain(annotation)
+    for note in notes:
+        if isinstance(note, Expected):
+            return note.text
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        return " or ".join(dict.fromkeys(described(one) for one in inner if one is not NoneType))
+    if origin is Literal:
+        return " or ".join(inner)
+    if origin is list:
+        return _list_description(inner[0], notes)
+    if origin is dict:
+        return "an object"
+    return _WORDS[kind] + _limits(notes)
+
+
+def _list_description(item: Any, notes: tuple[Any, ...]) -> str:
+    length = next((note for note in notes if isinstance(note, Len)), Len(0, None))
+    if get_origin(plain(item)) is Literal:
+        return "a list of " + ", ".join(get_args(plain(item)))
+    if plain(item) in (int, float):
+        exact = f"{length.max_length} " if length.min_length == length.max_length else ""
+        return f"a list of {exact}numbers"
+    kind = plain(item)
+    objects = get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, BaseModel))
+    at_least = "at least 1 and " if length.min_length else ""
+    most = f"{at_least}up to {length.max_length} " if length.max_length else ""
+    return f"a list of {most}{'objects' if objects else 'items'}"
+
+
+def _limits(notes: Iterable[Any]) -> str:
+    low = next((note.ge for note in notes if isinstance(note, Ge)), None)
+    high = next((note.le for note in notes if isinstance(note, Le)), None)
+    length = next((note for note in notes if isinstance(note, Len)), None)
+    if length is not None:
+        return f" of {length.min_length} to {length.max_length} characters"
+    if low is not None and high is not None:
+        return f" from {low} to {high}"
+    return f" of {low} or more" if low is not None else f" of {high} or less" if high is not None else ""
+
+
+# validating ----------------------------------------------------------------------------------------------------------
+
+
+class Validator:
+    """Validates the arguments of one operation, by name; the values come back checked, with defaults filled in."""
+
+    def __init__(self, name: str, arguments: tuple[Argument, ...]) -> None:
+        self._name = name
+        self._fields = {argument.name: argument for argument in arguments}
+        fields: dict[str, Any] = {one.name: (one.annotation, one.default) for one in arguments}
+        self._validate: Callable[[Any], Any] = create_model(
+            name, __config__=STRICT, **fields
+        ).__pydantic_validator__.validate_python
+
+    def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all arguments, or raise ArgumentError in one line that names the first wrong one."""
+        if len(given) > MOST_FIELDS:
+            _refuse_unknown(self._name, sorted(given.keys() - self._fields)[:SHOWN], self._fields)
+        try:
+            values: dict[str, Any] = self._validate(given).__dict__
+        except ValidationError as error:
+            refuse(self._name, self._fields, given, error)
+        return values
+
+
+def refuse(where: str, fields: Mapping[str, Argument], given: Mapping[str, Any], error: ValidationError) -> NoReturn:
+    """Raise the ArgumentError that describes what pydantic found."""
+    found = error.errors(include_url=False, include_context=False)
+    wrong = next((one for one in found if one["type"] != "extra_forbidden"), found[0])
+    location = wrong["loc"]
+    if wrong["type"] not in ("missing", "extra_forbidden"):
+        _refuse_value(where, fields, given, location)
+    inside = location[:-1]  # the object in a list of objects, if any
+    if inside:
+        where, fields = f"{where}: {inside[0]}[{inside[1]}]", {one.name: one for one in fields[str(inside[0])].members}
+    extra = [one["loc"] for one in found if one["type"] == "extra_forbidden"]
+    unknown = sorted(str(one[-1])[:40] for one in extra if one[:-1] == inside)[:SHOWN]
+    if wrong["type"] == "missing":
+        _refuse_missing(where, fields[str(location[-1])], unknown)
+    _refuse_unknown(where, unknown, fields)
+
+
+def _refuse_unknown(where: str, unknown: list[str], known: Iterable[str]) -> NoReturn:
+    plural = "s" if len(unknown) > 1 else ""
+    names = ", ".join(repr(name[:40]) for name in unknown)
+    raise ArgumentError("unknown", f"{where}: unknown field{plural} {names}; {suggestion(unknown[0][:40], known)}")
+
+
+def _refuse_missing(where: str, field: Argument, unknown: list[str]) -> NoReturn:
+    near = get_close_matches(field.name, unknown, n=1)
+    hint = f"; {near[0]!r} is not a field, did you mean {field.name!r}?" if near else ""
+    raise ArgumentError("missing", f"{where}: {field.name!r} is missing: {described(field.annotation)}{hint}")
+
+
+def _refuse_value(where: str, fields: Mapping[str, Argument], given: Any, location: tuple[Any, ...]) -> NoReturn:
+    """Name the innermost field or item that a location leads to, and what it may be."""
+    name, field = str(location[0]), fields[str(location[0])]
+    annotation, value = field.annotation, given[name]
+    if field.marked(MEMBERS) and len(location) > 1:
+        name, value = str(location[1])[:40], value[location[1]]
+    for step in location[1:]:
+        kind = plain(annotation)
+        if any(isinstance(note, Expected) for note in notes_of(annotation)):
+            break
+        if isinstance(step, int) and get_origin(kind) is list:
+            annotation, value, name = get_args(kind)[0], value[step], f"{name}[{step}]"
+        elif isinstance(kind, type) and issubclass(kind, BaseModel) and step in kind.model_fields:
+            where, name = f"{where}: {name}", str(step)
+            annotation, value = {one.name: one for one in fields_of(kind)}[name].annotation, value[step]
+        else:
+            break
+    if get_origin(plain(annotation)) is Literal and isinstance(value, str):
+        hint = suggestion(value[:40], get_args(plain(annotation)))
+        raise ArgumentError("value", f"{where}: {name!r} cannot be {value[:40]!r}; {hint}")
+    raise ArgumentError("value", f"{where}: {name!r} must be {described(annotation)}, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """A value in an error: as JSON, cut short."""
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    try:
+        text = dumps(value).decode()
+    except Exception:  # bytes, arrays, NaN
+        text = repr(value)
+    return text if len(text) <= SHOWN_VALUE else f"{text[:SHOWN_VALUE]}..."

@@ -1,0 +1,167 @@
+"""An entry of the table of operations: its arguments, its result, and who may call it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeVar, get_type_hints
+
+from paddock.wire.operations.arguments import (
+    BY_ID,
+    LATER,
+    MEMBERS,
+    MOST_FIELDS,
+    Argument,
+    ArgumentError,
+    Id,
+    Text,
+    Validator,
+    shown,
+)
+
+Where = Literal["hub", "read", "change", "post"]
+"""Where an operation is handled.
+
+- `hub`: in the hub process, from snapshots, or by means of other operations
+- `read`: between two ticks, looks at the state
+- `change`: between two ticks, changes the state
+- `post`: at once, beside the tick: posts to the mailbox, or acts on the clock or the markers
+"""
+F = TypeVar("F", bound=Callable[..., Any])
+_CALL = "Call"
+_ENTRY = "_entry"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What `@entry` adds to a signature."""
+
+    where: Where
+    rpc: str = ""  # name of the JSON-RPC method; empty: none
+    zmq: str = ""  # the ZeroMQ message that stands for it, `Call` if it is called by name; empty: none
+    answer: Any = None  # TypedDict of the JSON-RPC answer that holds the result
+    shows: bool = False  # whether JSON-RPC answers after its effect has been published
+    public: bool = False  # whether it needs no token
+
+
+def entry(
+    where: Where,
+    rpc: str = "",
+    zmq: str = "",
+    answer: Any = None,
+    *,
+    shows: bool = False,
+    public: bool = False,
+) -> Callable[[F], F]:
+    """Make a signature an entry of the table."""
+
+    def mark(signature: F) -> F:
+        setattr(signature, _ENTRY, Entry(where, rpc, zmq, answer, shows, public))
+        return signature
+
+    return mark
+
+
+class Operation:
+    """One operation: the signature of the table, with what follows from it."""
+
+    def __init__(self, signature: Callable[..., Any]) -> None:
+        self.name = signature.__name__
+        self.summary = (signature.__doc__ or "").partition("\n")[0]
+        self.entry: Entry = getattr(signature, _ENTRY)
+        self._signature = signature
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Its arguments, in order."""
+        parameters = list(inspect.signature(self._signature).parameters.values())[1:]  # without self
+        return tuple(
+            Argument(one.name, self._hints[one.name], ... if one.default is one.empty else one.default)
+            for one in parameters
+        )
+
+    @property
+    def result(self) -> Any:
+        """The type of its result; None: nothing."""
+        return self._hints["return"]
+
+    @property
+    def answer(self) -> Any:
+        """The type of its JSON-RPC answer; None: a Moment."""
+        return self.entry.answer or (None if self.result is type(None) else self.result)
+
+    @property
+    def callable_by_name(self) -> bool:
+        """Whether ZeroMQ clients call it by its name."""
+        return self.entry.zmq == _CALL
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self._signature, include_extras=True)
+
+    @cached_property
+    def validate(self) -> Validator:
+        """Validates arguments by the operation's own names."""
+        later = [replace(one, annotation=Any) if one.marked(LATER) else one for one in self.arguments]
+        return Validator(self.name, tuple(later))
+
+    # JSON-RPC --------------------------------------------------------------------------------------------------------
+
+    def read(self, params: Any) -> dict[str, Any]:
+        """Validate the parameters of a JSON-RPC call and return the operation's arguments."""
+        if params is None:
+            params = {}
+        elif not isinstance(params, dict):
+            given = "as a list, by position" if isinstance(params, list) else f"as {shown(params)}"
+            raise ArgumentError("value", f"{self.entry.rpc}: give parameters by name, in an object, not {given}")
+        if self._members:
+            known = self._members
+            rest = {name: value for name, value in params.items() if name not in known}
+            if len(rest) > MOST_FIELDS:
+                raise ArgumentError("value", f"{self.entry.rpc}: at most {MOST_FIELDS} inputs, got {len(rest)}")
+            params = {**{name: value for name, value in params.items() if name in known}, "inputs": rest}
+        values = self._validate_params(params)
+        if self._by_id:
+            self._join_vehicle(values)
+        return values
+
+    @property
+    def fields(self) -> tuple[Argument, ...]:
+        """The fields of its JSON-RPC parameters."""
+        fields: list[Argument] = []
+        for one in self.arguments:
+            if one.marked(BY_ID):
+                fields += [Argument("vehicle_id", Id | None, None), Argument("vehicle", Text | Id | None, None)]
+            else:
+                fields.append(one)
+        return tuple(fields)
+
+    @cached_property
+    def _by_id(self) -> bool:
+        return any(one.marked(BY_ID) for one in self.arguments)
+
+    @cached_property
+    def _members(self) -> frozenset[str]:
+        """The fields that are not inputs, for an operation that takes inputs as members."""
+        if not any(one.marked(MEMBERS) for one in self.arguments):
+            return frozenset()
+        return frozenset(one.name for one in self.fields if not one.marked(MEMBERS))
+
+    @cached_property
+    def _validate_params(self) -> Validator:
+        return Validator(self.entry.rpc, self.fields)
+
+    def _join_vehicle(self, values: dict[str, Any]) -> None:
+        by_id, by_name = values.pop("vehicle_id"), values["vehicle"]
+        if (by_id is None) == (by_name is None):
+            valid = "'vehicle_id', a whole number, or 'vehicle', a name or an id"
+            raise ArgumentError("value", f"{self.entry.rpc}: name the vehicle by either {valid}")
+        if by_name is None:
+            values["vehicle"] = by_id
+
+
+def collected(table: type) -> Mapping[str, Operation]:
+    """All entries of a table class, by name."""
+    return {name: Operation(value) for name, value in vars(table).items() if hasattr(value, _ENTRY)}

@@ -1,0 +1,235 @@
+"""The kernel cache: what its key covers, one compilation for several processes, and removal of old entries."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paddock.compute import cache
+from paddock.compute.cache import CacheEntry, cache_key, locked, sweep
+from paddock.compute.kernel import KernelSpec, Rows, cpu_source, tuple_classes
+
+MODEL = '''
+"""A model with one of everything that can shape machine code."""
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from toy_parts import helper
+
+GAIN = 2.0
+TABLE = (1.0, 2.0)
+CURVE = np.linspace(0.0, 1.0, 2000)
+
+
+class Mode(Enum):
+    SLOW = 1
+    FAST = 2
+
+
+class State(NamedTuple):
+    x: float
+    v: float
+
+
+class Wish(NamedTuple):
+    vx: float
+    turn: float = 0.0
+
+
+def scaled(x, factor=3.0, *, bias=0.5):
+    """Scale."""
+    return x * factor + bias
+
+
+def step(s):
+    """Advance."""
+    parts = [x * 7.0 for x in (1.0, 2.0)]
+    wish = Wish(GAIN * s.v + TABLE[1])
+    return State(scaled(s.x) + helper(wish.vx) + parts[0] + CURVE[3] + Mode.FAST.value, wish.turn)
+'''
+PARTS = '"""Parts."""\nOFFSET = 1.0\n\n\ndef helper(x):\n    return x + OFFSET\n'
+EDITS = {
+    "a constant in the code": ("GAIN * s.v", "GAIN * s.v * 1.5"),
+    "a module constant": ("GAIN = 2.0", "GAIN = 2.5"),
+    "the sign of a zero": ("turn: float = 0.0", "turn: float = -0.0"),
+    "a tuple constant": ("TABLE = (1.0, 2.0)", "TABLE = (1.0, 3.0)"),
+    "the middle of a long array": ("np.linspace(0.0, 1.0, 2000)", "np.linspace(0.0, 1.0, 2000) ** 2"),
+    "a member of an enum": ("FAST = 2", "FAST = 3"),
+    "a default argument": ("factor=3.0", "factor=4.0"),
+    "a keyword default": ("bias=0.5", "bias=0.25"),
+    "a nested code object": ("x * 7.0 for x", "x * 8.0 for x"),
+    "a default of a named tuple": ("turn: float = 0.0", "turn: float = 1.0"),
+    "a field of a named tuple": ("    vx: float\n", "    vx: float\n    vy: float = 0.0\n"),
+    "the order of fields": ("    x: float\n    v: float\n", "    v: float\n    x: float\n"),
+    "a constant of another module": ("OFFSET = 1.0", "OFFSET = 2.0"),
+    "a function of another module": ("return x + OFFSET", "return x - OFFSET"),
+}
+NO_EDITS = {
+    "nothing": ("", ""),
+    "a comment": ("GAIN = 2.0", "GAIN = 2.0  # without unit"),
+    "a docstring": ('"""Advance."""', '"""Advance by one tick, at last."""'),
+    "a function that is not reached": ("GAIN = 2.0", "GAIN = 2.0\n\n\ndef unused(x):\n    return -x\n"),
+}
+
+
+def key_of(folder: Path, edit: tuple[str, str]) -> str:
+    """The key of the toy's kernel, whose sources have been edited and imported again."""
+    texts = {"toy_model": MODEL, "toy_parts": PARTS}
+    assert not edit[0] or any(edit[0] in text for text in texts.values())
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text.replace(*edit) if edit[0] else text)
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+    toy: Any = importlib.import_module("toy_model")
+    spec = KernelSpec("toy", toy.step, (Rows("state", toy.State, "update"),))
+    return cache_key(cpu_source(spec), [spec.function], tuple_classes(spec).values())
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_the_key_follows(what: str, folder: Path) -> None:
+    assert key_of(folder, EDITS[what]) != key_of(folder, ("", ""))
+
+
+@pytest.mark.parametrize("what", NO_EDITS)
+def test_the_key_does_not_follow(what: str, folder: Path) -> None:
+    assert key_of(folder, NO_EDITS[what]) == key_of(folder, ("", ""))
+
+
+def test_the_key_follows_text_flags_compiler_and_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def function(x: float) -> float:
+        return 2.0 * x
+
+    toolchain = cache._toolchain()
+    keys = [cache_key("text", [function]), cache_key("other", [function]), cache_key("text", [function], flags=True)]
+    for k in range(len(toolchain)):
+        other = tuple(part + ("!" if k == i else "") for i, part in enumerate(toolchain))
+        monkeypatch.setattr(cache, "_toolchain", lambda other=other: other)
+        keys.append(cache_key("text", [function]))
+    assert len(set(keys)) == len(keys) == 7
+    described = " ".join(toolchain)
+    assert "numba" in described and "llvmlite" in described and "python" in described
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from paddock.compute.kernel import KernelSpec, Rows, kernel
+from toy import Motion, step
+built = kernel(KernelSpec("toy", step, (Rows("state", Motion, "update"),)))
+state = np.ones((2, 4))
+built(4, 1, state)
+stats = built.variant(4).stats
+print(state[0, 0], sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+TOY = """
+from typing import NamedTuple
+class Motion(NamedTuple):
+    x: float
+    v: float = DEFAULT
+def step(s):
+    return Motion(FACTOR * s.x)
+"""
+
+
+def start_toy(folder: Path, cache_folder: Path, factor: float = 2.0, default: float = 0.0) -> subprocess.Popen[str]:
+    """A fresh process that runs the toy kernel; it prints the result, the kernels loaded and those compiled."""
+    (folder / "toy.py").write_text(TOY.replace("FACTOR", str(factor)).replace("DEFAULT", str(default)))
+    paths = os.pathsep.join([str(folder), *sys.path])
+    environment = os.environ | {"PYTHONPATH": paths, "PADDOCK_CACHE": str(cache_folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def result(toy: subprocess.Popen[str]) -> tuple[float, int, int]:
+    value, hits, misses = toy.communicate()[0].split()
+    return float(value), int(hits), int(misses)
+
+
+def test_second_process_compiles_nothing_until_the_source_changes(tmp_path: Path) -> None:
+    kernels = tmp_path / "kernels"
+    assert result(start_toy(tmp_path, kernels)) == (2.0, 0, 1)
+    assert result(start_toy(tmp_path, kernels)) == (2.0, 1, 0)
+    assert result(start_toy(tmp_path, kernels, factor=5.0)) == (5.0, 0, 1)
+    assert result(start_toy(tmp_path, kernels, factor=5.0, default=1.0)) == (5.0, 0, 1)
+    assert len([path for path in kernels.iterdir() if path.is_dir()]) == 3
+
+
+def test_two_processes_compile_a_kernel_once(tmp_path: Path) -> None:
+    both = [start_toy(tmp_path, tmp_path / "kernels") for _ in range(2)]
+    assert sorted(map(result, both)) == [(2.0, 0, 1), (2.0, 1, 0)]
+
+
+def test_unwritable_cache_falls_back_to_a_temporary_one(tmp_path: Path) -> None:
+    blocked = tmp_path / "a_file"
+    blocked.write_text("not a folder")
+    assert result(start_toy(tmp_path, blocked / "kernels")) == (2.0, 0, 1)
+
+
+def test_an_entry_is_written_once_and_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+    entry = CacheEntry("car.toy", "key", "text")
+    assert entry.source.read_text() == "text" and entry.source.name == "car_toy.py"
+    before = entry.source.stat().st_mtime_ns
+    CacheEntry("car.toy", "key", "text")
+    assert entry.source.stat().st_mtime_ns == before  # Numba discards the machine code of a source with another time
+    entry.source.unlink()
+    entry.write()
+    assert entry.source.read_text() == "text"
+
+
+def used(root: Path, name: str, age: float, size: int = 10) -> Path:
+    """An entry that was used that many seconds ago."""
+    entry = root / name
+    entry.mkdir()
+    (entry / "code").write_bytes(b"x" * size)
+    (entry / cache.USED).touch()
+    moment = time.time() - age
+    os.utime(entry / cache.USED, (moment, moment))
+    return entry
+
+
+def test_old_entries_are_removed(tmp_path: Path) -> None:
+    used(tmp_path, "fresh", 10.0)
+    used(tmp_path, "stale", 10.0 * 86400)
+    assert sweep(tmp_path, oldest=5.0 * 86400) == ["stale"]
+    assert [path.name for path in tmp_path.iterdir()] == ["fresh"]
+
+
+def test_the_least_recently_used_go_first_when_the_cache_is_too_large(tmp_path: Path) -> None:
+    for k, age in enumerate([9000.0, 5000.0, 7000.0, 60.0]):
+        used(tmp_path, f"entry{k}", age, size=1000)
+    assert sweep(tmp_path, most_bytes=2500) == ["entry0", "entry2"]
+    assert sweep(tmp_path, most_bytes=0) == ["entry1"]  # the last was used a minute ago: it may be loading
+
+
+def test_an_entry_that_another_process_compiles_stays(tmp_path: Path) -> None:
+    entry = used(tmp_path, "busy", 1e9)
+    with locked(entry / "lock") as held:
+        assert held
+        assert sweep(tmp_path) == []
+    assert sweep(tmp_path) == ["busy"]
+
+
+def test_a_new_entry_sweeps_at_most_once_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+    used(tmp_path, "stale", 1e9)
+    CacheEntry("one", "key", "text")
+    assert not (tmp_path / "stale").exists()
+    used(tmp_path, "stale", 1e9)
+    CacheEntry("two", "key", "text")
+    assert (tmp_path / "stale").exists()

@@ -1,0 +1,27 @@
+"""Every entry of the table of operations has a handler, and every handler an entry."""
+
+from paddock.serve.methods import HUB_HANDLERS
+from paddock.serve.operations import HANDLERS
+from paddock.serve.replay import REPLAYED
+from paddock.wire.operations import OPERATIONS
+
+
+def test_every_operation_has_one_handler() -> None:
+    hub = {name for name, operation in OPERATIONS.items() if operation.entry.where == "hub"}
+    assert set(HUB_HANDLERS) == hub
+    assert set(HANDLERS) == set(OPERATIONS) - hub
+    assert set(HANDLERS) > REPLAYED
+
+
+def test_handlers_take_the_arguments_of_their_entries() -> None:
+    for name, handler in {**HANDLERS, **HUB_HANDLERS}.items():
+        code = handler.__code__
+        first = 2 if name in HANDLERS else 1  # run and client, or client
+        taken = code.co_varnames[first : code.co_argcount]
+        declared = [argument.name for argument in OPERATIONS[name].arguments]
+        collects = bool(code.co_flags & 0x08)  # **arguments
+        assert set(taken) == set(declared) or (collects and set(taken) < set(declared)), name
+
+
+def test_hub_operations_are_those_of_json_rpc() -> None:
+    assert all(operation.entry.rpc for operation in OPERATIONS.values() if operation.entry.where == "hub")
