@@ -151,7 +151,7 @@ def test_when_all_are_damaged_nothing_more_is_done(at: int, planned: Tell) -> No
     told = json.loads(out)
     assert (told["done"], told["outcome"]["done"]) == (1, 0)
     assert told["outcome"]["undone"] == [{"task": "near", "reason": "no vehicle is able to do anything"}]
-    assert {agent["status"] for agent in told["outcome"]["metrics"]["agents"]} == {"damaged"}
+    assert {vehicle["status"] for vehicle in told["outcome"]["metrics"]["agents"]} == {"damaged"}
 
 
 def test_what_comes_too_late_for_a_plan_that_stands_is_listed(planned: Tell) -> None:
