@@ -80,10 +80,10 @@ Buffer = bytes | memoryview
 def encode_layout(layout: Layout) -> bytes:
     """Fleets, columns, ids."""
     fleets = [
-        states.Fleet(fleet.name, fleet.kind, fleet.model, fleet.columns, fleet.ids, fleet.members, fleet.single)
+        states.FleetMessage(fleet.name, fleet.kind, fleet.model, fleet.columns, fleet.ids, fleet.members, fleet.single)
         for fleet in layout.fleets
     ]
-    return states.encode_roster(states.Roster(layout.roster, tuple(fleets)))
+    return states.encode_roster(states.RosterMessage(layout.roster, tuple(fleets)))
 
 
 def decode_layout(data: Buffer) -> Layout:
@@ -125,7 +125,9 @@ def decode_posted(data: Buffer) -> Posted:
 
 def encode_event(event: Event) -> bytes:
     """Something that happened."""
-    return recordings.encode_event(recordings.Event(event.number, event.tick, event.kind, event.subject, event.detail))
+    return recordings.encode_event(
+        recordings.EventMessage(event.number, event.tick, event.kind, event.subject, event.detail)
+    )
 
 
 def decode_event(data: Buffer) -> Event:

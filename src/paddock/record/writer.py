@@ -193,8 +193,8 @@ def commands(change: MarkerChange) -> Iterator[wire.MarkerCommand]:
             yield wire.DeleteMarkers(namespace, tuple(id for _, id in group))
 
 
-def _message(marker: Marker) -> wire.Marker:
-    return wire.Marker(**{field.name: getattr(marker, field.name) for field in fields(wire.Marker)})
+def _message(marker: Marker) -> wire.MarkerMessage:
+    return wire.MarkerMessage(**{field.name: getattr(marker, field.name) for field in fields(wire.MarkerMessage)})
 
 
 class MarkerScribe:
