@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from paddock.wire.rpc import notification
-from paddock.wire.stream.split import Frame, Json
+from paddock.wire.stream.split import JsonLine, StreamFrame
 
 Bytes = bytes | memoryview
 
@@ -113,7 +113,7 @@ class Outbox:
 GRACE = 1.0
 """s for a peer to read why its connection ends."""
 
-Hear = Callable[[Frame | Json], None]
+Hear = Callable[[StreamFrame | JsonLine], None]
 """Called with every received message."""
 Lost = Callable[[str], None]
 """Called once at the end with a word for the reason; empty if the peer left."""
