@@ -177,7 +177,7 @@ def test_do_items_run_commands_and_camera_items_are_reported() -> None:
     puppet.executor.update(0.02)
     assert [order[0] for order in puppet.commanded] == [207, 179]
     assert "Mission: 2 SetCamTrigDst 12 m, no camera on board" in puppet.texts
-    assert "Mission: 1 refused: no fence" in puppet.texts
+    assert "Mission: 1 rejected: no fence" in puppet.texts
 
 
 def test_a_new_plan_starts_immediately() -> None:

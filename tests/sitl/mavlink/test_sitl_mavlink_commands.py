@@ -159,7 +159,7 @@ def test_invalid_targets_are_reported(ready: Any) -> None:
     station = ready.station()
     for message in (local(4, POSITION_ONLY), local(1, 0xFFF), local(1, POSITION_ONLY, (nan, 0, 0))):
         station.send(message)
-        ready.expect(station, "STATUSTEXT", lambda m: "refused" in m.text)
+        ready.expect(station, "STATUSTEXT", lambda m: "rejected" in m.text)
         ready.pass_time(5.5)  # it is said every five seconds at most
     assert ready.autopilots[0].guided.position is None
 

@@ -38,21 +38,21 @@ def test_default_ports() -> None:
     ports = Ports()
     assert (ports.own(1), ports.station(1)) == (18570, ("127.0.0.1", 14550))
     assert (ports.own(254), ports.station(254)) == (18823, ("127.0.0.1", 14803))
-    with pytest.raises(PaddockError, match="vehicle 200: port 65699 is beyond 65535; choose a lower --base-port"):
+    with pytest.raises(PaddockError, match="vehicle 200: port 65699 exceeds 65535; choose a lower --base-port"):
         Ports(base_port=65500).own(200)
 
 
 def test_a_port_in_use_is_named_with_a_remedy(rover: Any) -> None:
     with (
         MavlinkHub(rover.ports) as hub,
-        pytest.raises(PaddockError, match=rf"vehicle 1: UDP port {rover.ports.own(1)} is taken .*--base-port"),
+        pytest.raises(PaddockError, match=rf"vehicle 1: UDP port {rover.ports.own(1)} is in use .*--base-port"),
     ):
         hub.add(BuiltInAutopilot(1, "rover"))
     rover.pass_time(0.1)  # and nobody else is disturbed
 
 
 def test_system_ids_are_unique(rover: Any) -> None:
-    with pytest.raises(PaddockError, match="system id 1 is taken"):
+    with pytest.raises(PaddockError, match="system id 1 is in use"):
         rover.hub.add(BuiltInAutopilot(1, "rover"))
 
 

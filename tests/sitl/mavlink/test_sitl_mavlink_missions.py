@@ -148,7 +148,7 @@ def test_partial_upload_replaces_and_appends(rover: Any) -> None:
     assert write_part(rover, station, {4: item(4, z=9.0), 5: item(5, z=10.0)}) == 0
     assert [i.z for i in plans[PlanKind.MISSION]] == [0.0, 0.0, 7.0, 8.0, 9.0, 10.0]
     assert write_part(rover, station, {1: item(1, 30999)}) == 3
-    rover.expect(station, "STATUSTEXT", lambda m: "Mission item 1 refused" in m.text)
+    rover.expect(station, "STATUSTEXT", lambda m: "Mission item 1 rejected" in m.text)
     assert len(plans[PlanKind.MISSION]) == 6
     for first, last in ((7, 8), (3, 2), (-1, 2)):
         partly = mavlink.MAVLink_mission_write_partial_list_message(1, 1, first, last, 0)
@@ -209,7 +209,7 @@ def test_an_invalid_mission_is_refused_and_the_old_one_kept(rover: Any, bad: Any
     before = rover.autopilots[0].plans[PlanKind.MISSION]
     assert upload(rover, station, [item(0), bad, item(2)]) == result
     assert rover.autopilots[0].plans[PlanKind.MISSION] is before
-    rover.expect(station, "STATUSTEXT", lambda m: "Mission item 1 refused" in m.text)
+    rover.expect(station, "STATUSTEXT", lambda m: "Mission item 1 rejected" in m.text)
 
 
 def test_too_many_and_unknown_kinds_are_refused(rover: Any) -> None:

@@ -124,7 +124,7 @@ def test_modes_require_a_position_only_when_armed(copter: Any) -> None:
     refused = copter.pilot.set_mode(5)
     assert refused == (CommandResult.TEMPORARILY_REJECTED, "Mode LOITER: requires position")
     assert copter.pilot.mode.name == "STABILIZE"
-    assert copter.pilot.set_mode(99) == (CommandResult.DENIED, "Mode 99: a copter has no such mode")
+    assert copter.pilot.set_mode(99) == (CommandResult.DENIED, "Mode 99: unknown mode of a copter")
 
 
 # home -----------------------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def test_an_unwritable_folder_is_reported_and_the_value_applies(tmp_path: Path) 
     parameters = Parameters([SPEED], tmp_path / "file" / "p.json", told.append)
     assert parameters.set("SPEED", 5.0) and parameters.value("SPEED") == 5.0
     assert len(told) == 1 and "cannot save parameters" in told[0]
-    with pytest.raises(PaddockError, match="cannot be kept"):
+    with pytest.raises(PaddockError, match="cannot save parameters"):
         Parameters([SPEED], tmp_path / "file" / "p.json").set("SPEED", 5.0)
 
 
