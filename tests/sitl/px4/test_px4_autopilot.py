@@ -108,7 +108,7 @@ def test_sensors_run_freely_until_the_first_controls_then_in_lockstep(pilot: Px4
     assert commands is not None and not commands.armed and pilot.status.exchanges == 2
 
 
-def test_controls_from_before_are_no_answer(pilot: Px4Autopilot, px4: Any) -> None:
+def test_earlier_controls_are_no_answer(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     for k in range(1, 3):
         peer.controls(0.1 * k, 0, 0, 0)
@@ -120,7 +120,7 @@ def test_controls_from_before_are_no_answer(pilot: Px4Autopilot, px4: Any) -> No
     assert commands is not None and commands.motors[0] == pytest.approx(0.9)
 
 
-def test_the_sensor_message_has_px4s_units_and_marks_what_is_new(pilot: Px4Autopilot, px4: Any) -> None:
+def test_the_sensor_message_has_px4s_units_and_marks_new_readings(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     pilot.offer(sensors(0))
     pilot.offer(sensors(20_000))
@@ -155,7 +155,7 @@ def test_position_and_truth(pilot: Px4Autopilot, px4: Any) -> None:
     assert truth.alt == pytest.approx(498_000, abs=2) and (truth.vx, truth.vy, truth.vz) == (300, -400, 50)
 
 
-def test_the_truth_has_no_noise_of_the_sensors(pilot: Px4Autopilot, px4: Any) -> None:
+def test_the_truth_has_no_sensor_noise(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     half = 0.5 * 0.02 * 0.5  # a turn to the right by 0.5 rad/s for 20 ms, about the down axis
     east = {"true_qw": math.sqrt(0.5), "true_qz": math.sqrt(0.5)}
@@ -191,7 +191,7 @@ def _served(pilot: Px4Autopilot, peer: StandIn) -> dict[str, Any]:
         peer.socket.settimeout(1.0)
 
 
-def test_a_px4_that_goes_and_comes_back(pilot: Px4Autopilot, px4: Any) -> None:
+def test_px4_disconnects_and_reconnects(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     peer.controls(0.2, 0.2, 0.2, 0.2)
     pilot.offer(sensors(4000))
@@ -220,7 +220,7 @@ def test_a_second_px4_is_refused(pilot: Px4Autopilot, px4: Any) -> None:
     assert second.socket.recv(10) == b""
 
 
-def test_malformed_bytes_are_counted_and_the_rest_is_heard(pilot: Px4Autopilot, px4: Any) -> None:
+def test_malformed_bytes_are_counted_and_skipped(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     good = mav.MAVLink_hil_actuator_controls_message(0, [0.25] * 16, 129, 1).pack(peer.encoder)
     broken = bytearray(good)
@@ -235,7 +235,7 @@ def test_malformed_bytes_are_counted_and_the_rest_is_heard(pilot: Px4Autopilot, 
     assert commands is not None and commands.motors[0] == pytest.approx(0.25)
 
 
-def test_px4s_clock_never_falls(pilot: Px4Autopilot, px4: Any) -> None:
+def test_px4s_clock_never_decreases(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     pilot.offer(sensors(0))
     pilot.offer(sensors(400_000))
@@ -254,7 +254,7 @@ def test_a_px4_without_lockstep_is_not_waited_for(pilot: Px4Autopilot, px4: Any)
     assert held is not None and held.motors[0] == pytest.approx(0.2) and "without lockstep" in pilot.status.note
 
 
-def test_an_imu_that_is_not_finite_is_not_sent(pilot: Px4Autopilot, px4: Any) -> None:
+def test_an_imu_reading_that_is_not_finite_is_not_sent(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     pilot.offer(sensors(0))
     pilot.offer(sensors(4000, gyro=(math.nan, 0.0, 0.0)))

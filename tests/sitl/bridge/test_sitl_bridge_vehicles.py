@@ -20,13 +20,13 @@ def test_adapters_are_listed_in_the_order_of_their_registration(bridge: Bridge, 
     assert bridge.adapter("aim").is_connected
 
 
-def test_a_name_twice_is_refused(bridge: Bridge, simulator: Any) -> None:
+def test_a_duplicate_adapter_name_is_refused(bridge: Bridge, simulator: Any) -> None:
     bridge.register(simulator("sim"))
     with pytest.raises(PaddockError, match="adapter 'sim' is registered already: give this one another name"):
         bridge.register(simulator("sim"))
 
 
-def test_unknown_names_are_told(bridge: Bridge, simulator: Any, autopilot: Any) -> None:
+def test_unknown_names_are_errors_with_suggestions(bridge: Bridge, simulator: Any, autopilot: Any) -> None:
     bridge.register(simulator("gazebo"))
     with pytest.raises(UnknownNameError, match="bridge: unknown adapter 'gazbo'; did you mean 'gazebo'"):
         bridge.spawn(rover(1), autopilot(), "gazbo")
@@ -47,7 +47,7 @@ def test_ids_are_1_to_254(bridge: Bridge, simulator: Any, autopilot: Any, number
         bridge.spawn(rover(number), autopilot(), "sim")
 
 
-def test_an_id_twice_is_refused_and_its_pilot_never_opened(bridge: Bridge, simulator: Any, autopilot: Any) -> None:
+def test_a_duplicate_id_is_refused_before_its_autopilot_opens(bridge: Bridge, simulator: Any, autopilot: Any) -> None:
     bridge.register(simulator())
     bridge.spawn(rover(1), autopilot(), "sim")
     second = autopilot()
@@ -57,7 +57,7 @@ def test_an_id_twice_is_refused_and_its_pilot_never_opened(bridge: Bridge, simul
     assert [vehicle.sysid for vehicle in bridge.vehicles] == [1]
 
 
-def test_what_the_simulator_refuses_is_not_spawned(bridge: Bridge, simulator: Any, autopilot: Any) -> None:
+def test_a_vehicle_refused_by_the_simulator_is_not_spawned(bridge: Bridge, simulator: Any, autopilot: Any) -> None:
     bridge.register(simulator())
     refused = autopilot()
     with pytest.raises(AdapterError, match="supports craft 'rover' only"):
@@ -65,7 +65,7 @@ def test_what_the_simulator_refuses_is_not_spawned(bridge: Bridge, simulator: An
     assert (refused.opened, refused.closed, bridge.vehicles) == (1, 1, ())
 
 
-def test_a_pilot_that_cannot_be_opened_is_not_spawned(bridge: Bridge, simulator: Any, autopilot: Any) -> None:
+def test_an_autopilot_that_cannot_open_is_not_spawned(bridge: Bridge, simulator: Any, autopilot: Any) -> None:
     class Taken(autopilot):  # type: ignore[misc, valid-type]
         def open(self) -> None:
             raise PaddockError("UDP port 9002 is taken")
@@ -76,7 +76,7 @@ def test_a_pilot_that_cannot_be_opened_is_not_spawned(bridge: Bridge, simulator:
     assert bridge.vehicles == () and bridge.adapter("sim").vehicles == ()
 
 
-def test_vehicles_are_ordered_by_id_and_apart(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
+def test_vehicles_are_ordered_by_id_and_independent(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
     bridge.register(simulator())
     for number, motors in ((30, (1.0, 1.0)), (2, (0.25, 0.25)), (254, (0.0, 0.0))):
         bridge.spawn(rover(number), autopilot(motors), "sim")
@@ -90,7 +90,7 @@ def test_vehicles_are_ordered_by_id_and_apart(bridge: Bridge, simulator: Any, au
     assert [vehicle.sensors.true_north for vehicle in bridge.vehicles] == pytest.approx([4.0, 0.0])
 
 
-def test_status_is_a_row_per_vehicle(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
+def test_status_has_a_row_per_vehicle(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
     bridge.register(simulator())
     shown = autopilot()
     shown.status.connected, shown.status.mode, shown.status.armed = True, "AUTO", True
@@ -104,7 +104,7 @@ def test_status_is_a_row_per_vehicle(bridge: Bridge, simulator: Any, autopilot: 
     assert 0.0 < row.latency_p50_us <= row.latency_p99_us
 
 
-def test_every_id_can_be_taken(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
+def test_all_254_ids_work(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
     bridge.register(simulator())
     for number in range(254, 0, -1):
         bridge.spawn(rover(number, north=float(number)), autopilot(), "sim")
@@ -114,7 +114,7 @@ def test_every_id_can_be_taken(bridge: Bridge, simulator: Any, autopilot: Any, s
     assert north == pytest.approx([number + 0.2 for number in range(1, 255)])
 
 
-def test_others_may_spawn_and_look_while_time_passes(
+def test_other_threads_can_spawn_and_read_status_while_time_passes(
     bridge: Bridge, simulator: Any, autopilot: Any, ticking: Any
 ) -> None:
     bridge.register(simulator())
@@ -129,7 +129,7 @@ def test_others_may_spawn_and_look_while_time_passes(
     assert bridge.vehicle(1).sensors.true_north == pytest.approx(bridge.time_us * 1e-6, abs=0.021)
 
 
-def test_closing_lets_go_of_everybody(simulator: Any, autopilot: Any) -> None:
+def test_close_closes_autopilots_and_disconnects_simulators(simulator: Any, autopilot: Any) -> None:
     sim, flown = simulator(), autopilot()
     with Bridge() as bridge:
         bridge.register(sim)

@@ -17,7 +17,7 @@ Sensors = Callable[..., SensorData]
 DT = 1.0 / 1000.0
 
 
-def test_a_frame_takes_the_world_one_period_and_is_answered(pilot: Make, stand_in: Any, world_of: Any) -> None:
+def test_a_frame_advances_one_period_and_is_answered(pilot: Make, stand_in: Any, world_of: Any) -> None:
     one = pilot()
     assert not one.live and one.collect(0.0) is None and "waiting for ArduPilot copter" in one.status.note
     peer, world = stand_in(one.port), world_of(one)
@@ -40,7 +40,7 @@ def test_a_frame_takes_the_world_one_period_and_is_answered(pilot: Make, stand_i
     ("dt", "rate", "period"),
     [(0.001, 1200, 1000), (0.001, 100, 10_000), (0.001, 400, 2000), (0.01, 1200, 10_000), (1 / 1200, 1200, 833)],
 )
-def test_the_packet_says_how_far(pilot: Make, stand_in: Any, dt: float, rate: int, period: int) -> None:
+def test_the_frame_rate_sets_the_step(pilot: Make, stand_in: Any, dt: float, rate: int, period: int) -> None:
     one = pilot("rover", dt)
     peer = stand_in(one.port, rate_hz=rate)
     peer.send([1500] * 4)
@@ -67,7 +67,7 @@ def test_time_follows_the_ticks_exactly_and_a_late_answer_does_not_slow_the_peer
     assert peer.time_s == pytest.approx(2520 / 1200, abs=1e-4) and 1195.0 < peer.rate_hz < 1205.0
 
 
-def test_steps_of_the_peer_stay_below_a_tenth_of_a_second(pilot: Make, stand_in: Any, world_of: Any) -> None:
+def test_steps_stay_below_100_ms(pilot: Make, stand_in: Any, world_of: Any) -> None:
     one = pilot("rover")
     peer, world = stand_in(one.port, rate_hz=2, wish_hz=2), world_of(one)
     for _ in range(5):
@@ -86,7 +86,7 @@ def test_thirty_two_channels(pilot: Make, stand_in: Any, world_of: Any) -> None:
     assert row is not None and row[:3] == [1.0, 0.5, -0.5]
 
 
-def test_a_world_that_begins_anew_is_a_physics_reset(pilot: Make, stand_in: Any, world_of: Any) -> None:
+def test_a_reset_is_a_physics_reset_for_ardupilot(pilot: Make, stand_in: Any, world_of: Any) -> None:
     one = pilot()
     peer, world = stand_in(one.port), world_of(one)
     for _ in range(5):
@@ -102,7 +102,7 @@ def test_a_world_that_begins_anew_is_a_physics_reset(pilot: Make, stand_in: Any,
     assert peer.resets == 1 and peer.steps == 9 and one.status.restarts == 0
 
 
-def test_without_lockstep_nobody_waits(pilot: Make, stand_in: Any, sensors: Sensors) -> None:
+def test_without_lockstep_neither_side_waits(pilot: Make, stand_in: Any, sensors: Sensors) -> None:
     one = pilot(lockstep=False, time_sync=False)
     peer = stand_in(one.port)
     one.offer(sensors(1000))
@@ -119,9 +119,7 @@ def test_without_lockstep_nobody_waits(pilot: Make, stand_in: Any, sensors: Sens
     assert peer.receive()["timestamp"][0] == pytest.approx(peer.time_s) and peer.steps == 2
 
 
-def test_what_else_is_measured_is_sent_and_what_is_not_is_left_out(
-    pilot: Make, stand_in: Any, sensors: Sensors
-) -> None:
+def test_optional_measurements_are_sent_or_omitted(pilot: Make, stand_in: Any, sensors: Sensors) -> None:
     one = pilot()
     peer = stand_in(one.port)
     rows = [
@@ -152,7 +150,7 @@ def test_a_state_that_is_not_finite_is_not_sent(pilot: Make, stand_in: Any, sens
     assert peer.receive()["velocity"] == [0.0, 0.0, 0.0]
 
 
-def test_a_world_too_slow_for_a_copter_is_refused() -> None:
+def test_a_clock_rate_too_low_for_a_copter_is_refused() -> None:
     ArduPilotAutopilot("copter", 1.0 / 720.0)
     ArduPilotAutopilot("rover", 0.02)
     with pytest.raises(InvalidValueError, match=r"500 IMU samples per second, too few to arm; .* at least 720 Hz"):
