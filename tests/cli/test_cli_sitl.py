@@ -107,5 +107,5 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
         flags = ["--base-port", str(port), "--seconds", "1", "--headless"]
         assert exit_code(["sitl", "--vehicles", "1", *flags]) == 2
     error = capsys.readouterr().err
-    assert f"vehicle 1: UDP port {port} is taken" in error and "--base-port" in error
+    assert f"vehicle 1: UDP port {port} is in use" in error and "--base-port" in error
     assert "mavlink: {port: ...} in the scenario" in error  # where there is no such flag
