@@ -1,4 +1,4 @@
-"""Everyone who is connected to an endpoint, whatever the wire: who is told and shown what when."""
+"""The common part of the stream and web endpoints: clients, snapshots as frames, notifications."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paddock.serve.methods.markers import DEBUG
 from paddock.serve.subscribers.client import Client
 from paddock.serve.subscribers.connection import GRACE, Connect, Connection
 from paddock.serve.subscribers.groups import GroupEncoder
-from paddock.serve.subscribers.news import News
+from paddock.serve.subscribers.news import Notifier
 from paddock.serve.subscribers.subscription import Subscription, roster_tree
 from paddock.wire.operations.results import SubscriberTree
 from paddock.wire.rpc import notification
@@ -24,54 +24,50 @@ if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
 T = TypeVar("T")
-SWEEP = 0.1
-"""s between looks at who waits for something that does not come by itself."""
-FRESH = 0.05
-"""s for which a snapshot is new enough for whoever only looks."""
+SWEEP = 0.1  # s between checks for timeouts and late subscribers
+FRESH = 0.05  # s for which a snapshot is recent enough for reads
 
 
 class Viewer(Protocol):
-    """Someone who is shown groups of frames: a client, or a renderer that was dialled."""
+    """A receiver of frames: a client, or a renderer that was dialled."""
 
     @property
     def connection(self) -> Connection:
-        """Where they go."""
+        """Its connection."""
 
     @property
     def subscription(self) -> Subscription | None:
-        """What it wants; None if nothing."""
+        """Its subscription, if any."""
 
 
-class Audience:
-    """What endpoints with subscribers share; an endpoint adds how they connect."""
+class SubscriberEndpoint:
+    """An endpoint with subscribers; a subclass adds the transport."""
 
     latest = True
     name = ""  # of the endpoint
 
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
-        """`every` is ignored: any snapshot that is there may be shown, and wall time limits the rate."""
+        """`every` is ignored: wall time limits the rate."""
         self.hub = hub
         self.every = 1
         self.rate = float(options["rate"])
         self.requests = float(options["requests"])
         self.connections = int(options["connections"])
         self.clients: set[Client] = set()
-        self.news = News(self)
+        self.news = Notifier(self)
         self._encoder = GroupEncoder(hub.mirror)
         self._refreshed = 0.0
         self._debug_id: int | None = None
         self._sweeper: asyncio.Task[None] | None = None
         self._warming: asyncio.Future[None] | None = None
 
-    # the contract ----------------------------------------------------------------------------------------------------
-
     def begin(self) -> None:
-        """Be ready for clients."""
-        self._warming = self.hub.loop.run_in_executor(None, self._encoder.warm)  # takes seconds the first time
+        """Start the background tasks."""
+        self._warming = self.hub.loop.run_in_executor(None, self._encoder.warm)  # compiles the first time
         self._sweeper = self.hub.loop.create_task(self._sweep())
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode the groups that are due, once for all who want the same."""
+        """Encode the groups that are due, once for equal views."""
         now = monotonic()
         due = [viewer for viewer in self.viewers() if viewer.subscription and viewer.subscription.take(now)]
         layout = snapshot.layout
@@ -86,15 +82,15 @@ class Audience:
         return send
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
-        """Pass on events, markers and frames; look again when vehicles came or went."""
+        """Pass on events, markers and frames."""
         self.news.hear(kind, content)
         if kind in ("markers", "hidden", "frames"):
             for viewer in self.viewers():
                 if viewer.subscription is not None and viewer.subscription.view.draws:
-                    viewer.subscription.behind = True  # it looks different, though perhaps no tick passes
+                    viewer.subscription.behind = True  # redraw even if no tick passes
 
     async def close(self) -> None:
-        """Tell the clients and let go."""
+        """Notify the clients and close."""
         if self._sweeper is not None:
             self._sweeper.cancel()
         for client in list(self.clients):
@@ -107,17 +103,17 @@ class Audience:
 
     @property
     def clients_now(self) -> int:
-        """Connections, for the metrics."""
+        """The number of connections, for the metrics."""
         return len(self.clients)
 
     @property
     def skipped_now(self) -> dict[str, int]:
-        """Groups that each client was too slow for, for the metrics."""
+        """Skipped groups of each client, for the metrics."""
         return {client.name: client.connection.skipped for client in self.clients}
 
     @property
     def subscribers_now(self) -> list[SubscriberTree]:
-        """Who is connected, for the figures; the rate is 0 for whoever has not subscribed."""
+        """The connected clients, for the figures; rate 0: not subscribed."""
         return [
             {
                 "name": client.name,
@@ -128,23 +124,21 @@ class Audience:
             for client in sorted(self.clients, key=lambda client: client.name)
         ]
 
-    # for clients and renderers ---------------------------------------------------------------------------------------
-
     def welcome(self, connect: Connect, address: str) -> Client:
-        """Someone has connected. OSError if it is gone already."""
+        """Accept a client. OSError if it is gone already."""
         client = Client(self, connect, address)
         self.clients.add(client)
         if len(self.clients) > self.connections:
-            client.cut_off("connections", f"there are {self.connections} connections already")
+            client.cut_off("connections", f"the limit of {self.connections} connections is reached")
         elif self.hub.mirror.preparing:
-            self.news.tell_preparing(client)
+            self.news.send_preparing(client)
         return client
 
     def newest(self) -> Snapshot:
         """A copy of the newest snapshot."""
         snapshot = self.hub.newest()
         if snapshot is None:
-            raise PaddockError("the simulation has not shown anything yet")
+            raise PaddockError("the simulation has not published a snapshot yet")
         return snapshot
 
     def read(self, read: Callable[[Snapshot], T]) -> T:
@@ -163,15 +157,15 @@ class Audience:
         return self.read(lambda snapshot: snapshot.layout)
 
     async def refresh(self, changed: bool = False) -> None:
-        """Have the present state shown; unless it `changed`, one of a moment ago will do."""
-        if self._warming is not None:  # nobody subscribes before frames can be encoded
+        """Publish the present state; unless it has `changed`, a recent one is enough."""
+        if self._warming is not None:  # no subscription before the encoders are compiled
             await asyncio.shield(self._warming)
         if changed or monotonic() - self._refreshed > FRESH:
             await self.hub.request("snapshot", self.name)
             self._refreshed = monotonic()
 
     def show_newest(self, viewers: Iterable[Viewer]) -> None:
-        """Send the newest snapshot to some who have not seen it."""
+        """Send the newest snapshot to viewers that have not got it."""
         now = monotonic()
         due = [viewer for viewer in viewers if viewer.subscription and viewer.subscription.take(now)]
         if due:
@@ -179,7 +173,7 @@ class Audience:
             self._offers(due, snapshot, self.hub.ring.wall_time)()
 
     def next_debug_id(self) -> int:
-        """Ids of markers drawn for debugging, none of them in use."""
+        """The next unused marker id of the namespace `debug`."""
         if self._debug_id is None:
             taken = [number for namespace, number in self.hub.mirror.markers if namespace == DEBUG]
             self._debug_id = max(taken, default=0)
@@ -187,28 +181,26 @@ class Audience:
         return self._debug_id
 
     def forget(self, client: Client, reason: str) -> None:
-        """A client has left, or was cut off for a reason."""
+        """Remove a client that has left, or was disconnected for a reason."""
         self.clients.discard(client)
         self.hub.gone(client.name)
         if reason:
             self.count("cut_off", reason=reason)
 
     def count(self, name: str, **labels: str) -> None:
-        """Count something that has happened at this endpoint."""
+        """Add to a counter of this endpoint."""
         self.hub.counters.add(name, 1, endpoint=self.name, **labels)
 
-    # showing ---------------------------------------------------------------------------------------------------------
-
     def viewers(self) -> list[Viewer]:
-        """Everyone who may be shown groups."""
+        """All receivers of frames."""
         return list(self.clients)
 
     def has_news_of(self, layout: Layout) -> bool:
-        """Whether someone does not know this roster."""
+        """Whether a subscriber lacks this roster."""
         return bool(self._uninformed(layout))
 
     def tell_roster(self, layout: Layout) -> None:
-        """Tell who is there to whoever does not know."""
+        """Send the roster to subscribers that lack it."""
         if clients := self._uninformed(layout):
             line = notification("roster", dict(roster_tree(layout)))
             for client in clients:
@@ -216,11 +208,11 @@ class Audience:
                 client.connection.put(line)
 
     def _uninformed(self, layout: Layout) -> list[Client]:
-        """Subscribers who do not know this roster."""
+        """Subscribers that lack this roster."""
         return [client for client in self.clients if client.subscription and client.roster != layout.roster]
 
     def _offers(self, due: list[Viewer], snapshot: Snapshot, wall_time: float) -> Callable[[], None]:
-        """What sends the groups of a snapshot, all of them encoded."""
+        """Encode the groups of a snapshot; returns the function that sends them."""
         self._encoder.begin(snapshot, wall_time)
         groups = [
             (viewer, viewer.subscription, self._encoder.group(viewer.subscription.view))
@@ -239,7 +231,7 @@ class Audience:
         return offer
 
     async def _sweep(self) -> None:
-        """Now and then: who has to be cut off or told something, and who has not seen the last that there is."""
+        """Check regularly for timeouts, late subscribers, figures and the mission."""
         while True:
             await asyncio.sleep(SWEEP)
             now = monotonic()
@@ -248,5 +240,5 @@ class Audience:
             late = [viewer for viewer in self.viewers() if viewer.subscription and viewer.subscription.late(now)]
             with suppress(PaddockError):
                 self.show_newest(late)
-            self.news.tell_figures(now)
-            self.news.tell_mission(now)
+            self.news.send_figures(now)
+            self.news.send_mission(now)

@@ -1,4 +1,4 @@
-// The colour ramp: lightness rises evenly, ends are clamped, NaN is grey.
+// The colour ramp: increasing lightness, clamped ends, grey for NaN.
 import { expect, test } from "vitest";
 import { ramp, rampCss, rampTable, rgbOf, UNKNOWN } from "../../src/scene/colour-ramp";
 import { tintValues } from "../../src/scene/vehicle-rows";
@@ -18,7 +18,7 @@ test.each(["dark", "light"] as const)("gets lighter all the way (%s)", (theme) =
   for (let k = 1; k < steps.length; k++) expect(steps[k]).toBeGreaterThan(steps[k - 1] as number);
 });
 
-test("stands out from its ground: contrast 2.2 and more", () => {
+test("has a contrast of at least 2.2 to its background", () => {
   for (let k = 0; k <= 10; k++) {
     const contrast = (a: number, b: number) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     expect(contrast(luminance(ramp(k / 10, "dark")), luminance([0.067, 0.09, 0.114]))).toBeGreaterThan(2.2);
@@ -26,14 +26,14 @@ test("stands out from its ground: contrast 2.2 and more", () => {
   }
 });
 
-test("beyond the ends and without a number", () => {
+test("clamps at the ends and is grey without a number", () => {
   expect(ramp(-3)).toEqual(ramp(0));
   expect(ramp(7)).toEqual(ramp(1));
   expect(ramp(Number.NaN)).toEqual(UNKNOWN.dark);
   expect(rampCss(0)).toMatch(/^rgb\(\d+ \d+ \d+\)$/);
 });
 
-test("numbers become the table's colours", () => {
+test("maps values to the table's colours", () => {
   const table = rampTable("dark");
   const bytes = new Uint8Array(16);
   tintValues(bytes, [10, 20, 99, Number.NaN], 10, 20, table);

@@ -1,8 +1,8 @@
-// Numbers as people read them, and the pace slider.
+// Number formats, and the pace slider.
 import { describe, expect, it } from "vitest";
 import { formatFactor, formatSpan, formatTime, formatUnit, formatValue } from "../../src/panels/format";
 import { paceAt, parsePace, placeOf } from "../../src/panels/transport";
-import { formatCount, vehiclesOf } from "../../src/state/removed-vehicles";
+import { formatCount, formatVehicles } from "../../src/state/removed-vehicles";
 
 describe("format", () => {
   it("shows values with few digits", () => {
@@ -25,7 +25,7 @@ describe("format", () => {
 
   it("shows counts, spans, factors and units", () => {
     expect(formatCount(100000)).toBe("100\u202f000");
-    expect([vehiclesOf(1), vehiclesOf(1200)]).toEqual(["1 vehicle", "1\u202f200 vehicles"]);
+    expect([formatVehicles(1), formatVehicles(1200)]).toEqual(["1 vehicle", "1\u202f200 vehicles"]);
     expect(formatSpan(0.0025)).toBe("2.50 ms");
     expect(formatSpan(0.00005)).toBe("50.0 µs");
     expect(formatFactor(12.34)).toBe("12.3×");
@@ -43,7 +43,7 @@ describe("pace", () => {
     expect(placeOf(1000)).toBe(300);
   });
 
-  it("reads what people type", () => {
+  it("parses typed paces", () => {
     expect(parsePace("2.5x")).toBe(2.5);
     expect(parsePace("1,5")).toBe(1.5);
     expect([parsePace("max"), parsePace("0")]).toEqual([0, 0]);

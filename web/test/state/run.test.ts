@@ -1,16 +1,16 @@
-// The present: smooth between frames, exact when paused, jumping when it must.
+// Live frames: smooth motion, exact when paused, jumps when necessary.
 import { beforeEach, expect, it } from "vitest";
 import { poseAt, timeOf } from "../../src/state/poses";
-import { RosterBook } from "../../src/state/roster";
+import { RosterIndex } from "../../src/state/roster";
 import { LiveFrames } from "../../src/state/run";
 import type { Frame } from "../../src/wire/frame";
-import { made } from "./made";
+import { made } from "./frames";
 
 let live: LiveFrames;
 let paused: boolean;
 
 beforeEach(() => {
-  const book = new RosterBook();
+  const book = new RosterIndex();
   const fleet = {
     name: "a",
     kind: "car",
@@ -29,7 +29,7 @@ beforeEach(() => {
   live.paused = () => paused;
 });
 
-/** Frames at 20 Hz whose x is 2 m/s, drawn at 60 Hz; the x drawn at each picture. */
+/** Frames at 20 Hz whose x moves at 2 m/s, drawn at 60 Hz; the x of each drawing. */
 function drive(seconds: number, factor = 1): { now: number; x: number }[] {
   const drawn: { now: number; x: number }[] = [];
   let next = 0;
@@ -46,10 +46,10 @@ function drive(seconds: number, factor = 1): { now: number; x: number }[] {
   return drawn;
 }
 
-it("moves evenly and about one frame late", () => {
+it("moves evenly, about one frame late", () => {
   const late = drive(5).slice(120);
   const steps = late.slice(1).map(({ x }, k) => x - (late[k]?.x ?? 0));
-  const even = 2 / 60; // m a picture at 2 m/s
+  const even = 2 / 60; // m per drawing at 2 m/s
   expect(Math.min(...steps)).toBeGreaterThan(0.6 * even);
   expect(Math.max(...steps)).toBeLessThan(1.4 * even);
   const behind = late.map(({ now, x }) => now / 1000 - x / 2);
@@ -70,7 +70,7 @@ it("shows the last frame exactly when paused", () => {
   expect(live.sample(1001)).toEqual({ from: last, to: last, mix: 1 });
 });
 
-it("gets to the last frame when nothing more comes", () => {
+it("reaches the last frame when no more arrive", () => {
   drive(1);
   for (let now = 1000; now < 1500; now += 16) live.sample(now);
   const sample = live.sample(1500);
@@ -88,7 +88,7 @@ it.each([
   expect(live.roster.value.size).toBe(frame.count);
 });
 
-it("jumps back in time, after a long gap, and when told to", () => {
+it("jumps back in time, after a long gap, and on request", () => {
   drive(1);
   const back = made(0.2, -3);
   live.push(back, 1010);
@@ -102,7 +102,7 @@ it("jumps back in time, after a long gap, and when told to", () => {
   expect(live.sample(5041)?.from).toBe(sought);
 });
 
-it("refuses frames that do not fit their roster", () => {
+it("rejects frames that do not match their roster", () => {
   expect(live.push(made(0, 0, { roster: 9 }), 0)).toBe(false);
   expect(live.push(made(0, 0, { roster: 1, count: 2 }), 0)).toBe(false);
   expect(live.sample(1)).toBeNull();

@@ -1,4 +1,4 @@
-// Numbers of the mission's drawing: triangles of areas, arrows, middles, colours.
+// Geometry of the mission: areas, arrows, centres, colours.
 import { Color } from "three";
 import { expect, test } from "vitest";
 import { colourOf } from "../../src/scene/mission-drawing";
@@ -6,7 +6,7 @@ import { arrowHead, middleOf, type Place, reachOf, shifted, trianglesOf } from "
 import type { Skin } from "../../src/scene/skin";
 import type { TaskTree } from "../../src/wire/schema";
 
-/** The area of triangles, each counted with its sign dropped. */
+/** The total area of triangles. */
 function areaOf(triangles: readonly number[]): number {
   let sum = 0;
   for (let k = 0; k + 5 < triangles.length; k += 6) {
@@ -18,10 +18,10 @@ function areaOf(triangles: readonly number[]): number {
 
 const closed = (...corners: Place[]): Place[] => [...corners, corners[0] as Place];
 
-test("triangles have the area of what they fill", () => {
+test("fills the whole area with triangles", () => {
   expect(areaOf(trianglesOf(closed([0, 0], [40, 0], [40, 30], [0, 30])))).toBeCloseTo(1200, 9);
   expect(areaOf(trianglesOf(closed([0, 0], [40, 0], [0, 30])))).toBeCloseTo(600, 9);
-  // an L: 40 x 30 without its upper right 30 x 20; and a W, which is cut into several parts at one height
+  // an L: 40 x 30 without its upper right 30 x 20; and a W, which has several parts at one height
   const l = closed([0, 0], [40, 0], [40, 10], [10, 10], [10, 30], [0, 30]);
   expect(areaOf(trianglesOf(l))).toBeCloseTo(600, 9);
   const w = closed([0, 10], [2, 0], [4, 6], [6, 0], [8, 10], [6, 4], [4, 10], [2, 4]);
@@ -29,7 +29,7 @@ test("triangles have the area of what they fill", () => {
   expect(areaOf(trianglesOf([...l].reverse()))).toBeCloseTo(600, 9);
 });
 
-test("a circle of 96 corners has the area of the polygon, and nothing is filled outside", () => {
+test("fills a polygon of 96 corners, and nothing outside", () => {
   const ring = Array.from({ length: 97 }, (_, k): Place => {
     const angle = (2 * Math.PI * (k % 96)) / 96;
     return [600 + 170 * Math.cos(angle), -350 + 170 * Math.sin(angle)];
@@ -42,12 +42,12 @@ test("a circle of 96 corners has the area of the polygon, and nothing is filled 
   }
 });
 
-test("what is no area, or no number, fills nothing", () => {
+test("fills nothing for degenerate or non-finite outlines", () => {
   expect(trianglesOf([[3, 4]])).toEqual([]);
   expect(trianglesOf(closed([0, 0], [Number.NaN, 0], [5, 0]))).toEqual([]);
 });
 
-test("an arrow's head points back from its end, to both sides alike", () => {
+test("points an arrow's head back from its end, symmetrically", () => {
   const [left, right] = arrowHead([0, 0], [100, 0]);
   expect(left[0]).toBeCloseTo(100 - 12 * Math.cos(0.45), 9);
   expect([left[0], left[1]]).toEqual([right[0], -right[1]].map((one) => expect.closeTo(one, 9)));
@@ -55,7 +55,7 @@ test("an arrow's head points back from its end, to both sides alike", () => {
   expect(Math.hypot(far[0], far[1] - 5000)).toBeCloseTo(40, 9);
 });
 
-test("the middle of a closed ring counts every corner once", () => {
+test("counts every corner of a closed ring once in the centre", () => {
   expect(middleOf(closed([0, 0], [4, 0], [4, 2], [0, 2]))).toEqual([2, 1]);
   expect(middleOf([[7, 8]])).toEqual([7, 8]);
   expect(
@@ -66,7 +66,7 @@ test("the middle of a closed ring counts every corner once", () => {
   ).toEqual([25, 10]); // a line is no ring
 });
 
-test("a task is moved with all of its outline", () => {
+test("moves a task with its whole outline", () => {
   const line: TaskTree = {
     name: "a",
     kind: "line",
@@ -89,7 +89,7 @@ test("a task is moved with all of its outline", () => {
   expect(reachOf({ ...line, outline: closed([0, 0], [6, 0], [6, 8], [0, 8]) })).toBe(5);
 });
 
-test("each state has a colour of the theme", () => {
+test("has a theme colour for each state", () => {
   const names = ["faint", "accent", "amber", "green", "red"];
   const skin = Object.fromEntries(names.map((name, k) => [name, new Color().setRGB(k / 255, 0, 0)]));
   const states = ["unassigned", "assigned", "started", "completed", "undone"] as const;

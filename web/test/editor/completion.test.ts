@@ -1,6 +1,6 @@
-// Completion and explanations with a small schema of the same make as the server's.
+// Completion and documentation with a small schema.
 import { describe, expect, it } from "vitest";
-import { docAt, type Knowledge, type Schema, suggest } from "../../src/editor/completion";
+import { type CompletionData, docAt, type Schema, suggest } from "../../src/editor/completion";
 
 const schema: Schema = {
   type: "object",
@@ -48,7 +48,7 @@ const schema: Schema = {
 const model = (name: string, presets: string[]) => {
   return { model: name, kind: "car", summary: `A ${name}.`, presets, inputs: [] };
 };
-const known: Knowledge = { schema, models: [model("car.bicycle", ["sports", "sedan"]), model("quad", ["micro"])] };
+const known: CompletionData = { schema, models: [model("car.bicycle", ["sports", "sedan"]), model("quad", ["micro"])] };
 
 function labels(marked: string): string[] | null {
   const offset = marked.indexOf("|");
@@ -70,18 +70,18 @@ describe("keys", () => {
     ["nothing:\n  |", null],
   ])("%j", (marked, expected) => expect(labels(marked)).toEqual(expected));
 
-  it("the key at the cursor is no sibling of itself", () => {
+  it("ignores the key at the cursor when listing used keys", () => {
     expect(labels("clock:\n  ra|te: 1\n")).toEqual(["rate", "sync"]);
   });
 
-  it("are written with what has to follow, and begin where the word does", () => {
+  it("are inserted with what must follow, from the start of the word", () => {
     const found = suggest("clock:\n  ra", 11, known);
     expect(found?.from).toBe(9);
     expect(found?.options.find(({ label }) => label === "rate")?.insert).toBe("rate: ");
     expect(suggest("", 0, known)?.options.find(({ label }) => label === "clock")?.insert).toBe("clock:");
   });
 
-  it("say which are required, and what they are", () => {
+  it("show which are required, and their description", () => {
     const entry = suggest("vehicles:\n  - ", 14, known)?.options.find(({ label }) => label === "model");
     expect(entry).toMatchObject({ detail: "required", info: "The vehicle model." });
   });
@@ -110,7 +110,7 @@ describe("explanations", () => {
     expect(docAt("clock: {sync: {on_timeout: hold}}", 18, known)?.text).toBe("When late.\nOne of: hold, brake, pause");
   });
 
-  it("of a value that the server knows", () => {
+  it("of a value known to the server", () => {
     expect(docAt("vehicles:\n  - model: quad\n", 22, known)).toMatchObject({ from: 21, to: 25, text: "A quad." });
     expect(docAt("vehicles:\n  - behaviour: hold\n", 27, known)?.text).toBe("Stay.");
   });

@@ -1,8 +1,8 @@
-// Vehicles come and go: nobody is looked for in somebody else's row, and what is kept by row moves along.
+// Per-row state when vehicles are spawned and removed.
 import { expect, test } from "vitest";
 import { coherent } from "../../src/scene/poses";
 import { moved, moves } from "../../src/scene/vehicle-rows";
-import { Crowd } from "../../src/scene/vehicles";
+import { VehicleLayer } from "../../src/scene/vehicles";
 import { Roster } from "../../src/state/roster";
 import type { Frame } from "../../src/wire/frame";
 
@@ -18,10 +18,10 @@ function frame(number: number, xs: number[]): Frame {
 }
 
 const BEFORE = roster(1, { lead: [[0, 1]], train: [[1, 3]] });
-const AFTER = roster(2, { train: [[1, 3]] }); // lead is gone: everybody is one row higher
+const AFTER = roster(2, { train: [[1, 3]] }); // lead is removed: all others are one row earlier
 
-test("after the first one goes, the others are still where they are, and it is nowhere", () => {
-  const crowd = new Crowd(false);
+test("keeps positions after the first vehicle is removed", () => {
+  const crowd = new VehicleLayer(false);
   const one = frame(1, [10, 20, 30, 40]);
   crowd.take({ from: one, to: one, mix: 1 }, BEFORE);
   expect(crowd.place(0)).toEqual([10, 0, 0]);
@@ -31,14 +31,14 @@ test("after the first one goes, the others are still where they are, and it is n
   expect([1, 2, 3].map((id) => crowd.place(id)?.[0])).toEqual([20, 30, 40]);
 });
 
-test("frames of two rosters are not mixed", () => {
+test("does not interpolate between two rosters", () => {
   const [one, two] = [frame(1, [10, 20, 30, 40]), frame(2, [20, 30, 40])];
   expect(coherent({ from: one, to: two, mix: 0.5 })).toEqual({ from: two, to: two, mix: 1 });
   const same = { from: two, to: frame(2, [21, 31, 41]), mix: 0.5 };
   expect(coherent(same)).toBe(same);
 });
 
-test("rows 1 to 3 become 0 to 2, and take along what they have", () => {
+test("moves per-row values from rows 1 to 3 to rows 0 to 2", () => {
   const rows = moves(BEFORE, AFTER);
   expect(rows).toEqual([
     [1, 0],

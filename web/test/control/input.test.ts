@@ -7,12 +7,12 @@ describe("ramps", () => {
     expect(ramp(0.9, 1, 2.5, 5, 0.2)).toBe(1);
   });
 
-  it("falls back faster", () => {
+  it("returns to zero faster", () => {
     expect(ramp(0.8, 0, 2.5, 5, 0.1)).toBeCloseTo(0.3, 12);
     expect(ramp(0.8, 0, 2.5, 5, 1)).toBe(0);
   });
 
-  it("leaves the far side at the faster rate", () => {
+  it("reverses at the faster rate", () => {
     expect(ramp(-1, 1, 2, 5, 0.1)).toBeCloseTo(-0.5, 12);
   });
 
@@ -32,11 +32,11 @@ describe("sticks", () => {
     [1, 1],
     [1.2, 1],
     [Number.NaN, 0],
-  ])("%d without its dead zone is %d", (raw, clean) => {
+  ])("%d becomes %d with the dead zone", (raw, clean) => {
     expect(deadZone(raw, 0.1)).toBeCloseTo(clean, 12);
   });
 
-  it("lets the stronger hand win, and opposite keys cancel", () => {
+  it("takes the stronger input; opposite keys cancel", () => {
     expect(stronger(0.2, -0.7)).toBe(-0.7);
     expect(opposed(true, true)).toBe(0);
     expect(opposed(false, true)).toBe(-1);
@@ -48,14 +48,14 @@ describe("gamepads", () => {
   const pad = (id: string, connected: boolean, mapping: string) =>
     ({ id, connected, mapping, ...state }) as unknown as Gamepad;
 
-  it("takes the first that is connected, a standard one before others", () => {
+  it("takes the first connected gamepad, standard mapping first", () => {
     const [odd, good] = [pad("odd", true, ""), pad("good", true, "standard")];
     expect(firstPad([null, pad("gone", false, "standard"), odd, good])).toBe(good);
     expect(firstPad([null, odd])).toBe(odd);
     expect(firstPad([null])).toBeNull();
   });
 
-  it("reads it without wobble", () => {
+  it("reads sticks with a dead zone", () => {
     const { axes, buttons, name } = readingOf(pad("Xbox Pad (STANDARD GAMEPAD Vendor: 045e)", true, "standard"));
     expect(axes[0]).toBeCloseTo(0.5, 12);
     expect(axes.slice(1)).toEqual([-1, 0, 0]);

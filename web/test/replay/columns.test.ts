@@ -1,8 +1,8 @@
-// The panels' wishes for columns are answered out of a recording, just as the server answers them for the live run.
+// Column requests are answered from a recording as by the server for the live run.
 import { afterEach, describe, expect, it } from "vitest";
 import { Recording } from "../../src/replay/recording";
 import { RecordingSource } from "../../src/replay/source";
-import { onColumns, want, wholeColumn } from "../../src/state/columns";
+import { onColumns, requestColumns, wholeColumn } from "../../src/state/columns";
 import type { ColumnBlock, Frame } from "../../src/wire/frame";
 import { fileOf, smallBytes, smallExpected } from "./files";
 
@@ -12,10 +12,10 @@ let source: RecordingSource | null = null;
 afterEach(() => source?.close());
 
 describe("wishes", () => {
-  it("are answered for vehicles, fleets and all, with NaN for what is not there", async () => {
+  it("are answered for vehicles, fleets and all, with NaN for unknown values", async () => {
     source = new RecordingSource("a", await Recording.open(fileOf(smallBytes())));
-    source.answerWishes();
-    const wish = want("test", [
+    source.answerColumnRequests();
+    const wish = requestColumns("test", [
       { of: "red", columns: ["x", "speed", "nonsense"] },
       { of: "scouts", columns: ["z"] },
       { of: null, columns: ["x"] },
@@ -31,7 +31,7 @@ describe("wishes", () => {
     expect(values[0]?.[0]).toBe(expected.red_x[10]);
     expect(values[0]?.[1]).toBeCloseTo(expected.red_speed[10] as number, 12);
     expect(values[0]?.[2]).toBeNaN();
-    expect(values[1]).toEqual([5, 5, 5]); // the grid of the fixture is 5 m up; one of the three goes after this sample
+    expect(values[1]).toEqual([5, 5, 5]); // the fixture's grid is at 5 m; one of the three is removed after this sample
     expect(values[2]).toHaveLength(6);
     expect(values[3]).toEqual([1.5]);
     expect(last?.blocks[4]?.vehicles).toBe(0);
@@ -40,11 +40,11 @@ describe("wishes", () => {
     wish.release();
   });
 
-  it("that come while a recording stands still are answered too", async () => {
+  it("are answered while a recording is paused", async () => {
     source = new RecordingSource("a", await Recording.open(fileOf(smallBytes())));
-    source.answerWishes();
+    source.answerColumnRequests();
     await source.seekToSample(3);
-    const wish = want("late", [{ of: "red", columns: ["x"] }]);
+    const wish = requestColumns("late", [{ of: "red", columns: ["x"] }]);
     let x = Number.NaN;
     const end = onColumns(wish, (_, blocks) => (x = blocks[0]?.values[0] ?? Number.NaN));
     source.sample(5000);

@@ -1,15 +1,15 @@
-// Moving in a recording that the server plays: what is asked of it.
+// Controlling a recording played by the server: calls to it.
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { jumpToEvent, modeOf, playOrPause, setShownPace, stepSample, stepShown } from "../../src/panels/timeline-model";
 import { clockFromFrame } from "../../src/state/clock";
 import { addEvents, clearEvents } from "../../src/state/events";
-import { book, showServed, takeFrame } from "../../src/state/run";
+import { rosters, showServed, takeFrame } from "../../src/state/run";
 import { clock, notices, source } from "../../src/state/store";
 import { fakeServer } from "../fake-server";
-import { made } from "./made";
+import { made } from "./frames";
 
 const asked: [string, unknown][] = [];
-let answer: (() => void) | null = null; // for the seek that the server has not answered yet
+let answer: (() => void) | null = null; // resolves the pending seek
 
 beforeEach(() => {
   asked.length = 0;
@@ -20,7 +20,7 @@ beforeEach(() => {
     if (method !== "seek") return Promise.resolve({ tick: clock.peek().tick, time: clock.peek().time });
     return new Promise((resolve) => (answer = () => resolve({ position: 0 })));
   });
-  book.put({ roster: 0, fleets: [] });
+  rosters.put({ roster: 0, fleets: [] });
   showServed(null);
   showServed({ path: "runs/race.mcap", start: 2, position: 0, duration: 5 }); // simulated time 2 s to 7 s
   clock.value = { ...clock.value, rate: 100, paused: true };
@@ -30,13 +30,13 @@ beforeEach(() => {
 const settle = () => vi.waitFor(() => expect(answer).not.toBeNull());
 
 describe("a served recording", () => {
-  it("is a recording with a time of its own", () => {
+  it("is a recording with its own timeline", () => {
     expect([modeOf(source.value), source.value?.label]).toEqual(["served", "race.mcap"]);
     const { start, end, position } = source.value?.timeline ?? {};
     expect([start?.value, end?.value, position?.value]).toEqual([2, 7, 3]);
   });
 
-  it("asks for the newest place only, counted from its beginning and within it", async () => {
+  it("requests only the newest position, relative to its beginning and within it", async () => {
     for (const time of [4, 5, 6.5, 99]) source.value?.timeline?.seek(time);
     expect(asked).toEqual([["seek", { position: 2 }]]);
     await settle();
@@ -59,13 +59,13 @@ describe("a served recording", () => {
     ]);
   });
 
-  it("steps by samples as far apart as they come, and never steps a simulation", async () => {
+  it("steps by the sample period, and never steps a simulation", async () => {
     clock.value = { ...clock.value, paused: false };
     for (const time of [3.2, 3.3, 3.4]) takeFrame(made(time, 0, { roster: 0, count: 0 }), performance.now());
     clock.value = { ...clock.value, time: 3.4, paused: true };
     stepShown(1);
     const [, on] = asked.at(-1) ?? [];
-    expect((on as { position: number }).position).toBeCloseTo(1.5, 2); // 3.5 s less the 2 s at which it starts
+    expect((on as { position: number }).position).toBeCloseTo(1.5, 2); // 3.5 s minus the start at 2 s
     answer?.();
     await vi.waitFor(() => Promise.resolve());
     asked.length = 0;
@@ -78,7 +78,7 @@ describe("a served recording", () => {
     answer?.();
   });
 
-  it("learns nothing from jumps, and goes farther where a step led nowhere", async () => {
+  it("ignores seeks when measuring, and goes farther if a step reached nothing new", async () => {
     for (const time of [6, 3]) takeFrame(made(time, 0, { roster: 0, count: 0 }), performance.now()); // scrubbed
     clock.value = { ...clock.value, time: 3 };
     for (let k = 0; k < 3; k++) {
@@ -94,7 +94,7 @@ describe("a served recording", () => {
   it("jumps to events", () => {
     const lap = { kind: "lap", subject: "red", detail: "" };
     addEvents([150, 250, 450, 650].map((tick, k) => ({ ...lap, number: k + 1, tick })));
-    jumpToEvent(1); // from 3 s: 450 ticks of 100 a second
+    jumpToEvent(1); // from 3 s: 450 ticks at 100 Hz
     expect(asked.find(([method]) => method === "seek")).toEqual(["seek", { position: 2.5 }]);
     answer?.();
   });

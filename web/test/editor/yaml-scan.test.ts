@@ -1,4 +1,4 @@
-// Where the cursor is, in block and flow YAML: `|` marks it in the texts.
+// Cursor positions in block and flow YAML, marked by `|`.
 import { describe, expect, it } from "vitest";
 import { scan } from "../../src/editor/yaml-scan";
 
@@ -35,7 +35,7 @@ describe("block YAML", () => {
   });
 
   const nowhere = ["name: race # com|ment", "# co|mment", "description: >-\n  some te|xt\nname: x", "name:|"];
-  it.each(nowhere)("%j is nowhere", (marked) => expect(at(marked)).toBeNull());
+  it.each(nowhere)("%j has no completion", (marked) => expect(at(marked)).toBeNull());
 });
 
 describe("flow YAML", () => {
@@ -56,12 +56,12 @@ describe("flow YAML", () => {
     expect(at(marked)).toMatchObject({ path, place, prefix, flow: true });
   });
 
-  it("goes on behind a bracket that was never closed at the next key", () => {
+  it("continues at the next key after an unclosed bracket", () => {
     expect(at("clock: {rate: 1\nworld:\n  m|")).toMatchObject({ path: ["world"], place: "key", prefix: "m" });
   });
 });
 
-it("lists keys with their values and where they stand", () => {
+it("lists keys with their values and positions", () => {
   const text = "vehicles:\n  - {name: red, model: quad}\n  - name: 'blue' # second\n";
   const { entries } = scan(text);
   expect(entries.map(({ path, value }) => [path.join("."), value])).toEqual([
