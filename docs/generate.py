@@ -23,16 +23,15 @@ from paddock.serve.endpoints.vds1.publisher import AXLES, PLAIN, WHEELS, sources
 from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot.frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
-from paddock.sitl.autopilot.common_parameters import COMMON
-from paddock.sitl.autopilot.crafts import CRAFTS, find_craft
-from paddock.sitl.autopilot.mission.items import KINDS, Role
-from paddock.sitl.autopilot.mode_switch import switch_parameters
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, Role
+from paddock.sitl.autopilot.parameter_tables import COMMON, switch_parameters
 from paddock.sitl.autopilot.parameters import Parameter as Setting
+from paddock.sitl.autopilot.vehicle import VEHICLE_TYPES, find_vehicle
 from paddock.sitl.equipment import VEHICLES
 from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.messages import KNOWN
-from paddock.sitl.mavlink.rates import EVERY, GROUP_OF, UNGROUPED
+from paddock.sitl.mavlink.streams import EVERY, GROUP_OF, UNGROUPED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record, byte_table
@@ -323,7 +322,7 @@ def mode_tables() -> str:
     parts = []
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
         rows = []
-        for key, mode in sorted(find_craft(craft).modes.items()):
+        for key, mode in sorted(find_vehicle(craft).modes.items()):
             told = (sys.modules[mode.__module__].__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
             needs = "yes" if mode.needs_position else ""
             rows.append([str(key), f"`{mode.name}`", told, needs, "yes" if mode.can_arm else ""])
@@ -337,7 +336,7 @@ def setting_tables() -> str:
     common = {setting.name for setting in COMMON}
     parts = ["**All craft**\n\n" + setting_table(COMMON)]
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
-        settings = *switch_parameters(craft), *find_craft(craft).parameters
+        settings = *switch_parameters(craft), *find_vehicle(craft).parameters
         own = [setting for setting in settings if setting.name not in common]
         parts.append(f"**{title}**\n\n" + setting_table(own))
     return "\n".join(parts)
@@ -367,7 +366,7 @@ def item_table() -> str:
     roles = {Role.NAV: "goes", Role.CONDITION: "waits", Role.DO: "does", Role.JUMP: "jumps"}
     rows = [
         [str(int(key)), f"`{command_name(key)}`", kind.name, roles.get(kind.role, "announces"), crafts_of(kind.flying)]
-        for key, kind in sorted(KINDS.items())
+        for key, kind in sorted(ITEM_KINDS.items())
     ]
     return table(["number", "item", "in status texts", "role", "craft"], rows)
 
@@ -425,8 +424,8 @@ def craft_table() -> str:
     """The kinds of craft, and the vehicles that `paddock sitl --type` makes."""
     rows = [
         [f"`{craft}`", f"`{VEHICLES[craft]['model']}`, preset `{VEHICLES[craft]['preset']}`",
-         f"{1e6 / find_craft(craft).control_period_us:g} Hz"]
-        for craft in CRAFTS
+         f"{1e6 / find_vehicle(craft).control_period_us:g} Hz"]
+        for craft in VEHICLE_TYPES
     ]  # fmt: skip
     return table(["type", "vehicle", "control"], rows)
 

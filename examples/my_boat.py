@@ -42,7 +42,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     return State(
         x=s.x + s.speed * cosine * dt,
         y=s.y + s.speed * sine * dt,
-        z=w.ground_z + 0.0 * s.z,
+        z=w.ground_z,
         yaw=wrap_angle(s.yaw + u.rudder * p.agility * s.speed * dt),
         speed=s.speed + force / p.mass * dt,
     )
@@ -51,13 +51,12 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 def pose(s: State, p: Parameters) -> Pose:
     """What everyone else sees of it: position, attitude, velocity (world), angular velocity (body)."""
     sine, cosine = sincos(s.yaw)
-    none = 0.0 * s.x
-    return Pose(s.x, s.y, s.z, *yaw_quaternion(s.yaw), s.speed * cosine, s.speed * sine, none, none, none, none)
+    return Pose(s.x, s.y, s.z, *yaw_quaternion(s.yaw), s.speed * cosine, s.speed * sine, 0.0, 0.0, 0.0, 0.0)
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
     """The state in which it starts: afloat, wherever it is put."""
-    return State(at.x, at.y, w.ground_z + 0.0 * at.z, at.yaw, at.speed)
+    return State(at.x, at.y, w.ground_z, at.yaw, at.speed)
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.behaviour.rule import NOBODY, Urge
+from paddock.behaviour.rule import NOBODY, Urge, rule_names
 from paddock.behaviour.rules import flock
+from paddock.vehicles.model import model_names
 
 PATH = [[5, 0, 4], [40, 3, 4], [20, 30, 8], [-10, 5, 4]]
 BEHAVIOURS: dict[str, dict[str, Any]] = {
@@ -36,8 +37,24 @@ def fleet_of(model: str, rule: str) -> Any:
     return paddock.load({"seed": 11, "vehicles": [lead, it]})
 
 
-@pytest.mark.parametrize("model", ["point", "quad", "car.kinematic", "car.bicycle", "rover", "fixed_wing"])
-@pytest.mark.parametrize("rule", sorted(BEHAVIOURS))
+MODELS = ["point", "quad", "car.kinematic", "car.bicycle", "rover", "fixed_wing"]
+RULES = sorted(BEHAVIOURS)
+EVERY_PAIR = [(model, rule) for model in MODELS for rule in RULES]
+FIRST_RULES = {(MODELS[k % len(MODELS)], rule) for k, rule in enumerate(RULES)}
+FIRST_MODELS = {(model, RULES[(k + 5) % len(RULES)]) for k, model in enumerate(MODELS)}
+PAIRS = sorted(FIRST_RULES | FIRST_MODELS)
+"""Sixteen pairs with every rule and every model, each model with two rules or more; `make soak` runs all sixty."""
+
+
+def test_every_model_and_every_rule_is_among_the_pairs() -> None:
+    assert {rule for _, rule in PAIRS} == set(RULES) == set(rule_names())
+    assert {model for model, _ in PAIRS} == set(MODELS) == set(model_names())
+    assert len(PAIRS) == 16
+
+
+@pytest.mark.parametrize(
+    ("model", "rule"), [pair if pair in PAIRS else pytest.param(*pair, marks=pytest.mark.soak) for pair in EVERY_PAIR]
+)
 def test_the_kernel_decides_like_plain_python(model: str, rule: str) -> None:
     sim = fleet_of(model, rule)
     sim.step(40)

@@ -9,6 +9,7 @@ import pytest
 from paddock.compute.kernel import Each, Kernel, KernelSpec, Rows, Shared, Value, cpu_source, kernel
 from paddock.compute.math import select, sin
 from paddock.compute.threads import SERIAL_BELOW, available_threads, limit_threads, thread_count
+from paddock.compute.twin import compiled
 from paddock.errors import InvalidValueError
 
 
@@ -181,3 +182,29 @@ def test_the_declared_signature_is_that_of_a_call(spec: KernelSpec, dtype: str) 
     limits = [np.array([1.5, 0.2, 0.7], dtype)] + ([np.ones((2, 5), dtype)] if spec is VARYING else [])
     fresh(5, 1, motion(5).astype(dtype), *limits, np.dtype(dtype).type(0.1))
     assert fresh.variant(5).signatures == [fresh.signature()]
+
+
+class Craft(NamedTuple):
+    x: float
+    z: float
+    gear: float
+
+
+def with_literals(s: Craft, p: Limits, dt: float) -> Craft:
+    """Constants need no type: neither a zero, nor a whole number, nor a shared value."""
+    return Craft(s.x + dt * p.gain, 0.0, 1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_literals_take_the_number_type_of_the_kernel(dtype: str) -> None:
+    arguments = (Rows("state", Craft, "update"), Shared("limits", Limits), Value("dt"))
+    state, limits = np.full((3, 400), 0.25, dtype), np.array([0.5, 0.0, 0.0], dtype)
+    kernel(KernelSpec("test-literals", with_literals, arguments, dtype))(
+        400, 4, state, limits, np.dtype(dtype).type(1.0)
+    )
+    np.testing.assert_array_equal(state, np.repeat(np.array([[2.25], [0.0], [1.0]], dtype), 400, axis=1))
+    twin = compiled(with_literals, dtype)
+    single = [np.dtype(dtype).type(v) for v in (0.25, 0.0, 0.0)]
+    twin(Craft(*single), Limits(*single), single[0])
+    kinds = [str(kind) for kind in twin.nopython_signatures[0].return_type]
+    assert kinds == [dtype, dtype, "Literal[int](1)"] or kinds == [dtype, dtype, "int64"]

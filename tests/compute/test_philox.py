@@ -1,5 +1,6 @@
 """Counter-based random numbers: known answers, distributions, independence, and the same bits everywhere."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy import stats
 
 from paddock.compute.philox import normals, philox, signed, uniforms, words
-from paddock.compute.twin import compiled, vectorised
+from paddock.compute.twin import bound, compiled, vectorised
 
 COUNT = 100_000
 TICKS = np.arange(COUNT)
@@ -55,10 +56,22 @@ def test_normals_are_normal() -> None:
         assert np.abs(sample).max() > 4.0
 
 
-def test_extreme_uniforms_make_finite_normals() -> None:
-    largest = (ALL * 2097152 + (ALL >> 11)) * 2.0**-53
-    assert largest < 1.0
-    assert np.isfinite(draws(normals)).all()
+def all_zero(seed: int, stream: int, purpose: int, tick: int) -> tuple[int, int, int, int]:
+    return 0, 0, 0, 0
+
+
+def all_ones(seed: int, stream: int, purpose: int, tick: int) -> tuple[int, int, int, int]:
+    return ALL, ALL, ALL, ALL
+
+
+@pytest.mark.parametrize(("extreme", "uniform"), [(all_zero, 0.0), (all_ones, 1.0 - 2.0**-53)])
+def test_extreme_words_make_uniforms_below_one_and_finite_normals(extreme: Callable, uniform: float) -> None:
+    drawn = bound(uniforms, {"words": extreme})
+    assert drawn(0, 0, 0, 0) == (uniform, uniform)
+    normal = bound(normals, {"uniforms": drawn})
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform))  # 0 and 8.57
+    assert math.hypot(*normal(0, 0, 0, 0)) == pytest.approx(radius, rel=1e-12, abs=1e-300)
+    assert compiled(normal)(0, 0, 0, 0) == normal(0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -77,5 +77,5 @@ def test_mission_verbs_have_their_earlier_spelling(load: Load) -> None:
 def test_mission_verbs_need_a_mission(load: Load) -> None:
     sim = load(POINT)
     assert sim.mission is None
-    with pytest.warns(DeprecationWarning), pytest.raises(PaddockError, match="there is no mission"):
+    with pytest.warns(DeprecationWarning, match="add_task"), pytest.raises(PaddockError, match="there is no mission"):
         sim.add_task("mill", point={"at": [-500, 0]})

@@ -46,7 +46,7 @@ def places(sim: Simulation) -> list[tuple[float, float, float]]:
 def test_they_land_at_home_and_take_off_again() -> None:
     """From 30 m at most and at 1 m/s they are down half a minute after they are home; a new task is done from there."""
     sim = fly(paddock.load(QUADS), 80.0)
-    assert sim.mission is not None and [m.status for m in sim.mission.members] == ["home", "home"]
+    assert sim.mission is not None and [m.status for m in sim.mission.vehicles] == ["home", "home"]
     first, second = places(sim)
     assert first == pytest.approx((0.0, 0.0, 0.0), abs=0.3)
     assert second[2] == pytest.approx(0.0, abs=0.1)

@@ -86,7 +86,7 @@ def test_reset_starts_the_mission_again() -> None:
     sim.step(700)
     sim.reset()
     assert sim.state_hash() == start
-    assert {member.name for member in _view(sim).members} == {"uav[0]", "uav[1]", "uav[2]"}
+    assert {vehicle.name for vehicle in _view(sim).vehicles} == {"uav[0]", "uav[1]", "uav[2]"}
 
 
 def test_a_log_replays_the_mission() -> None:
@@ -149,7 +149,7 @@ def test_a_vehicle_that_is_removed_is_lost_to_the_mission() -> None:
     sim.remove("uav[0]")
     sim.step(100)
     view = _view(sim)
-    assert view.members[0].status == "damaged"
+    assert view.vehicles[0].status == "damaged"
     assert not {task.name for task in view.tasks if task.vehicle == "uav[0]" and task.state == "assigned"}
     assert np.isfinite(sim.snapshot().fleet("uav").position).all()
 

@@ -91,9 +91,9 @@ def test_a_fleet_does_its_tasks_and_comes_home(scenario: dict[str, Any]) -> None
     exact = finished(paddock.load(with_mission(scenario, execute="kinematic")))
     view = _view(sim)
     assert [task.state for task in view.tasks] == ["completed"] * len(scenario["mission"]["tasks"])
-    assert {member.status for member in view.members} == {"home"}
+    assert {vehicle.status for vehicle in view.vehicles} == {"home"}
     assert kinds(sim).count("task_completed") == len(view.tasks)
-    assert kinds(sim).count("home") == len(view.members)
+    assert kinds(sim).count("home") == len(view.vehicles)
     assert view.metrics["makespan"] == pytest.approx(_view(exact).metrics["makespan"], rel=0.1)
     assert view.metrics["travelled"] == pytest.approx(_view(exact).metrics["travelled"], rel=0.05)
 
@@ -109,26 +109,26 @@ def test_exact_flight_is_on_its_path() -> None:
     """Without dynamics: after 20 s at 17.5 m/s a vehicle has flown 350 m of its route, and is there."""
     sim = paddock.load(with_mission(PLANES, execute="kinematic"))
     sim.step(400)
-    for member in _view(sim).members:
-        assert member.progress == pytest.approx(350.0, abs=1e-9)
+    for vehicle in _view(sim).vehicles:
+        assert vehicle.progress == pytest.approx(350.0, abs=1e-9)
     run = sim.engine.mission
     assert run is not None
-    for k, member in enumerate(run.mission.agents):
-        here = member.route.path.at(350.0)[0]
+    for k, vehicle in enumerate(run.mission.vehicles):
+        here = vehicle.route.path.at(350.0)[0]
         assert sim.snapshot()[f"uav[{k}]"].position == pytest.approx(here[:3], abs=1e-6)
 
 
 def test_an_aircraft_that_is_home_circles_there() -> None:
     """It loiters within two radii of its home, on and on, and uses up no range."""
     sim = finished(paddock.load(PLANES))
-    before = [member.travelled for member in _view(sim).members]
+    before = [vehicle.travelled for vehicle in _view(sim).vehicles]
     seen = []
     for _ in range(30):
         sim.step(100)
         seen.append(sim.snapshot().fleet("uav").position[:, :2].copy())
     assert np.hypot(*np.concatenate(seen).T).max() < 2.2 * 100.0
     assert np.ptp(np.array(seen), axis=0).min() > 100.0
-    assert [member.travelled for member in _view(sim).members] == before
+    assert [vehicle.travelled for vehicle in _view(sim).vehicles] == before
 
 
 def test_a_quad_with_a_small_battery_returns() -> None:
@@ -151,16 +151,18 @@ def test_damage_hands_tasks_on() -> None:
     """The tasks of an aircraft that fails half-way are done by the other; it circles where it was."""
     sim = paddock.load(with_mission(PLANES, events=[{"at": 30, "damage": "uav[0]"}]))
     sim.step(20 * 31)
-    assert _view(sim).members[0].status == "damaged"
-    there, flown = sim.snapshot()["uav[0]"].position[:2].copy(), _view(sim).members[0].travelled
+    assert _view(sim).vehicles[0].status == "damaged"
+    there, flown = sim.snapshot()["uav[0]"].position[:2].copy(), _view(sim).vehicles[0].travelled
     finished(sim)
     view = _view(sim)
-    assert view.members[0].travelled == flown == pytest.approx(17.5 * 30, rel=0.02)  # its circles are not the mission's
-    assert view.metrics["travelled"] == sum(member.travelled for member in view.members)
+    assert (
+        view.vehicles[0].travelled == flown == pytest.approx(17.5 * 30, rel=0.02)
+    )  # its circles are not the mission's
+    assert view.metrics["travelled"] == sum(vehicle.travelled for vehicle in view.vehicles)
     assert {task.state for task in view.tasks} == {"completed"}
     assert {task.vehicle for task in view.tasks if task.state == "completed"} <= {"uav[0]", "uav[1]"}
     late = [e for e in view.log if e.kind == "completed" and e.time > 31.0]
-    assert {e.agent for e in late} == {"uav[1]"}
+    assert {e.vehicle for e in late} == {"uav[1]"}
     assert np.hypot(*(sim.snapshot()["uav[0]"].position[:2] - there)) < 2.5 * 100.0
     assert "damaged" in kinds(sim)
     assert "replanned" in kinds(sim)
@@ -194,7 +196,7 @@ def test_vehicles_tasks_and_zones_come_on_the_way() -> None:
             nearest = min(nearest, np.hypot(*(places - [400, 0]).T).min())
     view = _view(sim)
     assert {task.state for task in view.tasks} == {"completed"}
-    assert [member.name for member in view.members] == ["uav[0]", "uav[1]", "late"]
+    assert [vehicle.name for vehicle in view.vehicles] == ["uav[0]", "uav[1]", "late"]
     assert nearest > 55.0
     assert {"joined", "task_added", "zone_added"} <= set(kinds(sim))
 
@@ -205,10 +207,10 @@ def test_an_order_suspends_the_mission_of_a_vehicle() -> None:
     sim.step(50 * 10)
     sim.override("r[0]", {"goto": {"x": 0.0, "y": -5.0, "z": 0.0, "speed": 1.0}})
     sim.step(50 * 60)
-    held = _view(sim).members[0].progress
+    held = _view(sim).vehicles[0].progress
     assert np.hypot(*(sim.snapshot()["r[0]"].position[:2] - [0.0, -5.0])) < 1.5
     sim.step(50 * 5)
-    assert _view(sim).members[0].progress == held
+    assert _view(sim).vehicles[0].progress == held
     sim.override("r[0]", None)
     finished(sim)
     assert {task.state for task in _view(sim).tasks} == {"completed"}

@@ -266,11 +266,11 @@ def test_inspect_shows_every_column_with_its_own_parameters(load: Load) -> None:
     assert seen[0]["state"]["x"] == -1.0 and seen[1]["command"]["mode"] == 5.0
 
 
-def test_sensor_readings_have_the_tick_of_their_sample(load: Load) -> None:
+def test_a_delayed_reading_is_that_of_its_sample_tick(load: Load) -> None:
     exact = {"noise_horizontal": 0.0, "noise_vertical": 0.0, "noise_velocity": 0.0, "walk": 0.0}
-    delayed = {"gnss": {**exact, "rate": 20, "delay": 0.1}}
+    delayed = {"gnss": {"rate": 20, "delay": 0.1, **exact}}
     sim = load({**POINT, "speed": 10, "commands": {"vx": 10.0}, "sensors": [delayed, "gnss"]}, rate=200)
-    assert sim.sensors("dot")["gnss_2"]["sample_tick"] == 0  # no delay: the first reading is available
+    assert sim.sensors("dot")["gnss_2"]["sample_tick"] == 0  # without delay the first reading is immediate
     sim.step(19)
     assert sim.sensors("dot")["gnss"]["sample_tick"] == -1 and np.isnan(sim.sensors("dot")["gnss"]["x"])
     sim.step(1)
@@ -279,7 +279,9 @@ def test_sensor_readings_have_the_tick_of_their_sample(load: Load) -> None:
     assert sim.sensors("dot")["gnss"]["sample_tick"] == 10
     sim.step(10)
     reading = sim.sensors(1)["gnss"]
-    assert reading["sample_tick"] == 20 and reading["x"] == pytest.approx(1.0, abs=1e-9)  # 10 m/s for 20 ticks of 5 ms
+    assert reading["sample_tick"] == 20
+    assert reading["x"] == pytest.approx(1.0, abs=1e-12)  # 10 m/s for 20 of 200 ticks a second, not where it is now
+    assert sim.snapshot()["dot"].position[0] == pytest.approx(2.0, abs=1e-12)
     assert set(sim.sensors("dot")) == {"gnss", "gnss_2"}
 
 

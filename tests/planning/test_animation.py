@@ -12,7 +12,7 @@ from PIL import Image
 from paddock.errors import MissingFeatureError, PaddockError
 from paddock.planning.coverage.shapes import PointShape
 from paddock.planning.paths.path import Path, Pose, line
-from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle
 from paddock.planning.routes import Leg, Plan, Route
 from paddock.record.mission_report.animation import Frame, animate, frames, tracks_of
 
@@ -30,7 +30,7 @@ def straight() -> Plan:
         Leg("coverage", "half", 0.0, 100.0, 100.0, middle, middle, lambda: Path((), middle)),
         Leg("return", None, 1000.0, 100.0, 200.0, middle, home, lambda: back),
     )
-    problem = Problem((Agent("uav", start, home, 10.0, 50.0),), (Task("half", PointShape(1000.0, 0.0, None)),))
+    problem = Problem((Vehicle("uav", start, home, 10.0, 50.0),), (Task("half", PointShape(1000.0, 0.0, None)),))
     return Plan(problem, "by_hand", (Route("uav", legs, 10.0),))
 
 
@@ -92,6 +92,6 @@ def test_films_have_to_be_called_something_possible(name: str, told: str, tmp_pa
 
 
 def test_nobody_moves_where_nothing_is_to_be_done() -> None:
-    still = Plan(Problem((Agent("uav", (0.0,) * 4, (0.0,) * 4, 10.0, 50.0),), ()), "x", (Route("uav", (), 10.0),))
+    still = Plan(Problem((Vehicle("uav", (0.0,) * 4, (0.0,) * 4, 10.0, 50.0),), ()), "x", (Route("uav", (), 10.0),))
     assert len(list(frames(still, 3, "film"))) == 3
     assert len(list(frames(Plan(Problem((), ()), "x", ()), 3, "film"))) == 3

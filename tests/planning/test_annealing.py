@@ -12,15 +12,15 @@ import pytest
 
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import LineShape, PointShape
-from paddock.planning.methods import Answer, find_method
+from paddock.planning.methods import MethodResult, find_method
 from paddock.planning.methods.annealing import Options, annealed, polished, value
-from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle
 
 
-def problem(seed: int, agents: int, tasks: int, **changes: Any) -> Problem:
+def problem(seed: int, vehicles: int, tasks: int, **changes: Any) -> Problem:
     draw = np.random.default_rng(seed)
     home = (0.0, 0.0, 0.0, 0.0)
-    who = tuple(Agent(f"u{k}", home, home, 17.5, 80.0, 20_000.0) for k in range(agents))
+    who = tuple(Vehicle(f"u{k}", home, home, 17.5, 80.0, 20_000.0) for k in range(vehicles))
     what = []
     for k in range(tasks):
         x, y, heading = (float(v) for v in draw.uniform(-1.0, 1.0, 3) * (1250.0, 1250.0, pi))
@@ -28,7 +28,7 @@ def problem(seed: int, agents: int, tasks: int, **changes: Any) -> Problem:
     return replace(Problem(who, tuple(what), seed=seed), **changes)
 
 
-def solved(costs: Costs, name: str = "annealing", **options: float) -> Answer:
+def solved(costs: Costs, name: str = "annealing", **options: float) -> MethodResult:
     method = find_method(name)
     return method.solve(costs, method.read(options), lambda share: None)
 
@@ -63,7 +63,7 @@ def test_it_is_a_good_deal_better_than_clustered_greedy() -> None:
 
 def test_two_vehicles_share_two_far_tasks_when_the_last_one_home_counts() -> None:
     home = (0.0, 0.0, 0.0, 0.0)
-    who = tuple(Agent(f"u{k}", home, home, 10.0, 0.0, moves="hover") for k in range(2))
+    who = tuple(Vehicle(f"u{k}", home, home, 10.0, 0.0, moves="hover") for k in range(2))
     what = tuple(Task(f"t{k}", PointShape(x, 0.0)) for k, x in enumerate((1000.0, -1000.0, 900.0, -900.0)))
     costs = Costs(Problem(who, what, objective="makespan"))
     assert value(costs, solved(costs, steps=2000).orders) == (0, pytest.approx(200.0 + 0.001 * 200.0))
@@ -71,7 +71,7 @@ def test_two_vehicles_share_two_far_tasks_when_the_last_one_home_counts() -> Non
 
 def test_ranges_and_windows_are_kept_and_what_was_left_out_comes_in() -> None:
     short = problem(3, 3, 12)
-    short = replace(short, agents=tuple(replace(agent, range=6000.0) for agent in short.agents))
+    short = replace(short, vehicles=tuple(replace(vehicle, range=6000.0) for vehicle in short.vehicles))
     tasks = (
         replace(short.tasks[0], closes=120.0),
         replace(short.tasks[1], opens=150.0, closes=300.0),
@@ -79,16 +79,16 @@ def test_ranges_and_windows_are_kept_and_what_was_left_out_comes_in() -> None:
     )
     costs = Costs(replace(short, tasks=tasks))
     orders = annealed(costs, [[], [], []], 30_000, Options())
-    assert all(costs.fits(agent, order) for agent, order in enumerate(orders))
-    assert all(costs.tour(agent, order)[0] < inf for agent, order in enumerate(orders))
+    assert all(costs.fits(vehicle, order) for vehicle, order in enumerate(orders))
+    assert all(costs.tour(vehicle, order)[0] < inf for vehicle, order in enumerate(orders))
     assert sum(len(order) for order in orders) >= 10
 
 
 def test_an_impossible_start_is_mended() -> None:
     short = problem(3, 2, 8)
-    costs = Costs(replace(short, agents=tuple(replace(agent, range=7000.0) for agent in short.agents)))
+    costs = Costs(replace(short, vehicles=tuple(replace(vehicle, range=7000.0) for vehicle in short.vehicles)))
     orders = polished(costs, [list(range(8)), []], 5000)
-    assert all(costs.fits(agent, order) for agent, order in enumerate(orders))
+    assert all(costs.fits(vehicle, order) for vehicle, order in enumerate(orders))
     assert len({t for order in orders for t in order}) == sum(map(len, orders))
 
 
@@ -102,7 +102,7 @@ def test_same_seed_same_orders_and_another_seed_another_search() -> None:
 def test_plans_that_end_at_the_same_time_are_not_wasteful() -> None:
     """One far task decides the end; the three near ones lie on a line, and whoever does them flies it once."""
     home = (0.0, 0.0, 0.0, 0.0)
-    who = tuple(Agent(f"u{k}", home, home, 10.0, 0.0, moves="hover") for k in range(2))
+    who = tuple(Vehicle(f"u{k}", home, home, 10.0, 0.0, moves="hover") for k in range(2))
     places = [(0.0, 2000.0), (100.0, 0.0), (300.0, 0.0), (200.0, 0.0)]
     what = tuple(Task(f"t{k}", PointShape(x, y)) for k, (x, y) in enumerate(places))
     costs = Costs(Problem(who, what, objective="makespan"))

@@ -77,10 +77,13 @@ REFUSED = {
     "reserve that leaves nothing": ("  reserve: 30000\n", "7:12: a reserve of 30000 m leaves nothing of 20000 m"),
     "window the wrong way round": (
         "  tasks: [{name: a, point: {at: [300, 0]}, window: [20, 10]}]\n",
-        "7:52: a window begins before it ends",
+        "7:52: a window must start before it ends",
     ),
     "two of a name": (f"  tasks: [{NEAR}, {NEAR}]\n", "7:55: name 'near' is already used at bad.yaml:7:18"),
-    "damage of nobody": ('  events: [{at: 8, damage: "uav[9]"}]\n', "7:28: there is no uav[9]: the last is uav[3]"),
+    "damage of nobody": (
+        '  events: [{at: 8, damage: "uav[9]"}]\n',
+        "7:28: unknown vehicle 'uav[9]': the last is uav[3]",
+    ),
 }
 
 
@@ -151,7 +154,7 @@ def test_when_all_are_damaged_nothing_more_is_done(at: int, planned: Tell) -> No
     told = json.loads(out)
     assert (told["done"], told["outcome"]["done"]) == (1, 0)
     assert told["outcome"]["undone"] == [{"task": "near", "reason": "no vehicle is able to do anything"}]
-    assert {agent["status"] for agent in told["outcome"]["metrics"]["agents"]} == {"damaged"}
+    assert {vehicle["status"] for vehicle in told["outcome"]["metrics"]["agents"]} == {"damaged"}
 
 
 def test_what_comes_too_late_for_a_plan_that_stands_is_listed(planned: Tell) -> None:

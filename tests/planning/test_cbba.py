@@ -14,7 +14,7 @@ from paddock.planning.assignment import greedy
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import LineShape, PointShape
 from paddock.planning.methods.cbba import LEAVE, NOBODY, RESET, UPDATE, Options, agreed, bidding_for, bidding_on, decide
-from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle
 
 Graph = NDArray[np.bool_]
 
@@ -32,12 +32,12 @@ def graph(kind: str, n: int) -> tuple[Graph, int]:
     return links, n - 1
 
 
-def problem(seed: int, agents: int, tasks: int) -> Problem:
+def problem(seed: int, vehicles: int, tasks: int) -> Problem:
     draw = np.random.default_rng(seed)
     who = []
-    for k in range(agents):
+    for k in range(vehicles):
         x, y, heading = (float(v) for v in draw.uniform(-1.0, 1.0, 3) * (1000.0, 1000.0, pi))
-        who.append(Agent(f"u{k}", (x, y, 0.0, heading), (x, y, 0.0, heading), 17.5, 60.0, 20_000.0))
+        who.append(Vehicle(f"u{k}", (x, y, 0.0, heading), (x, y, 0.0, heading), 17.5, 60.0, 20_000.0))
     what = []
     for k in range(tasks):
         x, y, heading = (float(v) for v in draw.uniform(-1.0, 1.0, 3) * (1250.0, 1250.0, pi))
@@ -76,7 +76,7 @@ def test_bundles_agree_within_the_bound_whatever_the_graph(kind: str, seed: int)
     orders = found.orders()
     assert sorted(t for order in orders for t in order) == list(range(14))
     winners = found.beliefs.winners[0]
-    assert all(winners[task] == agent for agent, order in enumerate(orders) for task in order)
+    assert all(winners[task] == vehicle for vehicle, order in enumerate(orders) for task in order)
 
 
 def test_the_graph_does_not_change_the_answer() -> None:

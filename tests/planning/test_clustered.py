@@ -12,27 +12,27 @@ from hypothesis import strategies as st
 
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import PointShape
-from paddock.planning.methods import Answer, find_method
+from paddock.planning.methods import MethodResult, find_method
 from paddock.planning.methods.clustered_greedy import clusters_of
-from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle
 
 
-def fleet(points: list[tuple[float, float]], agents: int, reach: float = inf) -> Problem:
+def fleet(points: list[tuple[float, float]], vehicles: int, reach: float = inf) -> Problem:
     home = (0.0, 0.0, 0.0, 0.0)
-    who = tuple(Agent(f"u{k}", home, home, 10.0, 20.0, reach) for k in range(agents))
+    who = tuple(Vehicle(f"u{k}", home, home, 10.0, 20.0, reach) for k in range(vehicles))
     return Problem(who, tuple(Task(f"t{k}", PointShape(x, y)) for k, (x, y) in enumerate(points)))
 
 
-def scattered(seed: int, tasks: int, agents: int) -> Problem:
-    return fleet([(x, y) for x, y in np.random.default_rng(seed).uniform(-1000, 1000, (tasks, 2)).tolist()], agents)
+def scattered(seed: int, tasks: int, vehicles: int) -> Problem:
+    return fleet([(x, y) for x, y in np.random.default_rng(seed).uniform(-1000, 1000, (tasks, 2)).tolist()], vehicles)
 
 
-def solved(problem: Problem) -> Answer:
+def solved(problem: Problem) -> MethodResult:
     method = find_method("clustered_greedy")
     return method.solve(Costs(problem), method.read({}), lambda share: None)
 
 
-def revised(problem: Problem, orders: list[list[int]]) -> Answer:
+def revised(problem: Problem, orders: list[list[int]]) -> MethodResult:
     method = find_method("clustered_greedy")
     assert method.revise is not None
     return method.revise(Costs(problem), method.read({}), orders)
@@ -76,25 +76,26 @@ def test_orders_are_clusters_and_the_nearest_task_comes_next() -> None:
     assert sorted(t for order in found.orders for t in order) == list(range(40))
     entry = Costs(problem).jobs(0).entry[:, :2]
     centres = np.array([entry[order].mean(axis=0) for order in found.orders])
-    for agent, order in enumerate(found.orders):
+    for vehicle, order in enumerate(found.orders):
         away = np.linalg.norm(entry[order][:, None] - centres[None], axis=2)
-        assert (away.argmin(axis=1) == agent).all()
+        assert (away.argmin(axis=1) == vehicle).all()
         costs = Costs(problem)
         for k in range(len(order)):
             # what it has flown before the way home tells the distance to the next
             ways = [
-                costs.tour(agent, [*order[:k], task])[1] - _home(costs, agent, [*order[:k], task]) for task in order[k:]
+                costs.tour(vehicle, [*order[:k], task])[1] - _home(costs, vehicle, [*order[:k], task])
+                for task in order[k:]
             ]
             assert int(np.argmin(ways)) == 0
 
 
-def _home(costs: Costs, agent: int, order: list[int]) -> float:
+def _home(costs: Costs, vehicle: int, order: list[int]) -> float:
     """Seconds of the way home after an order: its tour against one of a vehicle whose home is where it ends."""
     from paddock.planning.tours import LEG_COLUMNS, write_legs
 
     table = np.empty((len(order) + 1, LEG_COLUMNS))
-    write_legs(costs.movers[agent], costs.jobs(agent), costs.detours(agent), np.array(order), table)
-    return float(table[-1, 0]) / costs.problem.agents[agent].speed
+    write_legs(costs.movers[vehicle], costs.jobs(vehicle), costs.detours(vehicle), np.array(order), table)
+    return float(table[-1, 0]) / costs.problem.vehicles[vehicle].speed
 
 
 def test_fewer_tasks_than_vehicles() -> None:
@@ -104,7 +105,7 @@ def test_fewer_tasks_than_vehicles() -> None:
 
 def test_vehicles_that_can_do_nothing_get_no_cluster() -> None:
     problem = scattered(1, 12, 3)
-    lame = replace(problem, agents=(replace(problem.agents[0], range=1.0), *problem.agents[1:]))
+    lame = replace(problem, vehicles=(replace(problem.vehicles[0], range=1.0), *problem.vehicles[1:]))
     found = solved(lame)
     assert found.notes["clusters"] == 2
     assert found.orders[0] == [] and sum(map(len, found.orders)) == 12
@@ -113,7 +114,7 @@ def test_vehicles_that_can_do_nothing_get_no_cluster() -> None:
 def test_new_tasks_join_the_nearest_cluster() -> None:
     problem = fleet([(1000.0, 0.0), (1100.0, 0.0), (-1000.0, 0.0), (-1100.0, 0.0)], 2)
     orders = solved(problem).orders
-    east = next(agent for agent, order in enumerate(orders) if 0 in order)
+    east = next(vehicle for vehicle, order in enumerate(orders) if 0 in order)
     more = replace(problem, tasks=(*problem.tasks, Task("new", PointShape(1050.0, 10.0))))
     found = revised(more, orders)
     assert set(found.orders[east]) == {0, 1, 4}
@@ -123,7 +124,7 @@ def test_new_tasks_join_the_nearest_cluster() -> None:
 def test_tasks_of_a_damaged_vehicle_are_shared_by_the_others() -> None:
     problem = scattered(7, 30, 3)
     orders = solved(problem).orders
-    found = revised(replace(problem, agents=problem.agents[1:]), orders[1:])
+    found = revised(replace(problem, vehicles=problem.vehicles[1:]), orders[1:])
     assert sorted(t for order in found.orders for t in order) == list(range(30))
     for before, after in zip(orders[1:], found.orders, strict=True):
         assert [task for task in after if task in before] == before
@@ -131,28 +132,28 @@ def test_tasks_of_a_damaged_vehicle_are_shared_by_the_others() -> None:
 
 def test_a_task_that_does_not_fit_the_nearest_tour_goes_to_another() -> None:
     problem = fleet([(1000.0, 0.0), (-1000.0, 0.0)], 2)
-    tired = replace(problem, agents=tuple(replace(agent, range=2300.0) for agent in problem.agents))
+    tired = replace(problem, vehicles=tuple(replace(vehicle, range=2300.0) for vehicle in problem.vehicles))
     orders = solved(tired).orders
     more = replace(tired, tasks=(*tired.tasks, Task("new", PointShape(500.0, 390.0))))
     found = revised(more, orders)
     assert sum(len(order) for order in found.orders) <= 3
-    assert all(Costs(more).fits(agent, order) for agent, order in enumerate(found.orders))
+    assert all(Costs(more).fits(vehicle, order) for vehicle, order in enumerate(found.orders))
 
 
 def test_a_new_vehicle_takes_over_part_of_the_longest_tour() -> None:
     problem = scattered(11, 30, 2)
     orders = solved(problem).orders
-    more = replace(problem, agents=(*problem.agents, replace(problem.agents[0], name="new")))
+    more = replace(problem, vehicles=(*problem.vehicles, replace(problem.vehicles[0], name="new")))
     found = revised(more, [*orders, []])
     costs = Costs(more)
-    before = max(costs.tour(agent, order)[1] for agent, order in enumerate(orders))
-    after = max(costs.tour(agent, order)[1] for agent, order in enumerate(found.orders))
+    before = max(costs.tour(vehicle, order)[1] for vehicle, order in enumerate(orders))
+    after = max(costs.tour(vehicle, order)[1] for vehicle, order in enumerate(found.orders))
     assert 0 < len(found.orders[2]) <= 10
     assert after < before
     assert sorted(t for order in found.orders for t in order) == list(range(30))
 
 
-@pytest.mark.parametrize("agents", [0, 1])
-def test_nothing_to_do(agents: int) -> None:
-    assert solved(fleet([], agents)).orders == [[]] * agents
-    assert revised(fleet([], agents), [[]] * agents).orders == [[]] * agents
+@pytest.mark.parametrize("vehicles", [0, 1])
+def test_nothing_to_do(vehicles: int) -> None:
+    assert solved(fleet([], vehicles)).orders == [[]] * vehicles
+    assert revised(fleet([], vehicles), [[]] * vehicles).orders == [[]] * vehicles

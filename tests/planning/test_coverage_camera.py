@@ -7,9 +7,9 @@ from math import nan
 import pytest
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.shapes import Camera
+from paddock.planning.coverage.shapes import SurveyCamera
 
-PHANTOM = Camera(width_px=5472, height_px=3648, sensor_width_mm=13.2, focal_length_mm=8.8)
+PHANTOM = SurveyCamera(width_px=5472, height_px=3648, sensor_width_mm=13.2, focal_length_mm=8.8)
 
 
 def test_the_ground_sample_distance_of_a_phantom_4_pro_is_the_published_one() -> None:
@@ -18,9 +18,9 @@ def test_the_ground_sample_distance_of_a_phantom_4_pro_is_the_published_one() ->
 
 def test_a_footprint_is_as_wide_as_sensor_over_focal_length() -> None:
     assert PHANTOM.footprint(100.0) == pytest.approx((150.0, 100.0))
-    upright = Camera(5472, 3648, 13.2, 8.8, portrait=True)
+    upright = SurveyCamera(5472, 3648, 13.2, 8.8, portrait=True)
     assert upright.footprint(100.0) == pytest.approx((100.0, 150.0))
-    assert Camera(5472, 3648, 13.2, 8.8, sensor_height_mm=4.4).footprint(100.0) == pytest.approx((150.0, 50.0))
+    assert SurveyCamera(5472, 3648, 13.2, 8.8, sensor_height_mm=4.4).footprint(100.0) == pytest.approx((150.0, 50.0))
 
 
 def test_overlaps_make_spacing_and_trigger_distance() -> None:
@@ -36,7 +36,7 @@ def test_the_height_for_a_ground_sample_distance() -> None:
 
 def test_impossible_values_are_named() -> None:
     with pytest.raises(InvalidValueError, match="camera: focal_length_mm is 0"):
-        Camera(5472, 3648, 13.2, 0.0)
+        SurveyCamera(5472, 3648, 13.2, 0.0)
     with pytest.raises(InvalidValueError, match="camera: height is nan"):
         PHANTOM.footprint(nan)
     with pytest.raises(InvalidValueError, match=r"side_overlap is 1\.0; it must be a share from 0 to below 1"):

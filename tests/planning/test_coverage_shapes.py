@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.shapes import AreaShape, CircleShape, InfeasibleError, LineShape, PointShape, Shape
+from paddock.planning.coverage.shapes import AreaShape, CircleShape, InfeasibleError, LineShape, PointShape, TaskShape
 from paddock.planning.paths.path import ends_at
 
-SHAPES: list[Shape] = [
+SHAPES: list[TaskShape] = [
     PointShape(3.0, 4.0, 0.5),
     LineShape(3.0, 4.0, 0.5, 120.0),
     CircleShape(3.0, 4.0, 0.5, 100.0),
@@ -22,7 +22,7 @@ SHAPES: list[Shape] = [
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.kind)
-def test_a_path_begins_at_the_entry_and_has_no_gaps(shape: Shape) -> None:
+def test_a_path_begins_at_the_entry_and_has_no_gaps(shape: TaskShape) -> None:
     path = shape.path(80.0, z=50.0)
     assert path.start == (*shape.entry[:2], 50.0, shape.entry.heading)
     for one, other in zip(path.segments, path.segments[1:], strict=False):

@@ -11,7 +11,7 @@ from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import PointShape
 from paddock.planning.obstacles.around import ZoneMap
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
-from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle
 
 SQUARE = PolygonZone("square", ((-100.0, -100.0), (100.0, -100.0), (100.0, 100.0), (-100.0, 100.0)))
 DISC = CircleZone("disc", 0.0, 0.0, 100.0)
@@ -21,7 +21,7 @@ Point = tuple[float, float]
 def estimated(start: Point, goals: list[Point], *zones: Zone) -> list[float]:
     """Metres from a place to others, for something that turns on the spot."""
     where = (*start, 0.0, 0.0)
-    drone = Agent("a", where, where, 10.0, 0.0, moves="hover")
+    drone = Vehicle("a", where, where, 10.0, 0.0, moves="hover")
     tasks = tuple(Task(f"t{k}", PointShape(x, y)) for k, (x, y) in enumerate(goals))
     found: list[float] = Costs(Problem((drone,), tasks, zones)).first[0].tolist()
     return found

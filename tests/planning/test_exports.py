@@ -1,4 +1,4 @@
-"""Metrics as files: read again by other libraries."""
+"""MissionMetrics as files: read again by other libraries."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 
 from paddock.errors import InvalidValueError, MissingFeatureError, UnknownNameError
 from paddock.planning.coverage.shapes import PointShape
-from paddock.planning.metrics import Metrics, export, measure, to_csv, to_json
+from paddock.planning.metrics import MissionMetrics, export, measure, to_csv, to_json
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.problem import Agent, MissionSetup, Problem, Task
+from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
 
 
-def metrics(tasks: int = 3) -> Metrics:
-    agent = Agent("a,b", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 0.0, 700.0, moves="hover")
-    problem = Problem((agent,), tuple(Task(f"t{k}", PointShape(100.0 + 200.0 * k, 0.0)) for k in range(tasks)))
+def metrics(tasks: int = 3) -> MissionMetrics:
+    vehicle = Vehicle("a,b", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 0.0, 700.0, moves="hover")
+    problem = Problem((vehicle,), tuple(Task(f"t{k}", PointShape(100.0 + 200.0 * k, 0.0)) for k in range(tasks)))
     run = KinematicRun(Mission(MissionSetup(problem, "greedy")))
     run.finish()
     return measure(run.mission)
@@ -42,8 +42,8 @@ def test_csv_has_a_row_for_each(tmp_path: Path) -> None:
     with (tmp_path / "tasks.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["completed"] for row in rows] == ["10.0", "30.0", ""]
-    agents = list(csv.DictReader(to_csv(metrics(), "agents").splitlines()))
-    assert agents[0]["name"] == "a,b" and agents[0]["returning_s"] == "30.0"
+    vehicles = list(csv.DictReader(to_csv(metrics(), "agents").splitlines()))
+    assert vehicles[0]["name"] == "a,b" and vehicles[0]["returning_s"] == "30.0"
     series = list(csv.DictReader(to_csv(metrics(), "series").splitlines()))
     assert series[-1] == {"time": "60.0", "distance": "600.0", "done": "2"}
 
@@ -58,8 +58,8 @@ def test_parquet_keeps_types_and_nulls(tmp_path: Path) -> None:
         export(metrics(), tmp_path / f"{table}.parquet", table)
     tasks = parquet.read_table(tmp_path / "tasks.parquet")
     assert tasks["completed"].to_pylist() == [10.0, 30.0, None] and str(tasks.schema.field("name").type) == "string"
-    agents = parquet.read_table(tmp_path / "agents.parquet")
-    assert str(agents.schema.field("tasks").type) == "int64" and agents["distance"].to_pylist() == [600.0]
+    vehicles = parquet.read_table(tmp_path / "agents.parquet")
+    assert str(vehicles.schema.field("tasks").type) == "int64" and vehicles["distance"].to_pylist() == [600.0]
     first = (tmp_path / "series.parquet").read_bytes()
     export(metrics(), tmp_path / "series.parquet", "series")
     assert (tmp_path / "series.parquet").read_bytes() == first

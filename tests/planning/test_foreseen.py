@@ -9,15 +9,15 @@ import pytest
 
 from paddock.planning.coverage.shapes import PointShape
 from paddock.planning.from_scenario import setup_of
-from paddock.planning.metrics import Metrics, foreseen, measure, pause, planned_trace, separation
+from paddock.planning.metrics import MissionMetrics, foreseen, measure, pause, planned_trace, separation
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.planner import solve
-from paddock.planning.problem import Agent, MissionSetup, Problem, Task
+from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
 from paddock.planning.random_missions import generate
 
 
-def both(setup: MissionSetup) -> tuple[Metrics, Metrics, KinematicRun]:
+def both(setup: MissionSetup) -> tuple[MissionMetrics, MissionMetrics, KinematicRun]:
     plan = solve(setup.problem, setup.method)
     run = KinematicRun(Mission(setup, plan=plan))
     run.finish()
@@ -31,12 +31,12 @@ def test_a_drawn_mission_goes_as_foreseen(seed: int) -> None:
     for name in ("makespan", "total"):
         assert getattr(planned, name) == pytest.approx(getattr(flown, name), abs=1e-6)
     assert (planned.done, planned.undone) == (flown.done, flown.undone)
-    for mine, theirs in zip(planned.agents, flown.agents, strict=True):
+    for mine, theirs in zip(planned.vehicles, flown.vehicles, strict=True):
         assert (mine.name, mine.tasks) == (theirs.name, theirs.tasks)
         assert (mine.distance, mine.range_used) == pytest.approx((theirs.distance, theirs.range_used))
         assert mine.seconds == pytest.approx(theirs.seconds, abs=1e-6)
     for a, b in zip(planned.tasks, flown.tasks, strict=True):
-        assert (a.name, a.kind, a.state, a.agent, a.reason) == (b.name, b.kind, b.state, b.agent, b.reason)
+        assert (a.name, a.kind, a.state, a.vehicle, a.reason) == (b.name, b.kind, b.state, b.vehicle, b.reason)
         assert (a.started, a.completed, a.latency) == pytest.approx((b.started, b.completed, b.latency))
     grid = np.linspace(0.0, planned.makespan, 50)
     ours, theirs_ = (np.interp(grid, m.series.time, m.series.distance) for m in (planned, flown))
@@ -49,7 +49,7 @@ def test_a_run_takes_a_plan_that_is_known() -> None:
     mission = Mission(setup, plan=other)
     mission.start()
     assert mission.plan is other
-    assert [member.route.tasks for member in mission.agents] == [route.tasks for route in other.routes]
+    assert [vehicle.route.tasks for vehicle in mission.vehicles] == [route.tasks for route in other.routes]
 
 
 def test_where_everybody_will_be_is_where_everybody_was() -> None:
@@ -65,9 +65,9 @@ def test_where_everybody_will_be_is_where_everybody_was() -> None:
 
 
 def test_waiting_is_told_apart() -> None:
-    drone = Agent("a", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 0.0, 1000.0, moves="hover")
+    drone = Vehicle("a", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 0.0, 1000.0, moves="hover")
     plan = solve(Problem((drone,), (Task("p", PointShape(100.0, 0.0), opens=25.0),)), "greedy")
-    (found,) = foreseen(plan).agents
+    (found,) = foreseen(plan).vehicles
     assert (found.waited, found.seconds["transit"], found.rested, found.range_used) == (15.0, 25.0, 35.0, 0.2)
 
 

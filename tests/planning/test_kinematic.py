@@ -13,28 +13,28 @@ from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.vehicles import STATUSES
 from paddock.planning.obstacles.zones import CircleZone
-from paddock.planning.problem import Agent, Happening, MissionSetup, Problem, Task
+from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
 
 HOME = (0.0, 0.0, 0.0, 0.0)
 
 
-def drone(name: str = "d", range_: float = inf, y: float = 0.0, speed: float = 10.0) -> Agent:
+def drone(name: str = "d", range_: float = inf, y: float = 0.0, speed: float = 10.0) -> Vehicle:
     """It hovers and turns on the spot: its ways are straight lines."""
     pose = (0.0, y, 0.0, 0.0)
-    return Agent(name, pose, pose, speed, 0.0, range_, moves="hover")
+    return Vehicle(name, pose, pose, speed, 0.0, range_, moves="hover")
 
 
 def point(name: str, x: float, y: float = 0.0, **when: float) -> Task:
     return Task(name, PointShape(x, y), **when)
 
 
-def run_of(agents: list[Agent], tasks: list[Task], *happenings: Happening, **setup: object) -> KinematicRun:
-    problem = Problem(tuple(agents), tuple(tasks))
+def run_of(vehicles: list[Vehicle], tasks: list[Task], *happenings: Happening, **setup: object) -> KinematicRun:
+    problem = Problem(tuple(vehicles), tuple(tasks))
     return KinematicRun(Mission(MissionSetup(problem, "greedy", happenings=happenings, **setup)))  # type: ignore[arg-type]
 
 
 def said(run: KinematicRun, kind: str) -> list[tuple[float, str | None, str | None]]:
-    return [(entry.time, entry.agent, entry.task) for entry in run.mission.log if entry.kind == kind]
+    return [(entry.time, entry.vehicle, entry.task) for entry in run.mission.log if entry.kind == kind]
 
 
 def test_two_points_on_a_line() -> None:
@@ -45,13 +45,13 @@ def test_two_points_on_a_line() -> None:
     assert states == [
         (0.0, "transit"), (10.0, "busy"), (10.0, "transit"), (20.0, "busy"), (20.0, "returning"), (40.0, "home"),
     ]  # fmt: skip
-    assert run.mission.agents[0].travelled == 400.0
+    assert run.mission.vehicles[0].travelled == 400.0
 
 
 def test_a_line_is_busy_for_its_length() -> None:
     run = run_of([drone()], [Task("line", LineShape(100.0, 0.0, 0.0, 50.0))])
     run.advance(12.0)
-    assert run.mission.agents[0].status == "busy"
+    assert run.mission.vehicles[0].status == "busy"
     np.testing.assert_allclose(run.poses(), [[120.0, 0.0, 0.0, 0.0]], atol=1e-12)
     assert run.finish() == 30.0
     assert said(run, "started") == [(10.0, "d", "line")] and said(run, "completed") == [(15.0, "d", "line")]
@@ -63,7 +63,7 @@ def test_it_waits_for_a_window() -> None:
     np.testing.assert_allclose(run.poses()[0, :2], [100.0, 0.0])
     assert run.finish() == 35.0
     assert said(run, "completed") == [(25.0, "d", "later")]
-    assert run.mission.agents[0].travelled == 200.0
+    assert run.mission.vehicles[0].travelled == 200.0
 
 
 def test_a_new_task_on_the_way_home() -> None:
@@ -81,9 +81,9 @@ def test_damage_gives_the_task_at_hand_to_another() -> None:
     there, home = (100.0**2 + 300.0**2) ** 0.5, (150.0**2 + 300.0**2) ** 0.5
     assert said(run, "completed") == [(pytest.approx(12.0 + (there + 50.0) / 10.0), "b", "line")]
     assert run.time == pytest.approx(12.0 + (there + 50.0 + home) / 10.0)
-    assert [member.status for member in run.mission.agents] == ["damaged", "home"]
+    assert [vehicle.status for vehicle in run.mission.vehicles] == ["damaged", "home"]
     np.testing.assert_allclose(run.poses()[0, :2], [120.0, 0.0], atol=1e-9)
-    assert run.mission.agents[0].travelled == pytest.approx(120.0)
+    assert run.mission.vehicles[0].travelled == pytest.approx(120.0)
 
 
 def test_without_replanning_tasks_of_the_damaged_are_undone_and_new_ones_wait() -> None:
@@ -101,7 +101,7 @@ def test_an_event_after_everyone_is_home_is_served() -> None:
 
 
 def test_an_added_vehicle_takes_what_nobody_could_reach() -> None:
-    run = run_of([drone("short", 500.0)], [point("p", 300.0)], Happening(7.0, agent=drone("long", speed=20.0)))
+    run = run_of([drone("short", 500.0)], [point("p", 300.0)], Happening(7.0, vehicle=drone("long", speed=20.0)))
     assert run.mission.tasks["p"].state == "undone" and "600 m there and back" in run.mission.tasks["p"].reason
     assert run.finish() == 37.0
     assert said(run, "completed") == [(22.0, "long", "p")]
@@ -119,7 +119,7 @@ def test_a_zone_is_gone_around_and_what_lies_inside_is_undone() -> None:
         tangents = (a * a - 2500.0) ** 0.5 + (b * b - 2500.0) ** 0.5
         return tangents + 50.0 * (pi - np.arccos(50.0 / a) - np.arccos(50.0 / b))
 
-    assert run.mission.agents[0].travelled == pytest.approx(100.0 + taut(400.0, 500.0) + taut(500.0, 500.0), rel=1e-4)
+    assert run.mission.vehicles[0].travelled == pytest.approx(100.0 + taut(400.0, 500.0) + taut(500.0, 500.0), rel=1e-4)
 
 
 def test_a_vehicle_inside_a_new_zone_leaves_it_the_shortest_way() -> None:
@@ -167,7 +167,7 @@ def test_time_does_not_go_back() -> None:
 
 def test_nothing_to_do_and_nobody_to_do_it() -> None:
     idle = run_of([drone()], [])
-    assert idle.finish() == 0.0 and idle.mission.agents[0].status == "idle"
+    assert idle.finish() == 0.0 and idle.mission.vehicles[0].status == "idle"
     nobody = run_of([], [point("p", 1.0)])
     assert nobody.finish() == 0.0 and nobody.poses().shape == (0, 4)
     assert nobody.mission.tasks["p"].reason == "no vehicle is able to do anything"

@@ -11,29 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.planning.costs import Costs
-from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape, Shape
-from paddock.planning.methods import Answer, find_method
+from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape, TaskShape
+from paddock.planning.methods import MethodResult, find_method
 from paddock.planning.planner import build
-from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle
 
 METHODS = ["annealing", "auction", "cbba", "clustered_greedy", "greedy", "hungarian"]
 FEW = {"annealing": {"steps": 300}}
 
 
-def random_problem(seed: int, agents: int, tasks: int, **given: object) -> Problem:
+def random_problem(seed: int, vehicles: int, tasks: int, **given: object) -> Problem:
     draw = np.random.default_rng(seed)
     kinds = [(80.0, 17.5), (40.0, 25.0), (0.0, 8.0)]
 
-    def agent(k: int) -> Agent:
+    def vehicle(k: int) -> Vehicle:
         radius, speed = kinds[int(draw.integers(3))]
         x, y, heading = (float(v) for v in draw.uniform(-1.0, 1.0, 3) * (500.0, 500.0, pi))
         reach = float(draw.choice([inf, 20_000.0, 4000.0, 500.0]))
         moves = "hover" if radius == 0.0 else "aircraft"
-        return Agent(f"u{k}", (x, y, 0.0, heading), (0.0, 0.0, 0.0, 0.0), speed, radius, reach, moves=moves)  # type: ignore[arg-type]
+        return Vehicle(f"u{k}", (x, y, 0.0, heading), (0.0, 0.0, 0.0, 0.0), speed, radius, reach, moves=moves)  # type: ignore[arg-type]
 
     def task(k: int) -> Task:
         x, y, heading, size = (float(v) for v in draw.uniform(-1.0, 1.0, 4) * (1500.0, 1500.0, pi, 1.0))
-        shapes: list[Shape] = [
+        shapes: list[TaskShape] = [
             PointShape(x, y),
             PointShape(x, y, heading),
             LineShape(x, y, heading, 100.0 + 50.0 * size),
@@ -44,10 +44,10 @@ def random_problem(seed: int, agents: int, tasks: int, **given: object) -> Probl
         closes = float(draw.choice([inf, inf, inf, 200.0]))
         return Task(f"t{k}", shapes[int(draw.integers(len(shapes)))], opens=opens, closes=closes)
 
-    return Problem(tuple(map(agent, range(agents))), tuple(map(task, range(tasks))), seed=seed, **given)  # type: ignore[arg-type]
+    return Problem(tuple(map(vehicle, range(vehicles))), tuple(map(task, range(tasks))), seed=seed, **given)  # type: ignore[arg-type]
 
 
-def answer(costs: Costs, name: str) -> Answer:
+def answer(costs: Costs, name: str) -> MethodResult:
     method = find_method(name)
     return method.solve(costs, method.read(FEW.get(name, {})), lambda share: None)
 
@@ -55,20 +55,22 @@ def answer(costs: Costs, name: str) -> Answer:
 @pytest.mark.parametrize("name", METHODS)
 @given(st.integers(0, 10_000), st.integers(0, 5), st.integers(0, 12), st.sampled_from(["total", "makespan"]))
 @settings(deadline=None, max_examples=12)
-def test_every_task_is_done_once_or_told_why_not(name: str, seed: int, agents: int, tasks: int, objective: str) -> None:
-    problem = random_problem(seed, agents, tasks, objective=objective)
+def test_every_task_is_done_once_or_told_why_not(
+    name: str, seed: int, vehicles: int, tasks: int, objective: str
+) -> None:
+    problem = random_problem(seed, vehicles, tasks, objective=objective)
     costs = Costs(problem)
     found = answer(costs, name)
     given = [task for order in found.orders for task in order]
-    assert len(found.orders) == agents and len(given) == len(set(given))
-    assert all(costs.fits(agent, order) for agent, order in enumerate(found.orders) if order)
+    assert len(found.orders) == vehicles and len(given) == len(set(given))
+    assert all(costs.fits(vehicle, order) for vehicle, order in enumerate(found.orders) if order)
     plan = build(costs, found, name)
     done = [task for route in plan.routes for task in route.tasks]
     undone = [item.task for item in plan.undone]
     assert sorted(done + undone) == sorted(task.name for task in problem.tasks)
     assert all(item.reason for item in plan.undone)
-    for agent, route in zip(problem.agents, plan.routes, strict=True):
-        assert not route.tasks or route.flown <= agent.range * (1.0 + 1e-9)
+    for vehicle, route in zip(problem.vehicles, plan.routes, strict=True):
+        assert not route.tasks or route.flown <= vehicle.range * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -78,10 +80,10 @@ def test_same_costs_same_answer(name: str) -> None:
     assert first.orders == again.orders and first.notes == again.notes
 
 
-def line_up(tasks: list[tuple[float, float]], agents: int, reach: float = inf, objective: str = "total") -> Costs:
+def line_up(tasks: list[tuple[float, float]], vehicles: int, reach: float = inf, objective: str = "total") -> Costs:
     """Vehicles that turn on the spot at 10 m/s, so that distances can be added by hand."""
     home = (0.0, 0.0, 0.0, 0.0)
-    who = tuple(Agent(f"u{k}", home, home, 10.0, 0.0, reach, moves="hover") for k in range(agents))
+    who = tuple(Vehicle(f"u{k}", home, home, 10.0, 0.0, reach, moves="hover") for k in range(vehicles))
     what = tuple(Task(f"t{k}", PointShape(x, y)) for k, (x, y) in enumerate(tasks))
     return Costs(Problem(who, what, objective=objective))  # type: ignore[arg-type]
 
@@ -114,27 +116,27 @@ def test_greedy_takes_what_adds_least() -> None:
 
 
 def plain_greedy(costs: Costs, by_time: bool) -> list[list[int]]:
-    orders: list[list[int]] = [[] for _ in range(costs.agents)]
+    orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
     left = set(range(costs.tasks))
     while True:
         options = []
-        for agent, order in enumerate(orders):
-            before = costs.tour(agent, order)[0]
+        for vehicle, order in enumerate(orders):
+            before = costs.tour(vehicle, order)[0]
             for task in sorted(left):
-                flown, end = costs.tour(agent, [*order, task])
-                if flown < inf and costs.fits(agent, [*order, task]):
-                    options.append((end if by_time else flown - before, agent, task))
+                flown, end = costs.tour(vehicle, [*order, task])
+                if flown < inf and costs.fits(vehicle, [*order, task]):
+                    options.append((end if by_time else flown - before, vehicle, task))
         if not options:
             return orders
-        _, agent, task = min(options)
-        orders[agent].append(task)
+        _, vehicle, task = min(options)
+        orders[vehicle].append(task)
         left.remove(task)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 10), st.sampled_from(["total", "makespan"]))
 @settings(deadline=None, max_examples=15)
-def test_greedy_equals_a_plain_one(seed: int, agents: int, tasks: int, objective: str) -> None:
-    costs = Costs(random_problem(seed, agents, tasks, objective=objective))
+def test_greedy_equals_a_plain_one(seed: int, vehicles: int, tasks: int, objective: str) -> None:
+    costs = Costs(random_problem(seed, vehicles, tasks, objective=objective))
     assert answer(costs, "greedy").orders == plain_greedy(costs, objective == "makespan")
 
 
@@ -145,11 +147,11 @@ def test_rounds_give_one_task_each() -> None:
         assert found.notes["rounds"] == 2
         assert sorted(len(order) for order in found.orders) == [2, 2]
         # 200 m for each of the first two; going on in the same direction adds 200 m, in the other 400 m
-        assert sum(costs.tour(agent, order)[0] for agent, order in enumerate(found.orders)) == 800.0
+        assert sum(costs.tour(vehicle, order)[0] for vehicle, order in enumerate(found.orders)) == 800.0
 
 
 def test_a_vehicle_in_the_air_flies_home_even_without_tasks() -> None:
-    waiting = Agent("u0", (500.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 0.0, moves="hover")
+    waiting = Vehicle("u0", (500.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 0.0, moves="hover")
     tasks = (Task("t0", PointShape(250.0, 0.0)),)
     assert Costs(Problem((waiting,), tasks)).tour(0, []) == (0.0, 0.0)
     costs = Costs(Problem((replace(waiting, under_way=True),), tasks))

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from paddock.planning.coverage.shapes import LineShape, PointShape
-from paddock.planning.metrics import Separation, measure, separation
+from paddock.planning.metrics import ClosestApproach, measure, separation
 from paddock.planning.mission.kinematic import KinematicRun, Trace, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.vehicles import STATUSES
-from paddock.planning.problem import Agent, Happening, MissionSetup, Problem, Task
+from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
 
 
 def finished(*happenings: Happening) -> KinematicRun:
-    def drone(name: str, y: float) -> Agent:
-        return Agent(name, (0.0, y, 0.0, 0.0), (0.0, y, 0.0, 0.0), 10.0, 0.0, 600.0, moves="hover")
+    def drone(name: str, y: float) -> Vehicle:
+        return Vehicle(name, (0.0, y, 0.0, 0.0), (0.0, y, 0.0, 0.0), 10.0, 0.0, 600.0, moves="hover")
 
     tasks = (Task("line", LineShape(100.0, 0.0, 0.0, 50.0)), Task("far", PointShape(0.0, 5000.0)))
     problem = Problem((drone("a", 0.0), drone("b", 40.0)), tasks)
@@ -29,12 +29,12 @@ def finished(*happenings: Happening) -> KinematicRun:
 def test_one_line_there_and_back() -> None:
     found = measure(finished().mission)
     assert (found.makespan, found.total, found.done, found.undone, found.replans) == (30.0, 300.0, 1, 1, 0)
-    a, b = found.agents
+    a, b = found.vehicles
     assert (a.distance, a.tasks, b.distance, b.tasks) == (300.0, 1, 0.0, 0)
     assert {k: v for k, v in a.seconds.items() if v} == {"transit": 10.0, "busy": 5.0, "returning": 15.0}
     assert {k: v for k, v in b.seconds.items() if v} == {"idle": 30.0}
     line, far = found.tasks
-    assert (line.kind, line.agent, line.assigned, line.started, line.completed) == ("line", "a", 0.0, 10.0, 15.0)
+    assert (line.kind, line.vehicle, line.assigned, line.started, line.completed) == ("line", "a", 0.0, 10.0, 15.0)
     assert (far.state, far.latency) == ("undone", None) and far.reason
 
 
@@ -47,9 +47,9 @@ def test_series_and_latency_of_a_task_that_came_later() -> None:
 
 
 def test_a_vehicle_that_joins_counts_from_then_on() -> None:
-    late = Agent("c", (0.0, 90.0, 0.0, 0.0), (0.0, 90.0, 0.0, 0.0), 10.0, 0.0, 100.0, moves="hover")
-    found = measure(finished(Happening(12.0, agent=late)).mission)
-    assert sum(found.agents[2].seconds.values()) == pytest.approx(18.0)
+    late = Vehicle("c", (0.0, 90.0, 0.0, 0.0), (0.0, 90.0, 0.0, 0.0), 10.0, 0.0, 100.0, moves="hover")
+    found = measure(finished(Happening(12.0, vehicle=late)).mission)
+    assert sum(found.vehicles[2].seconds.values()) == pytest.approx(18.0)
 
 
 def test_separation_of_two_that_pass_each_other() -> None:
@@ -61,7 +61,7 @@ def test_separation_of_two_that_pass_each_other() -> None:
     under_way, home = STATUSES.index("transit"), STATUSES.index("home")
     statuses = np.full((len(times), 3), under_way, dtype=np.int8)
     statuses[:, 2] = home
-    assert separation(Trace(("a", "b", "c"), times, poses, statuses)) == Separation(30.0, 5.0, "a", "b")
+    assert separation(Trace(("a", "b", "c"), times, poses, statuses)) == ClosestApproach(30.0, 5.0, "a", "b")
     statuses[:, 1] = home
     assert separation(Trace(("a", "b", "c"), times, poses, statuses)) is None
 

@@ -13,20 +13,20 @@ from paddock.planning.coverage.shapes import AreaShape, LineShape, PointShape
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone
-from paddock.planning.problem import Agent, MissionSetup, Problem, Task
+from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
 
 
-def drone(name: str = "d", range_: float = inf, y: float = 0.0) -> Agent:
+def drone(name: str = "d", range_: float = inf, y: float = 0.0) -> Vehicle:
     pose = (0.0, y, 0.0, 0.0)
-    return Agent(name, pose, pose, 10.0, 0.0, range_, moves="hover")
+    return Vehicle(name, pose, pose, 10.0, 0.0, range_, moves="hover")
 
 
 def point(name: str, x: float, y: float = 0.0) -> Task:
     return Task(name, PointShape(x, y))
 
 
-def mission_of(agents: list[Agent], tasks: list[Task], **setup: object) -> Mission:
-    mission = Mission(MissionSetup(Problem(tuple(agents), tuple(tasks)), "greedy", **setup))  # type: ignore[arg-type]
+def mission_of(vehicles: list[Vehicle], tasks: list[Task], **setup: object) -> Mission:
+    mission = Mission(MissionSetup(Problem(tuple(vehicles), tuple(tasks)), "greedy", **setup))  # type: ignore[arg-type]
     mission.start()
     return mission
 
@@ -43,23 +43,23 @@ def observe(
 def test_legs_end_where_they_are_passed() -> None:
     mission = mission_of([drone()], [point("a", 100.0), point("b", 200.0)])
     assert observe(mission, 9.0, 99.0, 99.0, 99.5) == []
-    assert mission.tasks["a"].state == "assigned" and mission.agents[0].status == "transit"
+    assert mission.tasks["a"].state == "assigned" and mission.vehicles[0].status == "transit"
     observe(mission, 11.0, 99.9995, 100.0, 101.0)  # to within a millimetre
     assert mission.tasks["a"].completed == 11.0
     observe(mission, 50.0, 400.0, 0.0, 402.0)  # a coarse report passes all that is left
-    assert mission.agents[0].status == "home" and mission.finished
+    assert mission.vehicles[0].status == "home" and mission.finished
     assert mission.tasks["b"].state == "completed"
 
 
 def test_who_flies_further_than_planned_gives_tasks_back() -> None:
     mission = mission_of([drone(range_=420.0)], [point("a", 100.0), point("b", 200.0)])
     observe(mission, 5.0, 50.0, 50.0, 60.0)
-    assert mission.agents[0].ahead == ["a", "b"]
+    assert mission.vehicles[0].ahead == ["a", "b"]
     new = observe(mission, 9.0, 90.0, 90.0, 115.0)  # 115 flown and 310 ahead are 425
-    assert new == [0] and mission.agents[0].ahead == ["a"] and mission.agents[0].progress == 0.0
+    assert new == [0] and mission.vehicles[0].ahead == ["a"] and mission.vehicles[0].progress == 0.0
     assert mission.tasks["b"].state == "undone" and "m there and back" in mission.tasks["b"].reason
-    assert mission.agents[0].route.flown == pytest.approx(10.0 + 100.0)
-    assert mission.agents[0].range_left == pytest.approx(305.0)
+    assert mission.vehicles[0].route.flown == pytest.approx(10.0 + 100.0)
+    assert mission.vehicles[0].range_left == pytest.approx(305.0)
 
 
 def test_a_reserve_is_kept() -> None:
@@ -70,16 +70,16 @@ def test_a_reserve_is_kept() -> None:
 def test_a_task_that_would_strand_its_vehicle_is_given_up() -> None:
     mission = mission_of([drone(range_=400.0)], [Task("line", LineShape(100.0, 0.0, 0.0, 80.0))])
     observe(mission, 15.0, 150.0, 150.0, 150.0)
-    assert mission.agents[0].status == "busy"
+    assert mission.vehicles[0].status == "busy"
     assert observe(mission, 16.0, 160.0, 160.0, 220.0) == [0]  # 20 m of it and 180 m home are too many
-    assert mission.agents[0].status == "returning"
-    assert mission.agents[0].route.flown == pytest.approx(160.0)
+    assert mission.vehicles[0].status == "returning"
+    assert mission.vehicles[0].route.flown == pytest.approx(160.0)
     assert mission.tasks["line"].state == "undone"
 
 
 def test_a_low_battery_calls_home_and_others_take_over() -> None:
     mission = mission_of([drone("a"), drone("b", y=5000.0)], [point("far", 1000.0)], battery_reserve=0.2)
-    assert mission.tasks["far"].agent == "a"
+    assert mission.tasks["far"].vehicle == "a"
     poses = np.array([[500.0, 0.0, 0.0, 0.0], [0.0, 5000.0, 0.0, 0.0]])
 
     def report(time: float, progress: float, charge: float) -> list[int]:
@@ -90,8 +90,8 @@ def test_a_low_battery_calls_home_and_others_take_over() -> None:
     assert report(0.0, 0.0, 1.0) == []
     assert report(50.0, 500.0, 0.61) == []  # 0.00078 a metre: 0.39 for the way home
     assert report(60.0, 600.0, 0.49) == [0, 1]  # 0.00085 a metre: 0.51 for the way home leaves less than nothing
-    assert mission.agents[0].status == "returning" and mission.agents[0].spent
-    assert mission.tasks["far"].agent == "b"
+    assert mission.vehicles[0].status == "returning" and mission.vehicles[0].spent
+    assert mission.tasks["far"].vehicle == "b"
 
 
 def test_whoever_is_busy_finishes_first() -> None:
@@ -99,7 +99,7 @@ def test_whoever_is_busy_finishes_first() -> None:
     observe(mission, 12.0, 120.0, 120.0, 120.0)
     mission.add_task(point("new", 150.0, 40.0))
     assert observe(mission, 12.0, 120.0, 120.0, 120.0) == [0]
-    legs = mission.agents[0].route.legs
+    legs = mission.vehicles[0].route.legs
     assert [leg.kind for leg in legs] == ["coverage", "transit", "coverage", "return"]
     np.testing.assert_allclose([leg.flown for leg in legs], [30.0, 40.0, 0.0, np.hypot(150.0, 40.0)], atol=1e-9)
     np.testing.assert_allclose(legs[0].start[:2], [120.0, 0.0], atol=1e-9)
@@ -109,12 +109,12 @@ def test_whoever_is_busy_finishes_first() -> None:
 
 def test_a_route_whose_order_stands_is_kept() -> None:
     mission = mission_of([drone("a"), drone("b", y=1000.0)], [point("p", 300.0)])
-    route = mission.agents[0].route
+    route = mission.vehicles[0].route
     mission.add_task(point("q", 10.0, 1000.0))
     progress = np.array([50.0, 0.0])
     poses = np.array([[50.0, 0.0, 0.0, 0.0], [0.0, 1000.0, 0.0, 0.0]])
     assert mission.observe(5.0, progress, poses, progress) == [1]
-    assert mission.agents[0].route is route and mission.agents[0].progress == 50.0
+    assert mission.vehicles[0].route is route and mission.vehicles[0].progress == 50.0
     assert "1 new route, +20 m" in next(entry for entry in mission.log if entry.kind == "replanned").detail
 
 
@@ -123,8 +123,8 @@ def test_tasks_are_moved_and_removed() -> None:
     mission.move_task("a", 100.0, 50.0)
     mission.remove_task("b")
     assert observe(mission, 0.0, 0.0, 0.0, 0.0) == [0]
-    assert mission.agents[0].ahead == ["a"]
-    assert mission.agents[0].route.flown == pytest.approx(2.0 * np.hypot(100.0, 50.0))
+    assert mission.vehicles[0].ahead == ["a"]
+    assert mission.vehicles[0].route.flown == pytest.approx(2.0 * np.hypot(100.0, 50.0))
     assert mission.tasks["b"].state == "undone" and mission.tasks["b"].reason == "it was removed"
     with pytest.raises(InvalidValueError, match="was removed"):
         mission.remove_task("b")
@@ -153,9 +153,9 @@ def test_what_is_asked_for_wrongly_is_refused_at_once() -> None:
     with pytest.raises(InvalidValueError, match="already"):
         mission.add_zone(CircleZone("z", 0.0, 900.0, 10.0))
     with pytest.raises(InvalidValueError, match="already"):
-        mission.add_agent(drone("alpha"))
+        mission.add_vehicle(drone("alpha"))
     with pytest.raises(InvalidValueError, match="speed"):
-        mission.add_agent(Agent("slow", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 0.0, 0.0))
+        mission.add_vehicle(Vehicle("slow", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 0.0, 0.0))
 
 
 def test_a_home_that_is_closed_is_still_returned_to() -> None:
@@ -167,23 +167,23 @@ def test_a_home_that_is_closed_is_still_returned_to() -> None:
     assert mission.tasks["b"].state == "undone"
     assert mission.tasks["b"].reason == "the base lies in the no-fly zone 'base'"
     assert any(e.kind == "base" and "return there all the same" in e.detail for e in mission.log)
-    assert mission.agents[0].status == "home"
+    assert mission.vehicles[0].status == "home"
     np.testing.assert_allclose(run.poses()[0, :2], [0.0, 0.0], atol=1e-9)
 
 
 def test_aircraft_circle_over_home_and_others_stand() -> None:
     home = (10.0, 20.0, 100.0, 0.5)
-    plane = Agent("p", home, home, 17.5, 80.0)
+    plane = Vehicle("p", home, home, 17.5, 80.0)
     mission = mission_of([plane, drone()], [])
-    circle = mission.loiter_path(mission.agents[0])
+    circle = mission.loiter_path(mission.vehicles[0])
     assert circle.length == pytest.approx(2.0 * pi * 80.0)
     np.testing.assert_allclose(circle.at([0.0, circle.flown])[:, :3], [home[:3]] * 2, atol=1e-6)
-    assert mission.loiter_path(mission.agents[1]).length == 0.0
+    assert mission.loiter_path(mission.vehicles[1]).length == 0.0
 
 
 def test_a_saved_state_goes_on_as_if_nothing_had_been() -> None:
     home = (0.0, 0.0, 50.0, 0.0)
-    plane = Agent("p", home, home, 15.0, 40.0, 9000.0)
+    plane = Vehicle("p", home, home, 15.0, 40.0, 9000.0)
     area = Task("area", AreaShape(200.0, 100.0, 0.3, 200.0, 90.0, 3))
     setup = MissionSetup(Problem((plane,), (area, point("a", -300.0, 50.0)), (), (2.0, 1.0)), "greedy")
 
@@ -200,7 +200,7 @@ def test_a_saved_state_goes_on_as_if_nothing_had_been() -> None:
             kept, run = run.save(), KinematicRun(Mission(setup))
             run.restore(kept)
         run.finish()
-        return run.mission.log, run.time, run.poses().tobytes(), run.mission.agents[0].travelled
+        return run.mission.log, run.time, run.poses().tobytes(), run.mission.vehicles[0].travelled
 
     assert run(saved=True) == run(saved=False)
 

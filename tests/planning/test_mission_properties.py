@@ -10,17 +10,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape, Shape
+from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape, TaskShape
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone
-from paddock.planning.problem import Agent, Happening, MissionSetup, Problem, Task
+from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
 
 chances = st.randoms(use_true_random=False)
 few = settings(max_examples=25, deadline=None)
 
 
-def a_shape(r: Random) -> Shape:
+def a_shape(r: Random) -> TaskShape:
     x, y, heading = r.uniform(-600.0, 600.0), r.uniform(-600.0, 600.0), r.uniform(-pi, pi)
     kind = r.choice(["point", "point", "free", "line", "circle", "area"])
     if kind in ("point", "free"):
@@ -37,22 +37,22 @@ def a_task(r: Random, k: int) -> Task:
     return Task(f"task{k}", a_shape(r), opens=opens, closes=r.choice([inf, inf, opens + 200.0]))
 
 
-def an_agent(r: Random, k: int) -> Agent:
+def an_agent(r: Random, k: int) -> Vehicle:
     moves = r.choice(["aircraft", "aircraft", "hover", "ground"])
     radius = r.choice([20.0, 40.0] if moves == "aircraft" else [0.0, 20.0])
     pose = (r.uniform(-50.0, 50.0), r.uniform(-50.0, 50.0), 0.0, r.uniform(-pi, pi))
     home = r.choice([pose, (0.0, 0.0, 0.0, 0.0)])
     most = r.choice([inf, 8000.0, 3000.0, 1200.0])
-    return Agent(f"agent{k}", pose, home, r.uniform(5.0, 20.0), radius, most, moves=moves)
+    return Vehicle(f"agent{k}", pose, home, r.uniform(5.0, 20.0), radius, most, moves=moves)
 
 
-def a_happening(r: Random, k: int, agents: tuple[Agent, ...]) -> Happening:
+def a_happening(r: Random, k: int, vehicles: tuple[Vehicle, ...]) -> Happening:
     at = r.choice([0.0, r.uniform(0.0, 100.0), r.uniform(0.0, 100.0), 5000.0])  # by then everyone is home
     kind = r.choice(["task", "damage", "agent", "zone"])
-    if kind == "damage" and agents:
-        return Happening(at, damage=r.choice(agents).name)
+    if kind == "damage" and vehicles:
+        return Happening(at, damage=r.choice(vehicles).name)
     if kind == "agent":
-        return Happening(at, agent=an_agent(r, 100 + k))
+        return Happening(at, vehicle=an_agent(r, 100 + k))
     if kind == "zone":
         return Happening(at, zone=a_zone(r, 100 + k))
     return Happening(at, task=a_task(r, 100 + k))
@@ -63,14 +63,14 @@ def a_zone(r: Random, k: int) -> CircleZone:
 
 
 def a_setup(r: Random, zones: bool = True) -> MissionSetup:
-    agents = tuple(an_agent(r, k) for k in range(r.randint(0, 4)))
+    vehicles = tuple(an_agent(r, k) for k in range(r.randint(0, 4)))
     tasks = tuple(a_task(r, k) for k in range(r.randint(0, 7)))
     closed = tuple(a_zone(r, k) for k in range(r.choice([0, 0, 1]))) if zones else ()
-    happenings = tuple(a_happening(r, k, agents) for k in range(r.randint(0, 4)))
+    happenings = tuple(a_happening(r, k, vehicles) for k in range(r.randint(0, 4)))
     if not zones:
         happenings = tuple(happening for happening in happenings if happening.zone is None)
     wind = r.choice([(0.0, 0.0), (0.0, 0.0), (2.0, -1.0)])
-    problem = Problem(agents, tasks, closed, wind, r.choice(["total", "makespan"]))
+    problem = Problem(vehicles, tasks, closed, wind, r.choice(["total", "makespan"]))
     return MissionSetup(
         problem, "greedy", replan=r.random() < 0.8, reserve=r.choice([0.0, 100.0]), happenings=happenings
     )
@@ -93,15 +93,15 @@ def test_every_task_is_done_once_or_undone_with_a_reason(r: Random) -> None:
     for name, job in mission.tasks.items():
         assert (job.state == "completed") == (name in done)
         assert job.state == "completed" or job.reason or (not setup.replan and job.state == "unassigned")
-    assert all(member.status in ("idle", "home", "damaged") for member in mission.agents)
+    assert all(vehicle.status in ("idle", "home", "damaged") for vehicle in mission.vehicles)
 
 
 @few
 @given(chances)
 def test_nobody_flies_beyond_its_range(r: Random) -> None:
     setup = a_setup(r, zones=False)  # a zone that is closed on the way may make any way home too long
-    for member in finished(setup).mission.agents:
-        assert member.travelled <= member.agent.range * (1.0 + 1e-6)
+    for vehicle in finished(setup).mission.vehicles:
+        assert vehicle.travelled <= vehicle.spec.range * (1.0 + 1e-6)
 
 
 @few
@@ -114,11 +114,11 @@ def test_steps_do_not_matter_and_what_is_flown_is_the_length_of_the_way(r: Rando
     while run.time < whole.time:
         run.advance(r.choice([0.01 * r.random(), r.uniform(0.0, 5.0), r.uniform(0.0, 50.0), 400.0]))
     assert run.mission.log == whole.mission.log
-    for member in whole.mission.agents:
-        own = [followed for followed in whole.history if followed.row == member.row]
+    for vehicle in whole.mission.vehicles:
+        own = [followed for followed in whole.history if followed.row == vehicle.row]
         ends = [later.since for later in own[1:]] + [whole.time]
         ways = [_flown(followed.route, followed.since, end) for followed, end in zip(own, ends, strict=True)]
-        assert abs(member.travelled - sum(ways)) < 1e-5
+        assert abs(vehicle.travelled - sum(ways)) < 1e-5
 
 
 def _flown(route: object, since: float, until: float) -> float:
@@ -155,5 +155,5 @@ def test_nobody_jumps(r: Random) -> None:
     run = finished(setup)
     found = trace(run, 1.0)
     steps = np.hypot(*np.diff(found.poses[:, :, :2], axis=0).transpose(2, 0, 1))
-    fastest = run.mission.members.speed + np.hypot(*setup.problem.wind)
+    fastest = run.mission.fleet.speed + np.hypot(*setup.problem.wind)
     assert (steps <= fastest * np.diff(found.times)[:, None] + 1e-6).all()

@@ -11,10 +11,10 @@ import pytest
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.planning.coverage.shapes import PointShape
 from paddock.planning.planner import solve
-from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle
 
 HOME = (0.0, 0.0, 0.0, 0.0)
-DRONE = Agent("drone", HOME, HOME, 10.0, 0.0, moves="hover")
+DRONE = Vehicle("drone", HOME, HOME, 10.0, 0.0, moves="hover")
 TASK = Task("p", PointShape(100.0, 0.0))
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
-from paddock.planning.exchange import Loiter, mission_from_plan, read_mission, thinned, to_plans
+from paddock.planning.exchange import LoiterCircles, mission_from_plan, read_mission, thinned, to_plans
 from paddock.scenario import load_scenario
 from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin
@@ -171,7 +171,7 @@ def route() -> Any:
 
 
 def test_a_plan_is_written_for_each_vehicle() -> None:
-    loiter = Loiter(400, 400, 82, 90, left=True)
+    loiter = LoiterCircles(400, 400, 82, 90, left=True)
     plans = to_plans([("uav[0]", route()), ("uav[1]", [route(), loiter]), ("uav[2]", [])], MISSION, HOME, speed=20)
     assert list(plans) == ["uav[0]", "uav[1]", "uav[2]"]
     plan = plans["uav[1]"]

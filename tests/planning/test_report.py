@@ -24,10 +24,10 @@ from pymap3d import enu2geodetic
 
 from paddock.errors import MissingFeatureError
 from paddock.planning.coverage.shapes import LineShape, PointShape
-from paddock.planning.metrics import Separation, done_times, foreseen, to_csv
+from paddock.planning.metrics import ClosestApproach, done_times, foreseen, to_csv
 from paddock.planning.obstacles.zones import CircleZone
 from paddock.planning.paths.path import Path, Pose, line
-from paddock.planning.problem import Agent, MissionSetup, Problem, Task
+from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
 from paddock.planning.routes import Leg, Plan, Route, Undone
 from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
 from paddock.record.mission_report.comparison import Trial, draw_comparison, ranked
@@ -69,9 +69,9 @@ def _leg(kind: str, task: str | None, x: float, metres: float, begins: float) ->
 
 def by_hand(name: str = "survey_1", reason: str = REASON) -> Plan:
     home: Pose = (2200.0, 0.0, 50.0, 0.0)
-    agents = (
-        Agent("uav[0]", (0.0, 0.0, 50.0, 0.0), home, 10.0, 80.0, 4400.0),
-        Agent("uav[1]", home, home, 10.0, 80.0),
+    vehicles = (
+        Vehicle("uav[0]", (0.0, 0.0, 50.0, 0.0), home, 10.0, 80.0, 4400.0),
+        Vehicle("uav[1]", home, home, 10.0, 80.0),
     )
     tasks = (
         Task("here", PointShape(1000.0, 0.0, None)),
@@ -85,7 +85,7 @@ def by_hand(name: str = "survey_1", reason: str = REASON) -> Plan:
         _leg("coverage", name, 1500.0, 200.0, 150.0),
         _leg("return", None, 1700.0, 500.0, 170.0),
     )
-    problem = Problem(agents, tasks, (CircleZone("tower", 1100.0, 600.0, 200.0),), (0.0, 3.0), "total", 5)
+    problem = Problem(vehicles, tasks, (CircleZone("tower", 1100.0, 600.0, 200.0),), (0.0, 3.0), "total", 5)
     routes = (Route("uav[0]", legs, 10.0), Route("uav[1]", (), 10.0))
     return Plan(problem, "by_hand", routes, (Undone("away", reason),), {"rounds": 3})
 
@@ -128,14 +128,14 @@ def test_computing_times() -> None:
 
 
 def test_usage_of_each_vehicle() -> None:
-    flies, stays = foreseen(by_hand()).agents
+    flies, stays = foreseen(by_hand()).vehicles
     assert (flies.tasks, flies.distance, flies.rested, flies.range_used) == (2, 2200.0, 220.0, 0.5)
     assert (spent(flies), spent(stays)) == ((150.0, 20.0, 0.0, 50.0, 0.0), (0.0, 0.0, 0.0, 0.0, 220.0))
     assert (stays.tasks, stays.distance, stays.range_used, stays.rested) == (0, 0.0, None, None)
 
 
 def said_of(plan: Plan) -> str:
-    return summary(foreseen(plan), plan.problem.agents)
+    return summary(foreseen(plan), plan.problem.vehicles)
 
 
 def test_summary_in_a_sentence() -> None:
@@ -152,7 +152,7 @@ def test_summary_in_a_sentence() -> None:
 def test_who_comes_close_is_told_only_if_it_is_too_close() -> None:
     plan = by_hand()
     setup = MissionSetup(plan.problem, separation=(50.0, 20.0))
-    near = replace(foreseen(plan), separation=Separation(12.4, 495.0, "uav[0]", "uav[1]"))
+    near = replace(foreseen(plan), separation=ClosestApproach(12.4, 495.0, "uav[0]", "uav[1]"))
     assert closeness(near, setup).startswith(
         "uav[0] and uav[1] come closest: 12 m at 8:15 (in the plan, which does not"
     )
@@ -349,5 +349,5 @@ def test_a_report_without_pictures_says_why() -> None:
 
 def test_ranges_without_limit_are_told() -> None:
     plan = by_hand()
-    free = replace(plan.problem, agents=tuple(replace(agent, range=inf) for agent in plan.problem.agents))
+    free = replace(plan.problem, vehicles=tuple(replace(vehicle, range=inf) for vehicle in plan.problem.vehicles))
     assert "no limit" in report_html(MissionReport(replace(plan, problem=free), "mission"))

@@ -14,7 +14,7 @@ from paddock.planning.from_scenario import setup_of
 from paddock.planning.methods.routing import chosen_headings
 from paddock.planning.paths.dubins import dubins_lengths
 from paddock.planning.planner import solve
-from paddock.planning.problem import Agent, Objective, Problem, Task
+from paddock.planning.problem import Objective, Problem, Task, Vehicle
 from paddock.planning.random_missions import generate
 from paddock.planning.routes import Plan
 
@@ -49,12 +49,12 @@ def test_each_objective_is_better_at_its_own() -> None:
 def held(plan: Plan) -> None:
     """Ranges, windows and speeds of a plan hold."""
     tasks = {task.name: task for task in plan.problem.tasks}
-    for agent, route in zip(plan.problem.agents, plan.routes, strict=True):
-        assert route.flown <= agent.range * (1.0 + 1e-9)
+    for vehicle, route in zip(plan.problem.vehicles, plan.routes, strict=True):
+        assert route.flown <= vehicle.range * (1.0 + 1e-9)
         for leg in route.legs:
             if leg.kind != "wait":
-                assert leg.ends - leg.begins == pytest.approx(leg.flown / agent.speed)
-            assert all(abs(s.curvature) * agent.radius <= 1.0 + 1e-9 for s in leg.path.segments)
+                assert leg.ends - leg.begins == pytest.approx(leg.flown / vehicle.speed)
+            assert all(abs(s.curvature) * vehicle.radius <= 1.0 + 1e-9 for s in leg.path.segments)
             if leg.kind == "coverage":
                 assert tasks[str(leg.task)].opens - 1e-6 <= leg.begins <= tasks[str(leg.task)].closes + 1e-6
 
@@ -64,7 +64,7 @@ def test_windows_ranges_and_speeds_hold() -> None:
     draw = np.random.default_rng(8)
     kinds = [(10.0, 30.0, 9000.0), (20.0, 80.0, 9000.0), (30.0, 150.0, 12_000.0)]
     home = (0.0, 0.0, 0.0, 0.0)
-    agents = tuple(Agent(f"u{k}", home, home, v, r, reach) for k, (v, r, reach) in enumerate(kinds))
+    vehicles = tuple(Vehicle(f"u{k}", home, home, v, r, reach) for k, (v, r, reach) in enumerate(kinds))
     places = draw.uniform(-1500.0, 1500.0, (10, 2)).tolist()
     opens, closes = [0.0, 200.0] * 5, [np.inf, 400.0, 250.0, np.inf, np.inf] * 2
     tasks = [
@@ -73,7 +73,7 @@ def test_windows_ranges_and_speeds_hold() -> None:
     ]
     tasks.append(Task("far", PointShape(20_000.0, 0.0)))
     for objective in ("total", "makespan"):
-        plan = solve(Problem(agents, tuple(tasks), objective=objective), "routing", QUICK)
+        plan = solve(Problem(vehicles, tuple(tasks), objective=objective), "routing", QUICK)
         held(plan)
         undone = {one.task for one in plan.undone}
         assert "far" in undone and plan.done + len(undone) == len(tasks) and plan.done >= 8
@@ -82,9 +82,9 @@ def test_windows_ranges_and_speeds_hold() -> None:
 def test_the_fast_one_does_more_where_time_counts() -> None:
     """Two lines of points on both sides; one aircraft is four times as fast."""
     home = (0.0, 0.0, 0.0, 0.0)
-    agents = (Agent("slow", home, home, 5.0, 20.0), Agent("fast", home, home, 20.0, 20.0))
+    vehicles = (Vehicle("slow", home, home, 5.0, 20.0), Vehicle("fast", home, home, 20.0, 20.0))
     tasks = tuple(Task(f"t{k}{s:+.0f}", PointShape(300.0 * (k + 1) * s, 0.0)) for k in range(4) for s in (-1.0, 1.0))
-    plan = solve(Problem(agents, tasks, objective="makespan"), "routing", QUICK)
+    plan = solve(Problem(vehicles, tasks, objective="makespan"), "routing", QUICK)
     slow, fast = (sum(1 for _ in route.tasks) for route in plan.routes)
     assert plan.done == 8 and fast > slow
     assert plan.makespan < 1.05 * (4 * 1200.0 + 2.0 * pi * 20.0 * 4.0) / 20.0  # the fast one alone, to and fro
@@ -97,8 +97,8 @@ def test_headings_against_all_of_a_grid() -> None:
     """Two points, turn radius 60 m: every pair of 120 headings each."""
     start, home = (0.0, 0.0, 0.0, 0.3), (0.0, -40.0, 0.0, 2.0)
     places = [(150.0, 120.0), (40.0, 260.0)]
-    agent = Agent("a", start, home, 10.0, 60.0)
-    costs = Costs(Problem((agent,), tuple(Task(f"t{k}", PointShape(*p)) for k, p in enumerate(places))))
+    vehicle = Vehicle("a", start, home, 10.0, 60.0)
+    costs = Costs(Problem((vehicle,), tuple(Task(f"t{k}", PointShape(*p)) for k, p in enumerate(places))))
     grid = np.linspace(-pi, pi, 120, endpoint=False)
     first, second = (np.column_stack([np.full((120, 2), p), grid]) for p in places)
     there = dubins_lengths(np.array([[0.0, 0.0, 0.3]]), first, 60.0)[0]
@@ -112,6 +112,6 @@ def test_headings_against_all_of_a_grid() -> None:
 
 
 def test_headings_that_matter_are_left_alone() -> None:
-    agent = Agent("a", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 60.0)
+    vehicle = Vehicle("a", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 60.0)
     tasks = (Task("free", PointShape(300.0, 200.0)), Task("fixed", PointShape(-200.0, 300.0, 1.0)))
-    assert set(chosen_headings(Costs(Problem((agent,), tasks)), [[0, 1]])) == {0}
+    assert set(chosen_headings(Costs(Problem((vehicle,), tasks)), [[0, 1]])) == {0}

@@ -13,7 +13,7 @@ import yaml
 from paddock.errors import PaddockError
 from paddock.planning import plan, simulate
 from paddock.planning.from_scenario import setup_of
-from paddock.planning.problem import Agent, MissionSetup
+from paddock.planning.problem import MissionSetup, Vehicle
 from paddock.scenario import load_scenario
 
 POINT = {"name": "p", "point": {"at": [500, 0]}}
@@ -25,9 +25,9 @@ def setup(vehicles: list[dict[str, Any]] | None = None, **mission: Any) -> Missi
     return setup_of(load_scenario({"name": "m", **fleet, "mission": QUICK | mission}))
 
 
-def one(vehicle: dict[str, Any], **mission: Any) -> Agent:
-    (agent,) = setup([{"name": "v", **vehicle}], **mission).problem.agents
-    return agent
+def one(vehicle: dict[str, Any], **mission: Any) -> Vehicle:
+    (vehicle,) = setup([{"name": "v", **vehicle}], **mission).problem.vehicles
+    return vehicle
 
 
 # vehicles ------------------------------------------------------------------------------------------------------------
@@ -40,17 +40,17 @@ def one(vehicle: dict[str, Any], **mission: Any) -> Agent:
 def test_fixed_wings_turn_wider_than_they_must(
     preset: str, tightest: float, planned: float, speed: float, climb: float
 ) -> None:
-    agent = one({"model": "fixed_wing", "preset": preset, "pose": [0, 0, 100, 0]})
-    assert (agent.moves, agent.radius, agent.tightest, agent.speed) == ("aircraft", planned, tightest, speed)
-    assert agent.slope == pytest.approx(climb / speed)
-    assert (agent.range, agent.height, agent.reverse) == (20_000.0, 100.0, False)
+    vehicle = one({"model": "fixed_wing", "preset": preset, "pose": [0, 0, 100, 0]})
+    assert (vehicle.moves, vehicle.radius, vehicle.tightest, vehicle.speed) == ("aircraft", planned, tightest, speed)
+    assert vehicle.slope == pytest.approx(climb / speed)
+    assert (vehicle.range, vehicle.height, vehicle.reverse) == (20_000.0, 100.0, False)
 
 
 def test_what_the_mission_says_goes_before_the_model() -> None:
     given = {"turn_radius": 90, "speed": 15, "range": 9000, "reserve": 500, "altitude": 70, "base": [5, 6, 1]}
-    agent = one({"model": "fixed_wing", "preset": "mapper", "pose": [0, 0, 100, 0]}, **given)
-    assert (agent.radius, agent.speed, agent.range, agent.height) == (90.0, 15.0, 8500.0, 70.0)
-    assert (agent.home, agent.tightest) == ((5.0, 6.0, 70.0, 1.0), 64.0)
+    vehicle = one({"model": "fixed_wing", "preset": "mapper", "pose": [0, 0, 100, 0]}, **given)
+    assert (vehicle.radius, vehicle.speed, vehicle.range, vehicle.height) == (90.0, 15.0, 8500.0, 70.0)
+    assert (vehicle.home, vehicle.tightest) == ((5.0, 6.0, 70.0, 1.0), 64.0)
     assert one({"model": "fixed_wing", "pose": [0, 0, 9, 0]}, range=None, base=[5, 6, 40, 1]).range == inf
 
 
@@ -70,17 +70,17 @@ def test_what_hovers_turns_as_its_speed_allows() -> None:
 
 
 def test_without_vehicles_four_aircraft_stand_side_by_side() -> None:
-    agents = setup(base=[0, 0, 0]).problem.agents
-    assert [agent.name for agent in agents] == ["uav[0]", "uav[1]", "uav[2]", "uav[3]"]
-    ys = [agent.pose[1] for agent in agents]
+    vehicles = setup(base=[0, 0, 0]).problem.vehicles
+    assert [vehicle.name for vehicle in vehicles] == ["uav[0]", "uav[1]", "uav[2]", "uav[3]"]
+    ys = [vehicle.pose[1] for vehicle in vehicles]
     assert [b - a for a, b in pairwise(ys)] == pytest.approx([60.0] * 3)
-    assert {agent.radius for agent in agents} == {100.0}
+    assert {vehicle.radius for vehicle in vehicles} == {100.0}
 
 
 def test_only_members_take_part() -> None:
     fleet = [{"name": name, "model": "quad", "pose": [k, 0, 20, 0]} for k, name in enumerate(("zeta", "alpha", "mid"))]
-    found = setup(fleet, members=["zeta", "alpha"]).problem.agents
-    assert [agent.name for agent in found] == ["alpha", "zeta"]
+    found = setup(fleet, fleet=["zeta", "alpha"]).problem.vehicles
+    assert [vehicle.name for vehicle in found] == ["alpha", "zeta"]
 
 
 # tasks, zones, events ------------------------------------------------------------------------------------------------
@@ -184,4 +184,4 @@ def test_the_demo_is_planned_and_flown_to_its_end() -> None:
     assert {job.state for job in run.mission.tasks.values()} == {"completed"} and len(run.mission.tasks) == 15
     kinds = {entry.kind for entry in run.mission.log}
     assert {"task", "damage", "zone", "replanned"} <= kinds and "stranded" not in kinds
-    assert sum(member.status == "home" for member in run.mission.agents) == 3
+    assert sum(vehicle.status == "home" for vehicle in run.mission.vehicles) == 3

@@ -12,14 +12,14 @@ from paddock.planning.obstacles.zones import CircleZone
 from paddock.planning.paths.climb import raised, tilted
 from paddock.planning.paths.dubins import dubins
 from paddock.planning.paths.path import Path, Segment
-from paddock.planning.problem import Agent, Problem
+from paddock.planning.problem import Problem, Vehicle
 from paddock.planning.transits import Transits
 
 ORIGIN = (0.0, 0.0, 100.0, 0.0)
 
 
-def aircraft(**given: float) -> Agent:
-    return Agent("a", ORIGIN, ORIGIN, 20.0, 80.0, **given)  # type: ignore[arg-type]
+def aircraft(**given: float) -> Vehicle:
+    return Vehicle("a", ORIGIN, ORIGIN, 20.0, 80.0, **given)  # type: ignore[arg-type]
 
 
 def turn(radius: float) -> Path:
@@ -70,7 +70,7 @@ def test_the_radius_that_holds_in_wind() -> None:
     assert windy.held_radius(aircraft(tightest=64.0)) == pytest.approx(64.0 * 1.25**2)
     assert windy.held_radius(aircraft()) == pytest.approx(80.0 * 1.25**2)
     assert windy.held_radius(aircraft(tightest=40.0)) == 80.0  # what is planned is wide enough
-    rover = Agent("r", ORIGIN, ORIGIN, 2.0, 5.0, moves="ground")
+    rover = Vehicle("r", ORIGIN, ORIGIN, 2.0, 5.0, moves="ground")
     assert windy.held_radius(rover) == 5.0
 
 

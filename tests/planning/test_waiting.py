@@ -11,19 +11,19 @@ import pytest
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import PointShape
 from paddock.planning.planner import solve
-from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle
 from paddock.planning.routes import Plan
 
 HOME = (0.0, 0.0, 100.0, 0.0)
-WING = Agent("wing", HOME, HOME, 17.5, 80.0)
+WING = Vehicle("wing", HOME, HOME, 17.5, 80.0)
 FLYING = replace(WING, under_way=True)
 CIRCLE = 2.0 * pi * 80.0
 
 
-def planned(agent: Agent, opens: float, closes: float, wind: tuple[float, float] = (0.0, 0.0)) -> Plan:
+def planned(vehicle: Vehicle, opens: float, closes: float, wind: tuple[float, float] = (0.0, 0.0)) -> Plan:
     """One point 150 m ahead."""
     task = Task("p", PointShape(150.0, 0.0), opens=opens, closes=closes)
-    return solve(Problem((agent,), (task,), wind=wind), "greedy")
+    return solve(Problem((vehicle,), (task,), wind=wind), "greedy")
 
 
 @pytest.mark.parametrize("wind", [(0.0, 0.0), (3.5, 0.0)])

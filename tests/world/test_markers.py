@@ -106,7 +106,7 @@ def test_colors(color: Any, expected: tuple[float, ...]) -> None:
     [
         ({"namespace": ""}, "the namespace of a marker has 1 to 255 bytes, not 0"),
         ({"namespace": "ü" * 128}, "the namespace of a marker has 1 to 255 bytes, not 256"),
-        ({"namespace": 7}, "the namespace of a marker is a word, not 7"),
+        ({"namespace": 7}, "the namespace of a marker is text, not 7"),
         ({"namespace": "\ud800"}, "the namespace of a marker has characters that are not Unicode: '\\ud800'"),
         ({"id": -1}, "the id of a marker is a whole number in 0 to 2**32 - 1, not -1"),
         ({"id": 2**32}, "the id of a marker is a whole number in 0 to 2**32 - 1, not 4294967296"),
@@ -163,7 +163,7 @@ def test_colors(color: Any, expected: tuple[float, ...]) -> None:
         ({"label": "hello"}, "marker 'plan' 1: a marker of kind circle has no label; those with: text, mesh"),
         (
             {"kind": "text"},
-            "marker 'plan' 1: the label (the words to show) of a marker has 1 to 1024 bytes, not 0",
+            "marker 'plan' 1: the label (the text to show) of a marker has 1 to 1024 bytes, not 0",
         ),
         ({"frame": ""}, "marker 'plan' 1: the frame of a marker has 1 to 255 bytes, not 0"),
         (

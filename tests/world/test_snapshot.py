@@ -89,7 +89,7 @@ def test_speed_and_yaw() -> None:
         ("scouts[1", "unknown vehicle"),
         ("red[1]", "fleet 'red' has 1 members, [0] to [0]"),
         ("none[0]", "fleet 'none' has no members"),
-        (8, "unknown vehicle id 8; ids lie between 7 and 104"),
+        (8, "unknown vehicle id 8; ids are between 7 and 104"),
         (1 << 70, "unknown vehicle id"),
     ],
 )
@@ -111,7 +111,7 @@ def test_unknown_fleets_columns_and_attributes_are_named() -> None:
         snap.red  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'battery'; write \['battery'\]"):
         snap.fleet("scouts").battery  # noqa: B018
-    with pytest.raises(InvalidValueError, match="a vehicle is known by its name or its id"):
+    with pytest.raises(InvalidValueError, match="a vehicle is given by its name or its id"):
         snap[1.5]  # type: ignore[index]
 
 
@@ -192,7 +192,7 @@ def test_other_trees_are_not_layouts(tree: dict[str, object]) -> None:
 
 def test_layouts_that_cannot_be_are_refused() -> None:
     ids = np.arange(2)
-    with pytest.raises(PaddockError, match="begin with x, y, z"):
+    with pytest.raises(PaddockError, match="start with x, y, z"):
         FleetLayout("a", "k", "m", ("x",), 2, ids, ids, False)
     with pytest.raises(PaddockError, match=r"ids must have shape \(3,\), not \(2,\)"):
         FleetLayout("a", "k", "m", POSE, 3, ids, ids, False)

@@ -225,7 +225,7 @@ def test_cycles_new_parents_and_changes_of_kind_are_refused_and_leave_the_tree_a
         tree.set_static("world", "lidar", Transform())
     with pytest.raises(InvalidValueError, match="'a' cannot be its own ancestor: 'a' in 'a'"):
         tree.set_dynamic("a", "a", 0.0, Transform())
-    with pytest.raises(InvalidValueError, match="'lidar' is in 'car' and cannot move to parent 'world'"):
+    with pytest.raises(InvalidValueError, match="'lidar' has parent 'car' and cannot move to 'world'"):
         tree.set_static("lidar", "world", Transform())
     with pytest.raises(InvalidValueError, match="'lidar' is static"):
         tree.set_dynamic("lidar", "car", 2.0, Transform())

@@ -9,7 +9,7 @@ from paddock.cli.progress import bar
 from paddock.errors import PaddockError, unknown_name
 
 if TYPE_CHECKING:
-    from paddock.record.reader import Run
+    from paddock.record.reader import RecordedRun
 
 PLOTS = "plots"
 
@@ -46,7 +46,7 @@ def _beside(file: str, to: str) -> Path:
     return path.with_name(f"{path.stem}_{PLOTS}") if to == PLOTS else path.with_suffix(f".{to}")
 
 
-def _table(run: Run, to: str, path: Path, fleet: str | None) -> int:
+def _table(run: RecordedRun, to: str, path: Path, fleet: str | None) -> int:
     from paddock.record.export import export as export_run
 
     if not path.parent.is_dir():
@@ -58,7 +58,7 @@ def _table(run: Run, to: str, path: Path, fleet: str | None) -> int:
     return 0
 
 
-def _plots(run: Run, folder: Path, fleet: str | None) -> int:
+def _plots(run: RecordedRun, folder: Path, fleet: str | None) -> int:
     from paddock.record.plots import plot
 
     for path in plot(run, folder, fleet):

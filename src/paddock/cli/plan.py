@@ -120,7 +120,7 @@ class PlanOptions:
             check_film(Path(self.animate))
 
     def _check_methods(self) -> None:
-        from paddock.planning.planner import find_method
+        from paddock.planning.methods import find_method
 
         for flag, names in (("--method", [self.method]), ("--methods", self.tried if self.methods is not None else [])):
             for name in filter(None, names):

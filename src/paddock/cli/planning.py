@@ -219,11 +219,11 @@ def _print_tables(found: Findings, output: Output) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=WIDE)
     console.print(
-        f"[bold]{escape(found.scenario.name)}[/]: {escape(summary(found.metrics, found.plan.problem.agents))}",
+        f"[bold]{escape(found.scenario.name)}[/]: {escape(summary(found.metrics, found.plan.problem.vehicles))}",
         soft_wrap=True,
     )
     console.print()
-    if found.metrics.agents:
+    if found.metrics.vehicles:
         console.print(vehicle_table(found.metrics))
         console.print()
     if found.trials:

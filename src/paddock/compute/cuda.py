@@ -1,4 +1,4 @@
-"""The same kernels on a GPU: one thread an agent, substeps in registers, rows read and written once a launch."""
+"""The same kernels on a GPU: one thread per vehicle, substeps in registers, rows read and written once per launch."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from paddock.errors import MissingFeatureError
 
 @dataclass(frozen=True)
 class Gpu:
-    """What was found."""
+    """The GPU that the kernels can run on, if any."""
 
     available: bool
     name: str = ""
-    reason: str = ""  # why there is none, and how to get one
+    reason: str = ""  # why it is unavailable, and what to do
     simulated: bool = False  # Numba's CUDA simulator: slow, for tests
 
 
 def find_gpu() -> Gpu:
-    """Look for a CUDA device; never raises."""
+    """Look for a CUDA device. Never raises."""
     if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
         return Gpu(True, "CUDA simulator", simulated=True)
     if importlib.util.find_spec("numba_cuda") is None:
@@ -37,13 +37,13 @@ def find_gpu() -> Gpu:
         if not cuda.is_available():
             return Gpu(False, reason="no CUDA device or driver was found")
         name = cuda.get_current_device().name
-    except Exception as error:  # whatever a broken driver raises, the answer is the same: no GPU
+    except Exception as error:  # a broken driver may raise anything
         return Gpu(False, reason=f"the CUDA driver does not work: {error}")
     return Gpu(True, name.decode() if isinstance(name, bytes) else str(name))
 
 
 def require_gpu() -> Gpu:
-    """The GPU, or an error that says how to get one."""
+    """Return the GPU, or raise MissingFeatureError with the reason."""
     gpu = find_gpu()
     if not gpu.available:
         raise MissingFeatureError(f"cannot run on a GPU: {gpu.reason}")
@@ -51,9 +51,7 @@ def require_gpu() -> Gpu:
 
 
 def cuda_module() -> Any:
-    """numba.cuda, imported on first use."""
-    import numpy as np
-
+    """Return numba.cuda, imported on first use."""
     if not hasattr(np, "row_stack"):  # NumPy 2.4 dropped a name that some numba-cuda releases still import
         np.row_stack = np.vstack
     from numba import cuda
@@ -62,13 +60,13 @@ def cuda_module() -> Any:
 
 
 THREADS = 128
-"""Threads a block."""
+"""Threads per block."""
 
 
 class CudaKernel:
     """A kernel for a CUDA device: `kernel(n, substeps, *arrays)`; arrays may live on the host or on the device.
 
-    Host arrays are copied there and back at every call; `to_device` once and keep what it returns for speed.
+    Host arrays are copied there and back in every call; for speed pass the arrays that `to_device` returns.
     """
 
     def __init__(self, spec: KernelSpec) -> None:
@@ -76,7 +74,7 @@ class CudaKernel:
         self._compiled = self._compile(require_gpu().simulated)
 
     def __call__(self, n: int, substeps: int, *arrays: Any) -> None:
-        """Run the function on the first `n` agents, `substeps` times over."""
+        """Run the function on the first `n` vehicles, `substeps` times over."""
         if n:
             dtype = np.dtype(self.spec.dtype)
             values = [dtype.type(a) if isinstance(a, float) else a for a in arrays]
@@ -84,9 +82,12 @@ class CudaKernel:
 
     def _compile(self, simulated: bool) -> Any:
         cuda = cuda_module()
-        # the simulator runs plain Python: there is nothing to compile
-        function = self.spec.function if simulated else compiled(self.spec.function, self.spec.dtype)
-        names: dict[str, Any] = {"cuda": cuda, "function": function, "__name__": __name__}
+        import numba
+
+        # the simulator runs the kernel as plain Python, which calls the function compiled for the CPU
+        function = compiled(self.spec.function, self.spec.dtype, from_python=simulated)
+        number = np.dtype(self.spec.dtype).type if simulated else getattr(numba, self.spec.dtype)
+        names: dict[str, Any] = {"cuda": cuda, "function": function, "number": number, "__name__": __name__}
         names |= tuple_classes(self.spec)
         exec(cuda_source(self.spec), names)
         return cuda.jit(names["kernel"])
@@ -94,32 +95,34 @@ class CudaKernel:
 
 @lru_cache(maxsize=128)
 def cuda_kernel(spec: KernelSpec) -> CudaKernel:
-    """The CUDA kernel for a spec, built once per process."""
+    """Return the CUDA kernel for a spec, built once per process."""
     return CudaKernel(spec)
 
 
 def to_device(array: NDArray[Any], dtype: str = "float64") -> Any:
-    """A copy on the device; floats in the kernel's number type."""
+    """Return a copy on the device; floats in the kernel's number type."""
     cast = array.astype(dtype) if array.dtype.kind == "f" else array
     return cuda_module().to_device(np.ascontiguousarray(cast))
 
 
 def cuda_source(spec: KernelSpec) -> str:
-    """Python source of the CUDA kernel: load the agent's rows, loop over the substeps, store the rows."""
+    """Return the Python source of the CUDA kernel: load a vehicle's rows, loop over the substeps, store the rows."""
     moving = [a for a in spec.arguments if isinstance(a, Rows) and a.access != "read"]
     lines = [f"def kernel(n, substeps, {', '.join(parameter_names(spec.arguments))}):"]
     lines += ["    i = cuda.grid(1)", "    if i < n:"]
     lines += [f"        {a.name}_now = {_loaded(a)}" for a in spec.arguments if _is_loaded(a)]
     lines += ["        for _ in range(substeps):"]
-    call = f"function({', '.join(_passed(spec))})"
-    lines += [f"            {', '.join(f'{a.name}_now' for a in moving)} = {call}"]
+    lines += [f"            {', '.join(f'{a.name}_new' for a in moving)} = function({', '.join(_passed(spec))})"]
+    for a in moving:  # of one type in every round, even where the function returns a literal
+        cast = ", ".join(f"number({a.name}_new.{f})" for f in fields(a.fields))
+        lines += [f"            {a.name}_now = {a.name}_tuple({cast})"]
     for a in moving:
         lines += [f"        {a.name}[{k}, i] = {a.name}_now.{f}" for k, f in enumerate(fields(a.fields))]
     return "\n".join(lines) + "\n"
 
 
 def _passed(spec: KernelSpec) -> list[str]:
-    """What the function is called with: the loaded tuples, and the plain values as they are."""
+    """Return the arguments of the call: the loaded tuples, and the plain values unchanged."""
     given = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
     return [f"{a.name}_now" if isinstance(a, Rows | Shared | Each) else a.name for a in given]
 

@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from paddock.planning.paths.reeds_shepp import reeds_shepp, reeds_shepp_lengths
     from paddock.planning.paths.wind import dubins_in_wind
     from paddock.planning.planner import solve
-    from paddock.planning.problem import Agent, Problem, Task
+    from paddock.planning.problem import Problem, Task, Vehicle
     from paddock.planning.random_missions import generate
     from paddock.planning.routes import Leg, Plan, Route, Undone
 
 HOMES = {
-    "Agent": "problem",
     "Assignment": "assignment",
     "InfeasibleError": "coverage.shapes",
     "KinematicRun": "mission.kinematic",
@@ -40,6 +39,7 @@ HOMES = {
     "Segment": "paths.path",
     "Task": "problem",
     "Undone": "routes",
+    "Vehicle": "problem",
     "arc": "paths.path",
     "assign": "assignment",
     "climbing": "paths.climb",
@@ -55,7 +55,6 @@ HOMES = {
     "solve": "planner",
 }
 __all__ = [
-    "Agent",
     "Assignment",
     "InfeasibleError",
     "KinematicRun",
@@ -68,6 +67,7 @@ __all__ = [
     "Segment",
     "Task",
     "Undone",
+    "Vehicle",
     "arc",
     "assign",
     "climbing",

@@ -20,7 +20,7 @@ from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning import methods
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import append_costs, append_pairs, started
-from paddock.planning.methods import Answer, Tell
+from paddock.planning.methods import MethodResult, Tell
 from paddock.planning.methods.cbba import by_consensus
 from paddock.planning.tours import Ints
 from paddock.plugins import find_plugin
@@ -267,25 +267,25 @@ def risen(value: float, rise: float) -> float:
 run_auction = routine(auctioned)
 
 
-def assign_in_rounds(costs: Costs, solve: Solve, tell: Tell) -> Answer:
+def assign_in_rounds(costs: Costs, solve: Solve, tell: Tell) -> MethodResult:
     """The answer when each round is one assignment of what one more task would cost each vehicle, where it then is."""
-    orders: list[list[int]] = [[] for _ in range(costs.agents)]
-    if not costs.agents or not costs.tasks:
-        return Answer(orders, {"rounds": 0})
+    orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
+    if not costs.vehicles or not costs.tasks:
+        return MethodResult(orders, {"rounds": 0})
     fleet, ends, left = costs.fleet, started(costs), np.arange(costs.tasks)
     by_time, rounds = costs.problem.objective == "makespan", 0
     while len(left):
-        cost = np.empty((costs.agents, len(left)))
+        cost = np.empty((costs.vehicles, len(left)))
         append_costs(fleet, ends, left, by_time, cost)
-        agents, places = solve(cost)
-        if not len(agents):
+        vehicles, places = solve(cost)
+        if not len(vehicles):
             break
-        append_pairs(fleet, ends, agents, left[places])
-        for agent, task in zip(agents.tolist(), left[places].tolist(), strict=True):
-            orders[agent].append(task)
+        append_pairs(fleet, ends, vehicles, left[places])
+        for vehicle, task in zip(vehicles.tolist(), left[places].tolist(), strict=True):
+            orders[vehicle].append(task)
         left, rounds = np.delete(left, places), rounds + 1
         tell(1.0 - len(left) / costs.tasks)
-    return Answer(orders, {"rounds": rounds})
+    return MethodResult(orders, {"rounds": rounds})
 
 
 ASSIGNMENTS: dict[str, Solve] = {"auction": auction, "cbba": by_consensus, "greedy": greedy, "hungarian": hungarian}

@@ -16,13 +16,13 @@ from paddock.planning.obstacles.crossing import known_walls
 from paddock.planning.obstacles.detours import SightWalls, sights_of_corners, ways_to_corners, zone_walls
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path
-from paddock.planning.problem import Agent, Moves, Problem, Task
+from paddock.planning.problem import Moves, Problem, Task, Vehicle
 from paddock.planning.tours import (
     Detours,
-    Fleet,
     Ints,
     Jobs,
     Mover,
+    TourData,
     fits,
     single_tours,
     tour_flown,
@@ -38,47 +38,49 @@ NO_DETOURS = Detours(*NO_WALLS, np.zeros(3), np.empty(0), np.empty((0, 0)), np.e
 
 
 class Costs:
-    """The costs of a problem. Agents with the same radius, speed and way of moving see the same jobs: a class."""
+    """The costs of a problem. Vehicles with the same radius, speed and way of moving see the same jobs: a class."""
 
     def __init__(self, problem: Problem, covered: Covered | None = None) -> None:
         """`covered` keeps the paths of tasks from one planning to the next."""
         self.problem = problem
         self.transits = Transits(problem)
-        self.movers = [mover(agent, problem.wind) for agent in problem.agents]
-        kinds = [(agent.radius, agent.speed, agent.moves, agent.tightest) for agent in problem.agents]
+        self.movers = [mover(vehicle, problem.wind) for vehicle in problem.vehicles]
+        kinds = [(vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest) for vehicle in problem.vehicles]
         self._kinds = list(dict.fromkeys(kinds))
-        self.class_of = [self._kinds.index(kind) for kind in kinds]  # of each agent
+        self.class_of = [self._kinds.index(kind) for kind in kinds]  # of each vehicle
         first = [kinds.index(kind) for kind in self._kinds]
         known: Covered = {} if covered is None else covered
-        self._coverage = [covered_by(problem.agents[k], problem.tasks, self.transits, known) for k in first]
+        self._coverage = [covered_by(problem.vehicles[k], problem.tasks, self.transits, known) for k in first]
         self._jobs = [_jobs(problem.tasks, paths) for paths in self._coverage]
         self._zoned: dict[int, tuple[Floats, Floats]] = {}  # by class
 
     @property
-    def agents(self) -> int:
-        """How many agents."""
-        return len(self.problem.agents)
+    def vehicles(self) -> int:
+        """How many vehicles."""
+        return len(self.problem.vehicles)
 
     @property
     def tasks(self) -> int:
         """How many tasks."""
         return len(self.problem.tasks)
 
-    def jobs(self, agent: int) -> Jobs:
-        """The tasks as an agent sees them."""
-        return self._jobs[self.class_of[agent]]
+    def jobs(self, vehicle: int) -> Jobs:
+        """The tasks as an vehicle sees them."""
+        return self._jobs[self.class_of[vehicle]]
 
-    def coverage(self, agent: int, task: int) -> Path | InfeasibleError:
-        """The path on which an agent does a task, level at height 0; or why it cannot."""
-        return self._coverage[self.class_of[agent]][task]
+    def coverage(self, vehicle: int, task: int) -> Path | InfeasibleError:
+        """The path on which an vehicle does a task, level at height 0; or why it cannot."""
+        return self._coverage[self.class_of[vehicle]][task]
 
-    def detours(self, agent: int) -> Detours:
-        """What zones add to the ways of an agent; estimated from the shortest ways without a turn radius."""
+    def detours(self, vehicle: int) -> Detours:
+        """What zones add to the ways of an vehicle; estimated from the shortest ways without a turn radius."""
         if not self.problem.zones:
             return NO_DETOURS
         start, from_start, home = self._ends
-        leave, entry = self._corners(self.class_of[agent])
-        return Detours(*zone_walls(self.problem.zones), start[agent], from_start[agent], leave, entry, home[agent])
+        leave, entry = self._corners(self.class_of[vehicle])
+        return Detours(
+            *zone_walls(self.problem.zones), start[vehicle], from_start[vehicle], leave, entry, home[vehicle]
+        )
 
     def possible(self, tasks: Ints) -> Ints:
         """Those of some tasks that anybody can do, wherever it comes from."""
@@ -87,67 +89,67 @@ class Costs:
             able |= np.isfinite(jobs.cover[tasks])
         return tasks[able]
 
-    def tour(self, agent: int, order: Sequence[int]) -> tuple[float, float]:
+    def tour(self, vehicle: int, order: Sequence[int]) -> tuple[float, float]:
         """Metres flown and the time at home (s) for tasks in that order; inf where it is impossible."""
         tasks = np.array(order, dtype=np.int64)
-        return tour_flown(self.movers[agent], self.jobs(agent), self.detours(agent), tasks, len(tasks))
+        return tour_flown(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle), tasks, len(tasks))
 
-    def fits(self, agent: int, order: Sequence[int]) -> bool:
-        """Whether it can be done within the agent's range."""
-        return fits(self.tour(agent, order)[0], self.problem.agents[agent].range)
+    def fits(self, vehicle: int, order: Sequence[int]) -> bool:
+        """Whether it can be done within the vehicle's range."""
+        return fits(self.tour(vehicle, order)[0], self.problem.vehicles[vehicle].range)
 
     @cached_property
     def first(self) -> Floats:
-        """Metres flown (agents, tasks) from where an agent is free to a task; inf where it cannot do it."""
+        """Metres flown (vehicles, tasks) from where an vehicle is free to a task; inf where it cannot do it."""
         return self._rows(ways_there)
 
     @cached_property
     def home(self) -> Floats:
-        """Metres flown (agents, tasks) from the end of a task to the agent's home; inf where it cannot do it."""
+        """Metres flown (vehicles, tasks) from the end of a task to the vehicle's home; inf where it cannot do it."""
         return self._rows(ways_home)
 
     @cached_property
     def alone(self) -> Floats:
-        """Metres flown (agents, tasks) if a task were an agent's only one: there, the task, and home."""
+        """Metres flown (vehicles, tasks) if a task were an vehicle's only one: there, the task, and home."""
         return self._rows(single_tours)
 
     @cached_property
-    def fleet(self) -> Fleet:
-        """All agents and tasks for compiled searches."""
+    def fleet(self) -> TourData:
+        """All vehicles and tasks for compiled searches."""
         entry, leave, z, cover, opens, closes = (np.stack(arrays) for arrays in zip(*self._jobs, strict=True))
         who, kind = np.array(self.movers), np.array(self.class_of)
-        walls, start, ways, home = NO_WALLS, np.zeros((self.agents, 3)), *np.empty((2, self.agents, 0))
+        walls, start, ways, home = NO_WALLS, np.zeros((self.vehicles, 3)), *np.empty((2, self.vehicles, 0))
         if self.problem.zones:
             walls, (start, ways, home) = zone_walls(self.problem.zones), self._ends
         seen = [self.detours(self.class_of.index(k)) for k in range(len(self._kinds))]
         leaving, entering = np.stack([d.leave for d in seen]), np.stack([d.entry for d in seen])
-        return Fleet(who, kind, entry, leave, z, cover, opens, closes, *walls, start, ways, leaving, entering, home)
+        return TourData(who, kind, entry, leave, z, cover, opens, closes, *walls, start, ways, leaving, entering, home)
 
-    def between(self, agent: int, tasks: Ints) -> Floats:
-        """Metres flown (n, n) from the end of one of these tasks to the beginning of another, for an agent.
+    def between(self, vehicle: int, tasks: Ints) -> Floats:
+        """Metres flown (n, n) from the end of one of these tasks to the beginning of another, for an vehicle.
 
         Where a task may be left with any heading, the straight one to the next is taken.
         """
         found = np.empty((len(tasks), len(tasks)))
-        ways_between(self.movers[agent], self.jobs(agent), self.detours(agent), tasks, found)
+        ways_between(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle), tasks, found)
         return found
 
     def _rows(self, write: Routine[[Mover, Jobs, Detours, Floats], None]) -> Floats:
-        found = np.empty((self.agents, self.tasks))
+        found = np.empty((self.vehicles, self.tasks))
         for a, m in enumerate(self.movers):  # one compiled call a row
             write(m, self.jobs(a), self.detours(a), found[a])
         return found
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats, Floats]:
-        """Of all agents, the arrays `start`, `from_start` and `home` of Detours."""
+        """Of all vehicles, the arrays `start`, `from_start` and `home` of Detours."""
         zones = self.problem.zones
         start = np.array([_outside(m.x, m.y, zones) for m in self.movers])
         home = np.array([[m.home_x, m.home_y] for m in self.movers])
         return start, ways_to_corners(start[:, :2], zones), sights_of_corners(home, zones)
 
     def _corners(self, kind: int) -> tuple[Floats, Floats]:
-        """Of a class of agents, the arrays `leave` and `entry` of Detours."""
+        """Of a class of vehicles, the arrays `leave` and `entry` of Detours."""
         if kind not in self._zoned:
             jobs, zones = self._jobs[kind], self.problem.zones
             leave, entry = ways_to_corners(jobs.leave[:, :2], zones), sights_of_corners(jobs.entry[:, :2], zones)
@@ -161,14 +163,14 @@ def _outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, float, f
     return (x, y, inf) if isnan(free_x) else (free_x, free_y, hypot(free_x - x, free_y - y))
 
 
-def mover(agent: Agent, wind: tuple[float, float]) -> Mover:
-    """An agent for compiled code."""
-    carried = agent.moves != "ground"
-    wind_x, wind_y = (wind[0] / agent.speed, wind[1] / agent.speed) if carried else (0.0, 0.0)
-    circles, reverse = float(agent.moves == "aircraft") * (2.0 if agent.aloft else 1.0), float(agent.reverse)
-    height, slope = agent.pose[2] if agent.height is None else agent.height, max(agent.slope, 1e-9)
-    own = (height, agent.speed, agent.radius, agent.range, slope, agent.ready)
-    fields = (*agent.pose, *agent.home, *own, wind_x, wind_y, circles, reverse, agent.under_way)
+def mover(vehicle: Vehicle, wind: tuple[float, float]) -> Mover:
+    """An vehicle for compiled code."""
+    carried = vehicle.moves != "ground"
+    wind_x, wind_y = (wind[0] / vehicle.speed, wind[1] / vehicle.speed) if carried else (0.0, 0.0)
+    circles, reverse = float(vehicle.moves == "aircraft") * (2.0 if vehicle.aloft else 1.0), float(vehicle.reverse)
+    height, slope = vehicle.pose[2] if vehicle.height is None else vehicle.height, max(vehicle.slope, 1e-9)
+    own = (height, vehicle.speed, vehicle.radius, vehicle.range, slope, vehicle.ready)
+    fields = (*vehicle.pose, *vehicle.home, *own, wind_x, wind_y, circles, reverse, vehicle.under_way)
     return Mover(*map(float, fields))  # whole numbers would be compiled anew
 
 
@@ -198,16 +200,18 @@ Covered = dict[tuple[int, float, float, Moves, float | None], KnownCoverage]
 """By the identity of the task, and what matters of who flies it."""
 
 
-def covered_by(agent: Agent, tasks: Sequence[Task], transits: Transits, known: Covered) -> list[Path | InfeasibleError]:
-    """The path on which an agent does each task, level at height 0; or why it cannot. `known` is added to."""
-    zones, own = transits.zones, (agent.radius, agent.speed, agent.moves, agent.tightest)
+def covered_by(
+    vehicle: Vehicle, tasks: Sequence[Task], transits: Transits, known: Covered
+) -> list[Path | InfeasibleError]:
+    """The path on which an vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
+    zones, own = transits.zones, (vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest)
     around = [tuple(known_walls((zone,), transits.clearance).around[0].tolist()) for zone in zones]
     found: list[Path | InfeasibleError] = []
     for task in tasks:
         before = known.get((id(task), *own))
         if before is None or before.zones != len(zones):
             stands = before is not None and _out_of_reach(before, around)
-            path = before.path if stands and before is not None else _over(task, agent, transits)
+            path = before.path if stands and before is not None else _over(task, vehicle, transits)
             before = known[(id(task), *own)] = KnownCoverage(task, path, len(zones))
         found.append(before.path)
     return found
@@ -222,9 +226,9 @@ def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> 
     return all(hypot(x - east, y - north) > reach + radius for east, north, radius in around[known.zones :])
 
 
-def _over(task: Task, agent: Agent, transits: Transits) -> Path | InfeasibleError:
+def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | InfeasibleError:
     try:
         transits.refuse_inside(task.shape.entry)
-        return transits.over(task.shape.path(transits.held_radius(agent)), agent)
+        return transits.over(task.shape.path(transits.held_radius(vehicle)), vehicle)
     except InfeasibleError as error:
         return error

@@ -540,7 +540,7 @@ STANDING_SPEED = 5.0
 
 
 @dataclass(frozen=True)
-class Loiter:
+class LoiterCircles:
     """Full circles about a centre."""
 
     x: float  # m east, of the centre
@@ -551,7 +551,7 @@ class Loiter:
     turns: float = 1.0
 
 
-Waypoints = Floats | Sequence[Floats | Loiter]
+Waypoints = Floats | Sequence[Floats | LoiterCircles]
 """Waypoints (n, 4): x, y, z in m and heading in rad; or several such, with circles between them."""
 
 
@@ -644,7 +644,7 @@ def _plan_items(
         items.append(PlanItem(command, qgc_plan.RELATIVE_FRAME, params))
 
     for part in parts:
-        if isinstance(part, Loiter):
+        if isinstance(part, LoiterCircles):
             radius = -part.radius if part.left else part.radius
             add(qgc_plan.LOITER_TURNS, (part.turns, 0, radius, 1), (part.x, part.y, part.z))
             continue

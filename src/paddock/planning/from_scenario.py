@@ -14,12 +14,12 @@ from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.planning.coverage.polygon import PolygonShape
 from paddock.planning.coverage.shapes import (
     AreaShape,
-    Camera,
     CircleShape,
     InfeasibleError,
     LineShape,
     PointShape,
-    Shape,
+    SurveyCamera,
+    TaskShape,
 )
 from paddock.planning.methods import Tell, find_method
 from paddock.planning.mission.kinematic import KinematicRun
@@ -27,7 +27,7 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.paths.path import Pose
 from paddock.planning.planner import solve
-from paddock.planning.problem import Agent, Happening, MissionSetup, Moves, Objective, Problem, Task
+from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, Problem, Task, Vehicle
 from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.routes import Plan
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
@@ -82,8 +82,8 @@ def ability(model: str, kind: str, p: Mapping[str, float], speed: float | None =
     raise InvalidValueError(f"vehicles of model {model!r} cannot take part in missions: nothing is known of their kind")
 
 
-def agents_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry) -> list[Agent]:
-    """The agents of a `vehicles` entry, in its order."""
+def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry) -> list[Vehicle]:
+    """The vehicles of a `vehicles` entry, in its order."""
     model = find_model(entry.model)
     can = ability(entry.model, model.kind, _parameters(entry), mission.speed)
     if can.speed > can.fastest * (1.0 + 1e-9):
@@ -103,7 +103,7 @@ def agents_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry) 
     names = [entry.name] if entry.count == 1 else [f"{entry.name}[{k}]" for k in range(entry.count)]
     poses = _poses(scenario, entry).tolist()
     return [
-        Agent(
+        Vehicle(
             name=name,
             pose=(x, y, z, yaw),
             home=home,
@@ -150,17 +150,17 @@ def setup_of(scenario: Scenario) -> MissionSetup:
     mission = scenario.mission
     if mission is None:
         raise InvalidValueError(f"scenario {scenario.name!r} has no mission: add a section `mission` with tasks")
-    agents = _agents(scenario, mission)
+    vehicles = _vehicles(scenario, mission)
     where = [scenario.at("mission", "tasks", k) for k in range(len(mission.tasks))]
     tasks = [_at(place, task_of, task, mission) for task, place in zip(mission.tasks, where, strict=True)]
     for task, place in zip(tasks, where, strict=True):
-        _at(place, refuse_tight, task, agents)
+        _at(place, refuse_tight, task, vehicles)
     zones = [_at(scenario.at("mission", "zones", k), zone_of, zone) for k, zone in enumerate(mission.zones)]
     problem = _at(
         scenario.at("world", "wind"),
         Problem,
-        tuple(agents),
-        (*tasks, *_drawn(scenario, mission, agents)),
+        tuple(vehicles),
+        (*tasks, *_drawn(scenario, mission, vehicles)),
         tuple(zones),
         (scenario.world.wind[0], scenario.world.wind[1]),
         mission.objective,
@@ -179,50 +179,50 @@ def setup_of(scenario: Scenario) -> MissionSetup:
         mission.battery_reserve,
         None if separation is None else (separation.distance, separation.height),
         mission.execute,
-        _happenings(scenario, mission, agents),
+        _happenings(scenario, mission, vehicles),
     )
 
 
-def members_of(scenario: Scenario, mission: MissionSection) -> list[int]:
+def participants(scenario: Scenario, mission: MissionSection) -> list[int]:
     """The places in `vehicles` of the entries that take part, in the order of their names, as the engine has them."""
     taking_part = {entry.name for entry in scenario.vehicles} if mission.members is None else set(mission.members)
     places = [k for k, entry in enumerate(scenario.vehicles) if entry.name in taking_part]
     return sorted(places, key=lambda k: scenario.vehicles[k].name)
 
 
-def _agents(scenario: Scenario, mission: MissionSection) -> list[Agent]:
-    found: list[Agent] = []
-    for k in members_of(scenario, mission):
-        found += _at(scenario.at("vehicles", k), agents_of, scenario, mission, scenario.vehicles[k])
+def _vehicles(scenario: Scenario, mission: MissionSection) -> list[Vehicle]:
+    found: list[Vehicle] = []
+    for k in participants(scenario, mission):
+        found += _at(scenario.at("vehicles", k), vehicles_of, scenario, mission, scenario.vehicles[k])
     return found
 
 
-def _drawn(scenario: Scenario, mission: MissionSection, agents: Sequence[Agent]) -> list[Task]:
+def _drawn(scenario: Scenario, mission: MissionSection, vehicles: Sequence[Vehicle]) -> list[Task]:
     if mission.generate is None:
         return []
-    widest = max((agent.radius for agent in agents), default=80.0)
+    widest = max((vehicle.radius for vehicle in vehicles), default=80.0)
     names = [task.name for task in mission.tasks]
     drawn = drawn_tasks(scenario.seed, mission.generate, widest, names, mission.base)
     return [task_of(task, mission) for task in drawn]
 
 
-def _happenings(scenario: Scenario, mission: MissionSection, agents: Sequence[Agent]) -> tuple[Happening, ...]:
+def _happenings(scenario: Scenario, mission: MissionSection, vehicles: Sequence[Vehicle]) -> tuple[Happening, ...]:
     found: list[Happening] = []
     for k, event in enumerate(mission.events):
         place = scenario.at("mission", "events", k)
         if event.task is not None:
             task = _at(place, task_of, event.task, mission)
-            _at(place, refuse_tight, task, agents)
+            _at(place, refuse_tight, task, vehicles)
             found.append(Happening(event.at, task=task))
         elif event.zone is not None:
             found.append(Happening(event.at, zone=_at(place, zone_of, event.zone)))
         elif event.vehicle is not None:
-            joining = _at(place, agents_of, scenario, mission, event.vehicle)
+            joining = _at(place, vehicles_of, scenario, mission, event.vehicle)
             _at(place, Problem, tuple(joining), (), (), scenario.world.wind[:2])  # the wind may be too strong for them
-            found += [Happening(event.at, agent=agent) for agent in joining]
+            found += [Happening(event.at, vehicle=vehicle) for vehicle in joining]
         else:
             assert event.damage is not None
-            names = [agent.name for agent in agents if agent.name.partition("[")[0] == event.damage]
+            names = [vehicle.name for vehicle in vehicles if vehicle.name.partition("[")[0] == event.damage]
             found += [Happening(event.at, damage=name) for name in names or [event.damage]]
     return tuple(sorted(found, key=lambda happening: happening.at))
 
@@ -233,7 +233,7 @@ def task_of(section: TaskSection, mission: MissionSection) -> Task:
     return Task(section.name, shape_of(section, mission), section.altitude, opens, closes)
 
 
-def shape_of(section: TaskSection, mission: MissionSection) -> Shape:
+def shape_of(section: TaskSection, mission: MissionSection) -> TaskShape:
     """The geometry of a task."""
     s: Any = section.shape
     if section.kind == "point":
@@ -254,7 +254,7 @@ def _spacing(section: PolygonTask, height: float) -> float:
         return section.spacing
     given = section.camera.model_dump()
     overlap = given.pop("side_overlap")
-    return Camera(**given).spacing(height, overlap)
+    return SurveyCamera(**given).spacing(height, overlap)
 
 
 def zone_of(section: NoFlyZone) -> Zone:
@@ -265,10 +265,10 @@ def zone_of(section: NoFlyZone) -> Zone:
     return PolygonZone(section.name, section.polygon)
 
 
-def refuse_tight(task: Task, agents: Sequence[Agent]) -> None:
+def refuse_tight(task: Task, vehicles: Sequence[Vehicle]) -> None:
     """A task that demands turns which no vehicle can fly is a mistake of whoever wrote it."""
     problems = []
-    for radius in sorted({agent.radius for agent in agents}):
+    for radius in sorted({vehicle.radius for vehicle in vehicles}):
         try:
             task.shape.path(radius)
             return

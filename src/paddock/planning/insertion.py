@@ -14,11 +14,11 @@ from paddock.planning.costs import Costs
 from paddock.planning.tours import (
     NOISE,
     Detours,
-    Fleet,
     Ints,
     Jobs,
     Mover,
     Stand,
+    TourData,
     begin,
     detours_of,
     fits,
@@ -40,17 +40,17 @@ ROOM = 9
 class Packed(NamedTuple):
     """Orders as arrays."""
 
-    tasks: Ints  # (a, most that an agent can have)
+    tasks: Ints  # (a, most that an vehicle can have)
     counts: Ints  # (a,)
 
 
 def packed(costs: Costs, orders: Sequence[Sequence[int]]) -> Packed:
     """Orders as arrays with room for every task in every order."""
     found = Packed(
-        np.zeros((costs.agents, costs.tasks), np.int64), np.array([len(order) for order in orders], np.int64)
+        np.zeros((costs.vehicles, costs.tasks), np.int64), np.array([len(order) for order in orders], np.int64)
     )
-    for agent, order in enumerate(orders):
-        found.tasks[agent, : len(order)] = order
+    for vehicle, order in enumerate(orders):
+        found.tasks[vehicle, : len(order)] = order
     return found
 
 
@@ -175,7 +175,7 @@ class Traced(NamedTuple):
     sums: Floats  # (a, 2) metres and end (s)
 
 
-def traced(fleet: Fleet, orders: Packed, more: int) -> Traced:
+def traced(fleet: TourData, orders: Packed, more: int) -> Traced:
     """Trace all tours, with room for so many more tasks in each."""
     count = len(orders.counts)
     found = Traced(empty((count, orders.counts.max() + more + 1, ROOM)), empty((count, 2)))
@@ -184,7 +184,7 @@ def traced(fleet: Fleet, orders: Packed, more: int) -> Traced:
     return found
 
 
-def retrace(fleet: Fleet, orders: Packed, a: int, known: Traced) -> None:
+def retrace(fleet: TourData, orders: Packed, a: int, known: Traced) -> None:
     """Trace a tour that has changed."""
     m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
     total, ends = trace(m, j, extra, orders.tasks[a], orders.counts[a], known.tables[a])
@@ -192,7 +192,7 @@ def retrace(fleet: Fleet, orders: Packed, a: int, known: Traced) -> None:
 
 
 def place_in(
-    fleet: Fleet, orders: Packed, limits: Floats, a: int, task: int, known: Traced
+    fleet: TourData, orders: Packed, limits: Floats, a: int, task: int, known: Traced
 ) -> tuple[int, float, float]:
     """`insertions` of a task into a traced tour within its limit."""
     m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
@@ -203,36 +203,36 @@ def place_in(
 
 
 def best_place(
-    fleet: Fleet, orders: Packed, limits: Floats, task: int, by_time: bool, known: Traced
+    fleet: TourData, orders: Packed, limits: Floats, task: int, by_time: bool, known: Traced
 ) -> tuple[int, int, float, float]:
-    """Agent, position, added metres and end (s) where a task costs least (or ends earliest); agent -1: nowhere."""
-    agent, place, added, finish = -1, -1, inf, inf
+    """Vehicle, position, added metres and end (s) where a task costs least (or ends earliest); vehicle -1: nowhere."""
+    vehicle, place, added, finish = -1, -1, inf, inf
     for a in range(len(orders.counts)):
         position, flown, end = place_in(fleet, orders, limits, a, task, known)
         more = flown - known.sums[a, 0]
         better = (end < finish or (end == finish and more < added)) if by_time else more < added
         if position >= 0 and better:
-            agent, place, added, finish = a, position, more, end
-    return agent, place, added, finish
+            vehicle, place, added, finish = a, position, more, end
+    return vehicle, place, added, finish
 
 
-def put_in(orders: Packed, agent: int, position: int, task: int) -> None:
+def put_in(orders: Packed, vehicle: int, position: int, task: int) -> None:
     """Write a task into an order."""
-    row = orders.tasks[agent]
-    for k in range(orders.counts[agent], position, -1):
+    row = orders.tasks[vehicle]
+    for k in range(orders.counts[vehicle], position, -1):
         row[k] = row[k - 1]
     row[position] = task
-    orders.counts[agent] += 1
+    orders.counts[vehicle] += 1
 
 
-def insert_each(fleet: Fleet, orders: Packed, limits: Floats, tasks: Ints, by_time: bool) -> None:
+def insert_each(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints, by_time: bool) -> None:
     """Give each task its cheapest place, one after the other; those that fit nowhere stay out."""
     known = traced(fleet, orders, len(tasks))
     for task in tasks:
-        agent, position, _, _ = best_place(fleet, orders, limits, task, by_time, known)
-        if agent >= 0:
-            put_in(orders, agent, position, task)
-            retrace(fleet, orders, agent, known)
+        vehicle, position, _, _ = best_place(fleet, orders, limits, task, by_time, known)
+        if vehicle >= 0:
+            put_in(orders, vehicle, position, task)
+            retrace(fleet, orders, vehicle, known)
 
 
 _insert = tour_routine(insert_each)
@@ -252,7 +252,7 @@ def insert_tasks(
 
 
 class TourEnds(NamedTuple):
-    """Where the tours of all agents end, before the way home; arrays over agents."""
+    """Where the tours of all vehicles end, before the way home; arrays over vehicles."""
 
     places: Floats  # (a, 7) the fields of Stand but the last; metres flown if it went home now
     before: Ints  # (a,) the last task
@@ -260,40 +260,40 @@ class TourEnds(NamedTuple):
 
 def started(costs: Costs) -> TourEnds:
     """Nobody has a task yet."""
-    ends = TourEnds(empty((costs.agents, 7)), zeros(costs.agents, int64))
-    if costs.agents:
+    ends = TourEnds(empty((costs.vehicles, 7)), zeros(costs.vehicles, int64))
+    if costs.vehicles:
         _start(costs.fleet, ends)
     return ends
 
 
-def start(fleet: Fleet, ends: TourEnds) -> None:
-    """Write where the agents are."""
+def start(fleet: TourData, ends: TourEnds) -> None:
+    """Write where the vehicles are."""
     for a in range(len(ends.before)):
         put(fleet, ends, a, begin(mover_of(fleet, a)))
 
 
-def put(fleet: Fleet, ends: TourEnds, agent: int, at: Stand) -> None:
+def put(fleet: TourData, ends: TourEnds, vehicle: int, at: Stand) -> None:
     """Write where a tour ends."""
-    row = ends.places[agent]
-    row[6] = at.flown + way_home(mover_of(fleet, agent), detours_of(fleet, agent), at)
+    row = ends.places[vehicle]
+    row[6] = at.flown + way_home(mover_of(fleet, vehicle), detours_of(fleet, vehicle), at)
     row[0], row[1], row[2], row[3], row[4], row[5] = at.x, at.y, at.z, at.heading, at.time, at.flown
-    ends.before[agent] = at.before
+    ends.before[vehicle] = at.before
 
 
-def end_of(ends: TourEnds, agent: int) -> Stand:
+def end_of(ends: TourEnds, vehicle: int) -> Stand:
     """Where a tour ends."""
-    row = ends.places[agent]
-    return Stand(row[0], row[1], row[2], row[3], row[4], row[5], ends.before[agent])
+    row = ends.places[vehicle]
+    return Stand(row[0], row[1], row[2], row[3], row[4], row[5], ends.before[vehicle])
 
 
-def append_cost(fleet: Fleet, ends: TourEnds, agent: int, task: int, by_time: bool) -> float:
+def append_cost(fleet: TourData, ends: TourEnds, vehicle: int, task: int, by_time: bool) -> float:
     """Metres that a task adds to a tour (or when it then ends, s), the way home included; inf beyond its range."""
-    m, extra, at = mover_of(fleet, agent), detours_of(fleet, agent), end_of(ends, agent)
-    after = step(m, jobs_of(fleet, agent), extra, at, task)
+    m, extra, at = mover_of(fleet, vehicle), detours_of(fleet, vehicle), end_of(ends, vehicle)
+    after = step(m, jobs_of(fleet, vehicle), extra, at, task)
     way = way_home(m, extra, after)
     if not fits(after.flown + way, m.range):
         return inf
-    return after.time + way / m.speed if by_time else after.flown + way - ends.places[agent, 6]
+    return after.time + way / m.speed if by_time else after.flown + way - ends.places[vehicle, 6]
 
 
 def least_cost(m: Mover, j: Jobs, at: Stand, home: float, task: int, by_time: bool) -> float:
@@ -305,23 +305,23 @@ def least_cost(m: Mover, j: Jobs, at: Stand, home: float, task: int, by_time: bo
     return at.time + more / m.speed if by_time else at.flown + more - home
 
 
-def append(fleet: Fleet, ends: TourEnds, agent: int, task: int) -> None:
-    """Give a task to an agent."""
-    m, extra = mover_of(fleet, agent), detours_of(fleet, agent)
-    put(fleet, ends, agent, step(m, jobs_of(fleet, agent), extra, end_of(ends, agent), task))
+def append(fleet: TourData, ends: TourEnds, vehicle: int, task: int) -> None:
+    """Give a task to an vehicle."""
+    m, extra = mover_of(fleet, vehicle), detours_of(fleet, vehicle)
+    put(fleet, ends, vehicle, step(m, jobs_of(fleet, vehicle), extra, end_of(ends, vehicle), task))
 
 
-def matrix(fleet: Fleet, ends: TourEnds, tasks: Ints, by_time: bool, found: Floats) -> None:
-    """`append_cost` for all agents and these tasks, (a, n)."""
+def matrix(fleet: TourData, ends: TourEnds, tasks: Ints, by_time: bool, found: Floats) -> None:
+    """`append_cost` for all vehicles and these tasks, (a, n)."""
     for a in parallel_range(len(ends.before)):
         for k in range(len(tasks)):
             found[a, k] = append_cost(fleet, ends, a, tasks[k], by_time)
 
 
-def append_all(fleet: Fleet, ends: TourEnds, agents: Ints, tasks: Ints) -> None:
-    """Give tasks to agents, pair by pair."""
-    for k in range(len(agents)):
-        append(fleet, ends, agents[k], tasks[k])
+def append_all(fleet: TourData, ends: TourEnds, vehicles: Ints, tasks: Ints) -> None:
+    """Give tasks to vehicles, pair by pair."""
+    for k in range(len(vehicles)):
+        append(fleet, ends, vehicles[k], tasks[k])
 
 
 _start = tour_routine(start)

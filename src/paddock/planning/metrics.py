@@ -19,18 +19,20 @@ from paddock.planning.mission.kinematic import Trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
 from paddock.planning.mission.vehicles import STATUS_ON, STATUSES
-from paddock.planning.problem import Agent
+from paddock.planning.problem import Vehicle, renamed
 from paddock.planning.routes import Leg, Plan, Route
 from paddock.world.columns import Floats
 
 AIRBORNE = tuple(STATUSES.index(status) for status in ("transit", "busy", "returning"))
 RESTING = ("home", "damaged")
+EXPORTED = {"vehicles": "agents", "vehicle": "agent"}
+"""Fields that have another name in exported files."""
 BLOCK = 4_000_000
 """Distances looked at in one go."""
 
 
 @dataclass(frozen=True)
-class AgentMetrics:
+class VehicleMetrics:
     """How a vehicle fared."""
 
     name: str
@@ -50,7 +52,7 @@ class TaskMetrics:
     name: str
     kind: str  # of shape
     state: str
-    agent: str | None  # who has it, or did it
+    vehicle: str | None  # that has it, or did it
     added: float  # s
     assigned: float | None  # s, to the one that has it
     started: float | None  # s
@@ -58,9 +60,11 @@ class TaskMetrics:
     latency: float | None  # s from its being added to its completion
     reason: str  # why it is undone
 
+    agent = renamed("agent", "vehicle")
+
 
 @dataclass(frozen=True)
-class Separation:
+class ClosestApproach:
     """The closest that two vehicles came to each other while both were under way."""
 
     distance: float  # m
@@ -79,7 +83,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Metrics:
+class MissionMetrics:
     """A mission in numbers."""
 
     method: str
@@ -89,41 +93,44 @@ class Metrics:
     done: int  # tasks
     undone: int  # tasks, and those that nobody has begun
     replans: int
-    agents: tuple[AgentMetrics, ...]
+    vehicles: tuple[VehicleMetrics, ...]
     tasks: tuple[TaskMetrics, ...]
     series: Series
-    separation: Separation | None = None  # None: not measured, or there were never two under way
+    separation: ClosestApproach | None = None  # None: not measured, or there were never two under way
+
+    agents = renamed("agents", "vehicles")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; what is not a finite number is None."""
+        """Return plain values by their exported names; a number that is not finite is None."""
         plain: dict[str, Any] = _plain(asdict(self))
-        return plain
+        plain["tasks"] = [_exported(row) for row in plain["tasks"]]
+        return _exported(plain)
 
 
-def measure(mission: Mission, trace: Trace | None = None) -> Metrics:
+def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
     """The metrics of a mission so far; separation only where there is a trace."""
     states = [entry for entry in mission.log if entry.kind == "state"]
     tasks = tuple(_task(mission, name) for name in mission.tasks)
     done = sum(task.state == "completed" for task in tasks)
-    return Metrics(
+    return MissionMetrics(
         method=mission.setup.method,
         duration=mission.time,
         makespan=max((entry.time for entry in states if entry.detail in RESTING), default=0.0),
-        total=float(mission.members.travelled.sum()),
+        total=float(mission.fleet.travelled.sum()),
         done=done,
         undone=len(tasks) - done,
         replans=mission.replans,
-        agents=_agents(mission, states),
+        vehicles=_vehicles(mission, states),
         tasks=tasks,
         series=_series(mission),
         separation=None if trace is None else separation(trace),
     )
 
 
-def separation(trace: Trace) -> Separation | None:
+def separation(trace: Trace) -> ClosestApproach | None:
     """The smallest distance in a trace between two vehicles that are both under way; None: there never were two."""
     flying = np.isin(trace.statuses, AIRBORNE)
-    best: Separation | None = None
+    best: ClosestApproach | None = None
     count = flying.shape[1]
     step = max(BLOCK // max(count * count, 1), 1)
     for begin in range(0, len(trace.times) if count > 1 else 0, step):
@@ -133,7 +140,7 @@ def separation(trace: Trace) -> Separation | None:
     return best
 
 
-def _closest(trace: Trace, flying: Any, part: slice) -> Separation | None:
+def _closest(trace: Trace, flying: Any, part: slice) -> ClosestApproach | None:
     places, both = trace.poses[part, :, :3], flying[part, :, None] & flying[part, None, :]
     apart = np.linalg.norm(places[:, :, None] - places[:, None, :], axis=-1)
     first, second = np.triu_indices(apart.shape[1], 1)
@@ -142,34 +149,34 @@ def _closest(trace: Trace, flying: Any, part: slice) -> Separation | None:
     if not np.isfinite(pairs[k, pair]):
         return None
     names = trace.names[first[pair]], trace.names[second[pair]]
-    return Separation(float(pairs[k, pair]), float(trace.times[part][k]), *names)
+    return ClosestApproach(float(pairs[k, pair]), float(trace.times[part][k]), *names)
 
 
-def _agents(mission: Mission, states: list[LogEntry]) -> tuple[AgentMetrics, ...]:
-    own: dict[str, list[LogEntry]] = {member.name: [] for member in mission.agents}
+def _vehicles(mission: Mission, states: list[LogEntry]) -> tuple[VehicleMetrics, ...]:
+    own: dict[str, list[LogEntry]] = {vehicle.name: [] for vehicle in mission.vehicles}
     for entry in states:
-        own[str(entry.agent)].append(entry)
-    joined = {str(entry.agent): entry.time for entry in mission.log if entry.kind == "vehicle"}
-    done = [entry.agent for entry in mission.log if entry.kind == "completed"]
+        own[str(entry.vehicle)].append(entry)
+    joined = {str(entry.vehicle): entry.time for entry in mission.log if entry.kind == "vehicle"}
+    done = [entry.vehicle for entry in mission.log if entry.kind == "completed"]
     began = mission.log[0].time if mission.log else mission.time
     return tuple(
-        AgentMetrics(
-            member.name,
-            member.status,
-            member.travelled,
-            share_of_range(member.travelled, member.agent),
-            done.count(member.name),
-            _rested(own[member.name]),
+        VehicleMetrics(
+            vehicle.name,
+            vehicle.status,
+            vehicle.travelled,
+            share_of_range(vehicle.travelled, vehicle.spec),
+            done.count(vehicle.name),
+            _rested(own[vehicle.name]),
             None,
-            _seconds(own[member.name], joined.get(member.name, began), mission.time),
+            _seconds(own[vehicle.name], joined.get(vehicle.name, began), mission.time),
         )
-        for member in mission.agents
+        for vehicle in mission.vehicles
     )
 
 
-def share_of_range(flown: float, agent: Agent) -> float | None:
+def share_of_range(flown: float, vehicle: Vehicle) -> float | None:
     """How much of its range a vehicle uses; None: that has no limit, or there is none."""
-    return flown / agent.range if isfinite(agent.range) and agent.range > 0.0 else None
+    return flown / vehicle.range if isfinite(vehicle.range) and vehicle.range > 0.0 else None
 
 
 def _rested(states: list[LogEntry]) -> float | None:
@@ -190,7 +197,7 @@ def _task(mission: Mission, name: str) -> TaskMetrics:
     job = mission.tasks[name]
     latency = None if job.completed is None else job.completed - job.added
     times = (job.added, job.assigned, job.started, job.completed, latency)
-    return TaskMetrics(name, mission.task(name).shape.kind, job.state, job.agent, *times, job.reason)
+    return TaskMetrics(name, mission.task(name).shape.kind, job.state, job.vehicle, *times, job.reason)
 
 
 def _series(mission: Mission) -> Series:
@@ -198,17 +205,21 @@ def _series(mission: Mission) -> Series:
     marks = [entry for entry in mission.log if entry.travelled is not None]
     times = np.unique([entry.time for entry in marks] + [mission.time])
     distance = np.zeros(len(times))
-    by_agent: dict[str, list[LogEntry]] = {member.name: [] for member in mission.agents}
+    by_vehicle: dict[str, list[LogEntry]] = {vehicle.name: [] for vehicle in mission.vehicles}
     for entry in marks:
-        by_agent[str(entry.agent)].append(entry)
-    for member in mission.agents:
-        own = by_agent[member.name]
+        by_vehicle[str(entry.vehicle)].append(entry)
+    for vehicle in mission.vehicles:
+        own = by_vehicle[vehicle.name]
         when = [entry.time for entry in own] + [mission.time]
-        flown = [float(entry.travelled or 0.0) for entry in own] + [member.travelled]
+        flown = [float(entry.travelled or 0.0) for entry in own] + [vehicle.travelled]
         distance += np.interp(times, when, flown, left=0.0)
     finished = np.array([entry.time for entry in mission.log if entry.kind == "completed"])
     done = np.searchsorted(finished, times, side="right")
     return Series(times.tolist(), distance.tolist(), done.tolist())
+
+
+def _exported(row: dict[str, Any]) -> dict[str, Any]:
+    return {EXPORTED.get(name, name): value for name, value in row.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -219,8 +230,8 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def rows_of(metrics: Metrics, table: str) -> Iterable[dict[str, Any]]:
-    """One of the tables `agents`, `tasks` and `series`, row by row."""
+def rows_of(metrics: MissionMetrics, table: str) -> Iterable[dict[str, Any]]:
+    """One of the tables `vehicles`, `tasks` and `series`, row by row."""
     plain = metrics.to_dict()
     if table == "agents":
         return [row | _columns(row.pop("seconds")) for row in plain["agents"]]
@@ -241,10 +252,10 @@ MOST = 2_000_000
 """Poses that are looked at for that."""
 
 
-def foreseen(plan: Plan, apart: bool = False) -> Metrics:
+def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
     """Those of a plan that is followed to its end; with the smallest separation if `apart`."""
-    agents = zip(plan.problem.agents, plan.routes, strict=True)
-    return Metrics(
+    vehicles = zip(plan.problem.vehicles, plan.routes, strict=True)
+    return MissionMetrics(
         method=plan.method,
         duration=plan.makespan,
         makespan=plan.makespan,
@@ -252,7 +263,7 @@ def foreseen(plan: Plan, apart: bool = False) -> Metrics:
         done=plan.done,
         undone=len(plan.undone),
         replans=0,
-        agents=tuple(_planned_agent(agent, route, plan.makespan) for agent, route in agents),
+        vehicles=tuple(_planned_vehicle(vehicle, route, plan.makespan) for vehicle, route in vehicles),
         tasks=_planned_tasks(plan),
         series=_planned_series(plan),
         separation=_separation(plan) if apart else None,
@@ -263,9 +274,9 @@ def planned_trace(plan: Plan, times: Floats) -> Trace:
     """Where everybody will be at these times (s)."""
     poses = np.empty((len(times), len(plan.routes), 4))
     statuses = np.zeros((len(times), len(plan.routes)), dtype=np.int8)
-    for k, (agent, route) in enumerate(zip(plan.problem.agents, plan.routes, strict=True)):
-        poses[:, k], statuses[:, k] = _followed(agent, route, times)
-    return Trace(tuple(agent.name for agent in plan.problem.agents), times, poses, statuses)
+    for k, (vehicle, route) in enumerate(zip(plan.problem.vehicles, plan.routes, strict=True)):
+        poses[:, k], statuses[:, k] = _followed(vehicle, route, times)
+    return Trace(tuple(vehicle.name for vehicle in plan.problem.vehicles), times, poses, statuses)
 
 
 def pause(seconds: float, vehicles: int) -> float | None:
@@ -274,7 +285,7 @@ def pause(seconds: float, vehicles: int) -> float | None:
     return None if vehicles < 2 or seconds <= 0.0 or least > COARSE else max(least, FINE)
 
 
-def _planned_agent(agent: Agent, route: Route, until: float) -> AgentMetrics:
+def _planned_vehicle(vehicle: Vehicle, route: Route, until: float) -> VehicleMetrics:
     seconds = dict.fromkeys(map(str, STATUSES), 0.0)
     for leg in route.legs:
         seconds[STATUS_ON[leg.kind]] += leg.ends - leg.begins
@@ -283,12 +294,12 @@ def _planned_agent(agent: Agent, route: Route, until: float) -> AgentMetrics:
     waited = sum((leg.ends - leg.begins for leg in route.legs if leg.kind == "wait"), 0.0)
     status, rested = ("home", route.ends) if route.legs else ("idle", None)
     flown = float(route.flown)
-    share = share_of_range(flown, agent)
-    return AgentMetrics(agent.name, status, flown, share, len(route.tasks), rested, waited, seconds)
+    share = share_of_range(flown, vehicle)
+    return VehicleMetrics(vehicle.name, status, flown, share, len(route.tasks), rested, waited, seconds)
 
 
 def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
-    done = {leg.task: (route.agent, leg) for route in plan.routes for leg in route.legs if leg.kind == "coverage"}
+    done = {leg.task: (route.vehicle, leg) for route in plan.routes for leg in route.legs if leg.kind == "coverage"}
     reasons = {one.task: one.reason for one in plan.undone}
     return tuple(
         _done(task.name, task.shape.kind, *done[task.name])
@@ -298,8 +309,8 @@ def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
     )
 
 
-def _done(name: str, kind: str, agent: str, leg: Leg) -> TaskMetrics:
-    return TaskMetrics(name, kind, "completed", agent, 0.0, 0.0, leg.begins, leg.ends, leg.ends, "")
+def _done(name: str, kind: str, vehicle: str, leg: Leg) -> TaskMetrics:
+    return TaskMetrics(name, kind, "completed", vehicle, 0.0, 0.0, leg.begins, leg.ends, leg.ends, "")
 
 
 def _planned_series(plan: Plan) -> Series:
@@ -323,14 +334,14 @@ def flown_over_time(route: Route) -> tuple[Floats, Floats]:
     return np.array(moments, dtype=np.float64), flown[: len(moments)]
 
 
-def _separation(plan: Plan) -> Separation | None:
+def _separation(plan: Plan) -> ClosestApproach | None:
     step = pause(plan.makespan, len(plan.routes))
     return None if step is None else separation(planned_trace(plan, np.arange(0.0, plan.makespan, step)))
 
 
-def _followed(agent: Agent, route: Route, times: Floats) -> tuple[Floats, NDArray[np.int8]]:
+def _followed(vehicle: Vehicle, route: Route, times: Floats) -> tuple[Floats, NDArray[np.int8]]:
     """Poses (k, 4) and statuses (k,); before its first leg and after its last one a vehicle stands."""
-    poses, statuses = np.tile(np.array(agent.pose), (len(times), 1)), np.zeros(len(times), dtype=np.int8)
+    poses, statuses = np.tile(np.array(vehicle.pose), (len(times), 1)), np.zeros(len(times), dtype=np.int8)
     for leg in route.legs:
         now = (times >= leg.begins) & (times <= leg.ends)
         lasts = leg.ends - leg.begins
@@ -348,13 +359,13 @@ TYPES = {"tasks": "int64", "done": "int64"}
 TEXT = ("name", "status", "kind", "state", "agent", "reason")
 
 
-def to_json(metrics: Metrics) -> str:
+def to_json(metrics: MissionMetrics) -> str:
     """All of them; valid JSON, keys in order."""
     return json.dumps(metrics.to_dict(), indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def to_csv(metrics: Metrics, table: str = "tasks") -> str:
-    """One of the tables: tasks, agents or series; None is an empty field."""
+def to_csv(metrics: MissionMetrics, table: str = "tasks") -> str:
+    """One of the tables: tasks, vehicles or series; None is an empty field."""
     rows = list(rows_of(metrics, _known(table)))
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]) if rows else _header(table), lineterminator="\n")
@@ -363,7 +374,7 @@ def to_csv(metrics: Metrics, table: str = "tasks") -> str:
     return text.getvalue()
 
 
-def to_arrow(metrics: Metrics, table: str = "tasks") -> Any:
+def to_arrow(metrics: MissionMetrics, table: str = "tasks") -> Any:
     """One of the tables as an Arrow table."""
     pa = check_parquet()
     rows = list(rows_of(metrics, _known(table)))
@@ -373,7 +384,7 @@ def to_arrow(metrics: Metrics, table: str = "tasks") -> Any:
     return pa.Table.from_arrays(columns, schema=pa.schema(list(kinds.items())))
 
 
-def to_parquet(metrics: Metrics, table: str = "tasks") -> bytes:
+def to_parquet(metrics: MissionMetrics, table: str = "tasks") -> bytes:
     """One of the tables as the content of a Parquet file."""
     found = to_arrow(metrics, table)
     from pyarrow import parquet  # type: ignore[import-untyped]
@@ -383,7 +394,7 @@ def to_parquet(metrics: Metrics, table: str = "tasks") -> bytes:
     return content.getvalue()
 
 
-def export(metrics: Metrics, path: str | Path, table: str = "tasks") -> None:
+def export(metrics: MissionMetrics, path: str | Path, table: str = "tasks") -> None:
     """Write a file; its ending says in which format: .json (everything), .csv or .parquet (one table)."""
     target = Path(path)
     if target.suffix == ".json":
@@ -404,8 +415,8 @@ def _known(table: str) -> str:
 
 def _header(table: str) -> list[str]:
     """The columns of a table without rows."""
-    kind: Any = {"tasks": TaskMetrics, "agents": AgentMetrics, "series": Series}[table]
-    names = [name for name in kind.__dataclass_fields__ if name != "seconds"]
+    kind: Any = {"tasks": TaskMetrics, "agents": VehicleMetrics, "series": Series}[table]
+    names = [EXPORTED.get(name, name) for name in kind.__dataclass_fields__ if name != "seconds"]
     return names + ([f"{status}_s" for status in STATUSES] if table == "agents" else [])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from paddock.planning.costs import Costs, Covered
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.insertion import insert_tasks
-from paddock.planning.methods import Answer, Method, Tell, find_method
+from paddock.planning.methods import Method, MethodResult, Tell, find_method
 from paddock.planning.obstacles.crossing import inside
 from paddock.planning.problem import Problem
 from paddock.planning.routes import Plan, Route, Undone, first_infeasible, predictable, route_of
@@ -24,10 +24,10 @@ ROUNDS = 4
 
 
 Standing = Mapping[int, tuple[list[int], Route]]
-"""Agent -> the tasks that it has, in order, and its route, which stays the same object as long as they do."""
+"""Vehicle -> the tasks that it has, in order, and its route, which stays the same object as long as they do."""
 
 
-def build(costs: Costs, answer: Answer, method: str, standing: Standing = MappingProxyType({})) -> Plan:
+def build(costs: Costs, answer: MethodResult, method: str, standing: Standing = MappingProxyType({})) -> Plan:
     """The plan of an answer. Every task is in it once: in a route, or among the undone with a reason."""
     if answer.headings:
         costs = Costs(costs.problem.with_headings(answer.headings))
@@ -35,7 +35,7 @@ def build(costs: Costs, answer: Answer, method: str, standing: Standing = Mappin
     if sorted(t for order in orders for t in order) != sorted({t for order in orders for t in order}):
         raise RuntimeError(f"method {method!r} gave a task to two vehicles")
     refused: dict[int, str] = {}  # tasks that no path leads to
-    limits = [agent.range for agent in costs.problem.agents]
+    limits = [vehicle.range for vehicle in costs.problem.vehicles]
     for _ in range(ROUNDS):
         trim(costs, orders, limits, standing)
         insert(costs, orders, limits, [t for t in _missing(costs, orders) if t not in refused])
@@ -48,17 +48,17 @@ def build(costs: Costs, answer: Answer, method: str, standing: Standing = Mappin
 
 def trim(costs: Costs, orders: list[list[int]], limits: Sequence[float], standing: Standing) -> None:
     """Take tasks off the end of orders that are beyond a vehicle's range, or impossible; not of those that stand."""
-    for agent, order in enumerate(orders):
-        if agent in standing and standing[agent][0] == order:
+    for vehicle, order in enumerate(orders):
+        if vehicle in standing and standing[vehicle][0] == order:
             continue
-        while order and not costs.tour(agent, order)[0] <= limits[agent] * (1.0 + MEASURED):
-            order.pop(_worst(costs, agent, order))
+        while order and not costs.tour(vehicle, order)[0] <= limits[vehicle] * (1.0 + MEASURED):
+            order.pop(_worst(costs, vehicle, order))
 
 
-def _worst(costs: Costs, agent: int, order: list[int]) -> int:
+def _worst(costs: Costs, vehicle: int, order: list[int]) -> int:
     """What to take out: the first task that cannot be done in this order at all, otherwise the last one."""
     for k in range(len(order)):
-        if costs.tour(agent, order[: k + 1])[0] == inf:
+        if costs.tour(vehicle, order[: k + 1])[0] == inf:
             return k
     return len(order) - 1
 
@@ -77,32 +77,36 @@ def _routes(
 ) -> tuple[list[Route], bool]:
     """The routes, and whether any had to give up tasks that estimates had promised."""
     routes, again = [], False
-    for agent, order in enumerate(orders):
-        if agent in standing and standing[agent][0] == order:
-            routes.append(standing[agent][1])
+    for vehicle, order in enumerate(orders):
+        if vehicle in standing and standing[vehicle][0] == order:
+            routes.append(standing[vehicle][1])
             continue
         before = len(order)
-        routes.append(_route(costs, agent, order, limits, refused))
+        routes.append(_route(costs, vehicle, order, limits, refused))
         again |= len(order) < before
     return routes, again
 
 
-def _route(costs: Costs, agent: int, order: list[int], limits: list[float], refused: dict[int, str]) -> Route:
+def _route(costs: Costs, vehicle: int, order: list[int], limits: list[float], refused: dict[int, str]) -> Route:
     """The route within the range; tasks to which no path leads are refused, those too far away are taken out."""
     while True:
         try:
-            route = route_of(costs, agent, order)
+            route = route_of(costs, vehicle, order)
         except InfeasibleError as error:
             if not order:
-                return Route(costs.problem.agents[agent].name, (), costs.problem.agents[agent].speed)  # no way home
-            refused[order.pop(first_infeasible(costs, agent, order))] = str(error)
+                return Route(
+                    costs.problem.vehicles[vehicle].name, (), costs.problem.vehicles[vehicle].speed
+                )  # no way home
+            refused[order.pop(first_infeasible(costs, vehicle, order))] = str(error)
             continue
-        if predictable(costs, agent, order) or not order:
+        if predictable(costs, vehicle, order) or not order:
             return route
         late = _late(costs, route)
-        if route.flown <= limits[agent] * (1.0 + MEASURED) and late is None:
+        if route.flown <= limits[vehicle] * (1.0 + MEASURED) and late is None:
             return route
-        limits[agent] = min(limits[agent], costs.tour(agent, order)[0] * (1.0 - 1e-6))  # what was estimated is too much
+        limits[vehicle] = min(
+            limits[vehicle], costs.tour(vehicle, order)[0] * (1.0 - 1e-6)
+        )  # what was estimated is too much
         order.pop(len(order) - 1 if late is None else late)
 
 
@@ -115,19 +119,19 @@ def _late(costs: Costs, route: Route) -> int | None:
 
 def reason(costs: Costs, task: int) -> str:
     """Why nobody does a task, in one line."""
-    if not costs.agents:
+    if not costs.vehicles:
         return "no vehicle is able to do anything"
-    wrong = [costs.coverage(agent, task) for agent in range(costs.agents)]
+    wrong = [costs.coverage(vehicle, task) for vehicle in range(costs.vehicles)]
     errors = [error for error in wrong if isinstance(error, InfeasibleError)]
     if len(errors) == len(wrong):
         return str(errors[0])
     alone = costs.alone[:, task]
-    ranges = np.array([agent.range for agent in costs.problem.agents])
+    ranges = np.array([vehicle.range for vehicle in costs.problem.vehicles])
     if not np.isfinite(alone).any():
         return _unreachable(costs, task)
     if not (alone <= ranges).any():
         nearest = int(np.argmin(alone - ranges))
-        who = costs.problem.agents[nearest]
+        who = costs.problem.vehicles[nearest]
         return (
             f"it takes {alone[nearest]:,.0f} m there and back, {who.name} has a range of {ranges[nearest]:,.0f} m left"
         )
@@ -136,7 +140,7 @@ def reason(costs: Costs, task: int) -> str:
 
 def _unreachable(costs: Costs, task: int) -> str:
     zones = costs.problem.zones
-    homes = [inside(agent.home[0], agent.home[1], zones) if zones else None for agent in costs.problem.agents]
+    homes = [inside(vehicle.home[0], vehicle.home[1], zones) if zones else None for vehicle in costs.problem.vehicles]
     closed = [zone.name for zone in homes if zone is not None]
     if len(closed) == len(homes):
         return f"the base lies in the no-fly zone {closed[0]!r}"
@@ -148,12 +152,12 @@ def _unreachable(costs: Costs, task: int) -> str:
 def _too_late(costs: Costs, task: int) -> str:
     """Why nobody begins a task in its window: it is too far away, or whoever is there too early waits too long."""
     opens, closes = costs.problem.tasks[task].opens, costs.problem.tasks[task].closes
-    for agent, way in zip(costs.problem.agents, costs.first[:, task].tolist(), strict=True):
-        arrival = agent.ready + way / agent.speed
+    for vehicle, way in zip(costs.problem.vehicles, costs.first[:, task].tolist(), strict=True):
+        arrival = vehicle.ready + way / vehicle.speed
         if arrival <= closes:
-            circle = 2.0 * pi * agent.radius / agent.speed
+            circle = 2.0 * pi * vehicle.radius / vehicle.speed
             return (
-                f"{agent.name} is there at {arrival:.0f} s, too early for its window from {opens:g} to {closes:g} s, "
+                f"{vehicle.name} is there at {arrival:.0f} s, too early for its window from {opens:g} to {closes:g} s, "
                 f"and it can only wait in circles of {circle:.0f} s"
             )
     return f"no vehicle can be there before its window closes at {closes:g} s"
@@ -183,18 +187,18 @@ def revise(costs: Costs, method: str, options: Mapping[str, Any], orders: list[l
     """The plan after an event: `orders` stand so far, and routes `standing` are kept as long as their orders are."""
     found = find_method(method)
     chosen = found.read(options)
-    if found.revise is None or not costs.agents or not costs.tasks:
+    if found.revise is None or not costs.vehicles or not costs.tasks:
         answer = _first(found, chosen, costs, _silence)
     else:
         answer = found.revise(costs, chosen, orders)
     return build(costs, answer, method, standing)
 
 
-def _first(method: Method, options: Any, costs: Costs, tell: Tell) -> Answer:
+def _first(method: Method, options: Any, costs: Costs, tell: Tell) -> MethodResult:
     if any(task.heading is not None for task in costs.problem.tasks):  # chosen by an earlier plan
         costs = Costs(costs.problem.with_headings({}))
-    if not costs.agents or not costs.tasks:  # nothing to search for, whatever the method
-        return Answer([[] for _ in costs.problem.agents])
+    if not costs.vehicles or not costs.tasks:  # nothing to search for, whatever the method
+        return MethodResult([[] for _ in costs.problem.vehicles])
     return method.solve(costs, options, tell)
 
 

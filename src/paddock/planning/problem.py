@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from typing import Any, Literal
+from warnings import warn
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.shapes import Entry, Shape
+from paddock.planning.coverage.shapes import Entry, TaskShape
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Pose
 
@@ -17,8 +18,20 @@ Moves = Literal["aircraft", "hover", "ground"]
 Objective = Literal["total", "makespan"]
 
 
+def renamed(old: str, new: str) -> Any:
+    """Return a property that reads an attribute by its old name and warns."""
+
+    return property(lambda self: renamed_value(self, old, new), doc=f"Deprecated name of `{new}`.")
+
+
+def renamed_value(owner: Any, old: str, new: str) -> Any:
+    """Return an attribute that was asked for by its old name, with a warning."""
+    warn(f"{type(owner).__name__}.{old} is deprecated; use .{new}", DeprecationWarning, stacklevel=3)
+    return getattr(owner, new)
+
+
 @dataclass(frozen=True)
-class Agent:
+class Vehicle:
     """A vehicle as the planner sees it: from where and when it is free, and what it can do."""
 
     name: str
@@ -42,7 +55,7 @@ class Task:
     """Something to be done once, by one vehicle."""
 
     name: str
-    shape: Shape
+    shape: TaskShape
     z: float | None = None  # m; None: at the vehicle's own height
     opens: float = 0.0  # s: it is not begun before
     closes: float = inf  # s: nor after
@@ -59,7 +72,7 @@ class Task:
 class Problem:
     """What is to be planned."""
 
-    agents: tuple[Agent, ...]
+    vehicles: tuple[Vehicle, ...]
     tasks: tuple[Task, ...]
     zones: tuple[Zone, ...] = ()
     wind: tuple[float, float] = (0.0, 0.0)  # m/s east, north: where the air moves to
@@ -67,12 +80,14 @@ class Problem:
     seed: int = 0
     clearance: float = 0.0  # m that ways keep from zones, where there is room
 
+    agents = renamed("agents", "vehicles")
+
     def __post_init__(self) -> None:
         """Refuse what no vehicle can be, and names that do not tell two vehicles or tasks apart."""
-        _check_names("vehicle", (agent.name for agent in self.agents))
+        _check_names("vehicle", (vehicle.name for vehicle in self.vehicles))
         _check_names("task", (task.name for task in self.tasks))
-        for agent in self.agents:
-            _check(agent, self.wind)
+        for vehicle in self.vehicles:
+            _check(vehicle, self.wind)
 
     def with_headings(self, headings: Mapping[int, float]) -> Problem:
         """The same with these headings for tasks that leave it open, by their numbers; any for all others."""
@@ -91,23 +106,23 @@ def _check_names(kind: str, names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def _check(agent: Agent, wind: tuple[float, float]) -> None:
-    who = f"vehicle {agent.name!r}"
-    for what, pose in (("pose", agent.pose), ("home", agent.home)):
+def _check(vehicle: Vehicle, wind: tuple[float, float]) -> None:
+    who = f"vehicle {vehicle.name!r}"
+    for what, pose in (("pose", vehicle.pose), ("home", vehicle.home)):
         if not all(map(isfinite, pose)):
             raise InvalidValueError(f"{who}: its {what} must be finite numbers x, y, z and heading, not {pose!r}")
-    if not isfinite(agent.ready):
-        raise InvalidValueError(f"{who}: the time when it is free must be a number of seconds, not {agent.ready:g}")
-    if not 0.0 < agent.speed < inf:
-        raise InvalidValueError(f"{who}: its speed must be a positive number of m/s, not {agent.speed:g}")
-    if not 0.0 <= agent.radius < inf:
-        raise InvalidValueError(f"{who}: its turn radius must be a number of metres >= 0, not {agent.radius:g}")
-    if not agent.range >= 0.0:
-        raise InvalidValueError(f"{who}: its range must be a number of metres >= 0, not {agent.range:g}")
-    if agent.moves != "ground" and (wind[0] ** 2 + wind[1] ** 2) ** 0.5 >= agent.speed:
+    if not isfinite(vehicle.ready):
+        raise InvalidValueError(f"{who}: the time when it is free must be a number of seconds, not {vehicle.ready:g}")
+    if not 0.0 < vehicle.speed < inf:
+        raise InvalidValueError(f"{who}: its speed must be a positive number of m/s, not {vehicle.speed:g}")
+    if not 0.0 <= vehicle.radius < inf:
+        raise InvalidValueError(f"{who}: its turn radius must be a number of metres >= 0, not {vehicle.radius:g}")
+    if not vehicle.range >= 0.0:
+        raise InvalidValueError(f"{who}: its range must be a number of metres >= 0, not {vehicle.range:g}")
+    if vehicle.moves != "ground" and (wind[0] ** 2 + wind[1] ** 2) ** 0.5 >= vehicle.speed:
         raise InvalidValueError(
             f"{who}: a wind of {(wind[0] ** 2 + wind[1] ** 2) ** 0.5:g} m/s leaves no way forward at "
-            f"{agent.speed:g} m/s; the wind must be weaker"
+            f"{vehicle.speed:g} m/s; the wind must be weaker"
         )
 
 
@@ -118,7 +133,7 @@ class Happening:
     at: float  # s
     task: Task | None = None  # a new task
     damage: str | None = None  # the name of a vehicle that can do nothing more
-    agent: Agent | None = None  # one more vehicle
+    vehicle: Vehicle | None = None  # one more vehicle
     zone: Zone | None = None  # nobody may fly there from now on
 
 

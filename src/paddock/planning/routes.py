@@ -14,7 +14,7 @@ from paddock.errors import unknown_name
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.paths.path import Path, Pose, Segment, joined
-from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle, renamed
 from paddock.planning.tours import LEG_COLUMNS, write_legs
 from paddock.planning.transits import NARROW, Goal
 
@@ -44,9 +44,11 @@ class Leg:
 class Route:
     """What one vehicle does."""
 
-    agent: str
+    vehicle: str
     legs: tuple[Leg, ...]
     speed: float  # m/s
+
+    agent = renamed("agent", "vehicle")
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -83,7 +85,7 @@ class Plan:
 
     problem: Problem
     method: str
-    routes: tuple[Route, ...]  # of all agents, in the problem's order; without legs for those who stay
+    routes: tuple[Route, ...]  # of all vehicles, in the problem's order; without legs for those who stay
     undone: tuple[Undone, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)  # what the method tells: rounds, messages, iterations
 
@@ -102,42 +104,42 @@ class Plan:
         """Tasks that are done."""
         return sum(len(route.tasks) for route in self.routes)
 
-    def route(self, agent: str) -> Route:
+    def route(self, vehicle: str) -> Route:
         """The route of a vehicle."""
         for route in self.routes:
-            if route.agent == agent:
+            if route.vehicle == vehicle:
                 return route
-        raise unknown_name("vehicle", str(agent), [route.agent for route in self.routes])
+        raise unknown_name("vehicle", str(vehicle), [route.vehicle for route in self.routes])
 
 
 SOON = 1e-9
 """s: nobody waits for less."""
 
 
-def route_of(costs: Costs, agent: int, order: Sequence[int]) -> Route:
-    """The route of an agent that does these tasks in this order, and goes home; raises InfeasibleError."""
-    who = costs.problem.agents[agent]
+def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
+    """The route of an vehicle that does these tasks in this order, and goes home; raises InfeasibleError."""
+    who = costs.problem.vehicles[vehicle]
     if not order and (not who.under_way or _same_place(who.pose, who.home)):
         return Route(who.name, (), who.speed)
-    if predictable(costs, agent, order):
-        return Route(who.name, tuple(_predicted(costs, agent, order)), who.speed)
-    return Route(who.name, tuple(_followed(costs, agent, order)), who.speed)
+    if predictable(costs, vehicle, order):
+        return Route(who.name, tuple(_predicted(costs, vehicle, order)), who.speed)
+    return Route(who.name, tuple(_followed(costs, vehicle, order)), who.speed)
 
 
-def predictable(costs: Costs, agent: int, order: Sequence[int]) -> bool:
+def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
     """Whether compiled code knows every length exactly: no zones, all on one level, no waiting in wind."""
     problem = costs.problem
-    tasks, who = [problem.tasks[t] for t in order], problem.agents[agent]
+    tasks, who = [problem.tasks[t] for t in order], problem.vehicles[vehicle]
     height = who.pose[2] if who.height is None else who.height
     level = who.pose[2] == who.home[2] == height and all(task.z is None for task in tasks)
     return level and not problem.zones and (problem.wind == (0.0, 0.0) or all(task.opens == 0.0 for task in tasks))
 
 
-def _predicted(costs: Costs, agent: int, order: Sequence[int]) -> list[Leg]:
-    who, jobs = costs.problem.agents[agent], costs.jobs(agent)
+def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
+    who, jobs = costs.problem.vehicles[vehicle], costs.jobs(vehicle)
     table = np.empty((len(order) + 1, LEG_COLUMNS))
-    write_legs(costs.movers[agent], jobs, costs.detours(agent), np.array(order, dtype=np.int64), table)
-    writer = _Writer(costs, agent)
+    write_legs(costs.movers[vehicle], jobs, costs.detours(vehicle), np.array(order, dtype=np.int64), table)
+    writer = _Writer(costs, vehicle)
     for t, (way, wait, begin, arrival, end) in zip(order, table.tolist(), strict=False):  # the last row is the way home
         task, z = costs.problem.tasks[t], writer.here[2]
         x, y, heading = task.entry
@@ -155,18 +157,18 @@ def _predicted(costs: Costs, agent: int, order: Sequence[int]) -> list[Leg]:
     return writer.legs
 
 
-def _followed(costs: Costs, agent: int, order: Sequence[int]) -> list[Leg]:
+def _followed(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
     """Leg by leg, each measured on its path."""
-    writer = _Writer(costs, agent)
+    writer = _Writer(costs, vehicle)
     for t in order:
         writer.do(t)
     writer.follow("return", None, writer.way(writer.who.home), writer.who.home[3])
     return writer.legs
 
 
-def first_infeasible(costs: Costs, agent: int, order: Sequence[int]) -> int:
+def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
     """The place in an infeasible order of the first task to which, or home from which, no path leads."""
-    writer = _Writer(costs, agent)
+    writer = _Writer(costs, vehicle)
     for k, t in enumerate(order):
         try:
             writer.do(t)
@@ -179,9 +181,9 @@ def first_infeasible(costs: Costs, agent: int, order: Sequence[int]) -> int:
 class _Writer:
     """Legs, one after the other."""
 
-    def __init__(self, costs: Costs, agent: int) -> None:
-        self.costs, self.agent = costs, agent
-        self.who = costs.problem.agents[agent]
+    def __init__(self, costs: Costs, vehicle: int) -> None:
+        self.costs, self.vehicle = costs, vehicle
+        self.who = costs.problem.vehicles[vehicle]
         self.here: Pose = self.who.pose
         self.time = self.who.ready
         self.legs: list[Leg] = []
@@ -196,7 +198,7 @@ class _Writer:
         here = self.here
 
         def make() -> Path:
-            path = self.costs.coverage(self.agent, task)
+            path = self.costs.coverage(self.vehicle, task)
             if isinstance(path, InfeasibleError):
                 raise path
             return lifted(path, z) if path.segments else Path((), here)
@@ -214,7 +216,7 @@ class _Writer:
 
     def do(self, t: int) -> None:
         """Go to a task, wait for it and do it, each measured on its path."""
-        task, leave = self.costs.problem.tasks[t], float(self.costs.jobs(self.agent).leave[t, 2])
+        task, leave = self.costs.problem.tasks[t], float(self.costs.jobs(self.vehicle).leave[t, 2])
         height = self.who.pose[2] if self.who.height is None else self.who.height
         x, y, heading = task.entry
         way = self.way((x, y, height if task.z is None else task.z, heading))
@@ -266,7 +268,7 @@ def lifted(path: Path, z: float) -> Path:
     return Path([segment._replace(z=segment.z + z) for segment in path.segments], path.start)
 
 
-def _waiting(who: Agent, here: Pose, flown: float) -> Callable[[], Path]:
+def _waiting(who: Vehicle, here: Pose, flown: float) -> Callable[[], Path]:
     """Circles to the left that end where they begin, or standing still."""
     if flown <= 0.0:
         return _made(Path((), here))

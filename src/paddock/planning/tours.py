@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 
 class Mover(NamedTuple):
-    """One agent, as compiled code sees it."""
+    """One vehicle, as compiled code sees it."""
 
     x: float  # m, where it is free
     y: float
@@ -51,7 +51,7 @@ class Mover(NamedTuple):
 
 
 class Detours(NamedTuple):
-    """What zones mean for one agent: see obstacles/detours.py; arrays without elements where there are no zones."""
+    """What zones mean for one vehicle: see obstacles/detours.py; arrays without elements where there are no zones."""
 
     edges: Floats  # (e, 4), and
     parts: Ints  # (p + 1,), and
@@ -107,7 +107,7 @@ def no_detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: flo
 
 
 class TourRoutine(Routine[P, R]):
-    """A routine whose first argument is a Mover or a Fleet, and whose third, after a Mover, the Detours."""
+    """A routine whose first argument is a Mover or a TourData, and whose third, after a Mover, the Detours."""
 
     def __init__(self, function: Callable[P, R], parallel: bool) -> None:
         super().__init__(function, parallel)
@@ -160,11 +160,11 @@ LEG_COLUMNS = 5
 
 
 class Jobs(NamedTuple):
-    """All tasks, as one class of agents sees them; arrays over tasks."""
+    """All tasks, as one class of vehicles sees them; arrays over tasks."""
 
     entry: Floats  # (t, 3) x, y, heading; NaN: any heading
     leave: Floats  # (t, 3) where it ends; NaN heading: as it was entered
-    z: Floats  # (t,) NaN: at the agent's height
+    z: Floats  # (t,) NaN: at the vehicle's height
     cover: Floats  # (t,) m flown on the task itself; inf: cannot be done
     opens: Floats  # (t,) s
     closes: Floats  # (t,) s
@@ -292,7 +292,7 @@ def legs_of(m: Mover, j: Jobs, extra: Detours, order: Ints, table: Floats) -> No
 
 
 def there(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
-    """Metres flown (t,) from where the agent is free to each task; inf where it cannot do it."""
+    """Metres flown (t,) from where the vehicle is free to each task; inf where it cannot do it."""
     for t in range(len(found)):
         height = m.height if isnan(j.z[t]) else j.z[t]
         way, _ = transit(m, m.x, m.y, m.z, m.heading, j.entry[t, 0], j.entry[t, 1], height, j.entry[t, 2])
@@ -343,11 +343,11 @@ single_tours = tour_routine(singles)
 ways_between = parallel_tour_routine(across)
 
 
-class Fleet(NamedTuple):
-    """a agents of k classes, t tasks. Arrays of detours have no corners where there are no zones."""
+class TourData(NamedTuple):
+    """a vehicles of k classes, t tasks. Arrays of detours have no corners where there are no zones."""
 
     movers: Floats  # (a, fields of Mover)
-    kind: Ints  # (a,) the class of each agent
+    kind: Ints  # (a,) the class of each vehicle
     entry: Floats  # (k, t, 3) and so on: Jobs of each class
     leave: Floats  # (k, t, 3)
     z: Floats  # (k, t)
@@ -357,16 +357,16 @@ class Fleet(NamedTuple):
     edges: Floats  # (e, 4) and so on: Walls of zones
     parts: Ints  # (p + 1,)
     bounds: Floats  # (p, 3)
-    start: Floats  # (a, 3) and so on: Detours of each agent
+    start: Floats  # (a, 3) and so on: Detours of each vehicle
     from_start: Floats  # (a, v)
     leave_ways: Floats  # (k, t, v)
     entry_sights: Floats  # (k, t, v)
     home_sights: Floats  # (a, v)
 
 
-def mover_of(fleet: Fleet, agent: int) -> Mover:
-    """One agent."""
-    v = fleet.movers[agent]
+def mover_of(fleet: TourData, vehicle: int) -> Mover:
+    """One vehicle."""
+    v = fleet.movers[vehicle]
     return Mover(
         v[0],
         v[1],
@@ -390,14 +390,14 @@ def mover_of(fleet: Fleet, agent: int) -> Mover:
     )
 
 
-def jobs_of(fleet: Fleet, agent: int) -> Jobs:
-    """The tasks as an agent sees them."""
-    k = fleet.kind[agent]
+def jobs_of(fleet: TourData, vehicle: int) -> Jobs:
+    """The tasks as an vehicle sees them."""
+    k = fleet.kind[vehicle]
     return Jobs(fleet.entry[k], fleet.leave[k], fleet.z[k], fleet.cover[k], fleet.opens[k], fleet.closes[k])
 
 
-def detours_of(fleet: Fleet, agent: int) -> Detours:
+def detours_of(fleet: TourData, vehicle: int) -> Detours:
     """What zones add to its ways."""
-    k, edges, parts, bounds = fleet.kind[agent], fleet.edges, fleet.parts, fleet.bounds
-    start, way, home = fleet.start[agent], fleet.from_start[agent], fleet.home_sights[agent]
+    k, edges, parts, bounds = fleet.kind[vehicle], fleet.edges, fleet.parts, fleet.bounds
+    start, way, home = fleet.start[vehicle], fleet.from_start[vehicle], fleet.home_sights[vehicle]
     return Detours(edges, parts, bounds, start, way, fleet.leave_ways[k], fleet.entry_sights[k], home)

@@ -16,7 +16,7 @@ from paddock.planning.paths.dubins import dubins
 from paddock.planning.paths.path import Path, Pose, Segment
 from paddock.planning.paths.reeds_shepp import reeds_shepp
 from paddock.planning.paths.wind import dubins_in_wind, over_ground
-from paddock.planning.problem import Agent, Problem
+from paddock.planning.problem import Problem, Vehicle
 
 Goal = tuple[float, float, float, float | None]
 """x, y, z in m and heading in rad; None: any."""
@@ -29,7 +29,7 @@ NARROW = 2.0
 
 
 class Transits:
-    """Finds feasible paths for the agents of a problem."""
+    """Finds feasible paths for the vehicles of a problem."""
 
     def __init__(self, problem: Problem) -> None:
         self.zones = problem.zones
@@ -38,20 +38,29 @@ class Transits:
         self._known: dict[tuple[Any, ...], Path] = {}  # ways around zones, which routes that are tried out share
         self._maps: dict[tuple[float, tuple[Zone, ...], Clearance], ZoneMap] = {}
 
-    def path(self, agent: Agent, start: Pose, goal: Goal) -> Path:
+    def path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
         """The way from a pose to another; raises InfeasibleError with the reason where there is none."""
         if not self.zones:
-            return self._path(agent, start, goal)
-        key = (agent.radius, agent.speed, agent.slope, agent.moves, agent.reverse, agent.tightest, start, goal)
+            return self._path(vehicle, start, goal)
+        key = (
+            vehicle.radius,
+            vehicle.speed,
+            vehicle.slope,
+            vehicle.moves,
+            vehicle.reverse,
+            vehicle.tightest,
+            start,
+            goal,
+        )
         if key not in self._known:
-            self._known[key] = self._path(agent, start, goal)
+            self._known[key] = self._path(vehicle, start, goal)
         return self._known[key]
 
-    def _path(self, agent: Agent, start: Pose, goal: Goal) -> Path:
-        level = self._level(agent, start, goal)
+    def _path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
+        level = self._level(vehicle, start, goal)
         if abs(start[2] - goal[2]) < SAME_HEIGHT:
             return tilted(level, start[2], start[2])
-        return raised(level, start[2], goal[2], agent.slope, self.circle(agent, start))
+        return raised(level, start[2], goal[2], vehicle.slope, self.circle(vehicle, start))
 
     def refuse_inside(self, entry: Entry) -> None:
         """Refuse a place inside a zone."""
@@ -59,42 +68,42 @@ class Transits:
         if zone is not None:
             raise InfeasibleError(f"it lies in the no-fly zone {zone.name!r}")
 
-    def over(self, path: Path, agent: Agent) -> Path:
-        """A path that is to be held over the ground, as the agent flies it in this wind; refused in or near a zone."""
+    def over(self, path: Path, vehicle: Vehicle) -> Path:
+        """Return a path over the ground as the vehicle flies it in this wind; raise in or near a zone."""
         zone = blocked_by(path, self.zones) if self.zones else None
         if zone is not None:
             raise InfeasibleError(f"it leads through the no-fly zone {zone.name!r}")
         zone = blocked_by(path, self.zones, self._kept(self.zones, path.start)) if self.clearance else None
         if zone is not None:
             raise InfeasibleError(f"it comes nearer than {self.clearance:g} m to the no-fly zone {zone.name!r}")
-        return over_ground(path, agent.speed, self.wind) if self._windy(agent) else path
+        return over_ground(path, vehicle.speed, self.wind) if self._windy(vehicle) else path
 
-    def circle(self, agent: Agent, at: Pose) -> Path:
+    def circle(self, vehicle: Vehicle, at: Pose) -> Path:
         """One turn to the left on which an aircraft waits, held over the ground, back to the same pose."""
         x, y, z, heading = at
-        radius = self.held_radius(agent) or NARROW
+        radius = self.held_radius(vehicle) or NARROW
         turn = Path([Segment(x, y, z, heading, 2.0 * pi * radius, 1.0 / radius)])
-        return over_ground(turn, agent.speed, self.wind) if self._windy(agent) else turn
+        return over_ground(turn, vehicle.speed, self.wind) if self._windy(vehicle) else turn
 
-    def held_radius(self, agent: Agent) -> float:
-        """Radius (m) of turns over the ground that the agent can hold whatever the direction of the wind.
+    def held_radius(self, vehicle: Vehicle) -> float:
+        """Radius (m) of turns over the ground that the vehicle can hold whatever the direction of the wind.
 
         The sideways acceleration of the tightest turn through the air has to do for the fastest ground speed.
         """
-        if not self._windy(agent):
-            return agent.radius
-        tightest = agent.radius if agent.tightest is None else agent.tightest
-        return max(agent.radius, tightest * (1.0 + float(np.hypot(*self.wind)) / agent.speed) ** 2)
+        if not self._windy(vehicle):
+            return vehicle.radius
+        tightest = vehicle.radius if vehicle.tightest is None else vehicle.tightest
+        return max(vehicle.radius, tightest * (1.0 + float(np.hypot(*self.wind)) / vehicle.speed) ** 2)
 
-    def _level(self, agent: Agent, start: Pose, goal: Goal) -> Path:
+    def _level(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
         begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
-        direct = self._direct(agent, begin, end)
+        direct = self._direct(vehicle, begin, end)
         # tasks inside a zone are refused: what may lie inside is a home, to which a vehicle has to return all the same
         zones = tuple(zone for zone in self.zones if not zone.contains(goal[0], goal[1]))
         if not zones or blocked_by(direct, zones, self._kept(zones, begin, end)) is None:
             return direct
-        way = self._around(begin, end, self.held_radius(agent), zones)
-        return over_ground(way, agent.speed, self.wind) if self._windy(agent) else way  # held over it, as zones are
+        way = self._around(begin, end, self.held_radius(vehicle), zones)
+        return over_ground(way, vehicle.speed, self.wind) if self._windy(vehicle) else way  # held over it, as zones are
 
     def _around(self, begin: Start, end: End, radius: float, zones: tuple[Zone, ...]) -> Path:
         """A way around zones; one that begins inside leaves them first."""
@@ -129,15 +138,15 @@ class Transits:
             return wide
         return tuple(wide if way > wide else 0.25 * wide * max(floor(2.0 * way / wide), 0.0) for way in room)
 
-    def _direct(self, agent: Agent, begin: Start, end: End) -> Path:
-        if self._windy(agent):
-            return dubins_in_wind(begin, end, agent.radius, agent.speed, self.wind)
-        if agent.reverse and end[2] is not None:
-            return reeds_shepp(begin, (end[0], end[1], end[2]), agent.radius)
-        return dubins(begin, end, agent.radius)
+    def _direct(self, vehicle: Vehicle, begin: Start, end: End) -> Path:
+        if self._windy(vehicle):
+            return dubins_in_wind(begin, end, vehicle.radius, vehicle.speed, self.wind)
+        if vehicle.reverse and end[2] is not None:
+            return reeds_shepp(begin, (end[0], end[1], end[2]), vehicle.radius)
+        return dubins(begin, end, vehicle.radius)
 
-    def _windy(self, agent: Agent) -> bool:
-        return agent.moves != "ground" and self.wind != (0.0, 0.0)
+    def _windy(self, vehicle: Vehicle) -> bool:
+        return vehicle.moves != "ground" and self.wind != (0.0, 0.0)
 
     def _map(self, radius: float, zones: tuple[Zone, ...], kept: Clearance) -> ZoneMap:
         if (radius, zones, kept) not in self._maps:

@@ -459,7 +459,7 @@ def _check_fit(placed: Placed, autopilot: Autopilot) -> None:
         raise PaddockError(
             f"vehicle {placed.id} {placed.name!r}: its autopilot is system {sysid}; the ids must be equal"
         )
-    part = getattr(autopilot, "craft", None) or getattr(autopilot, "frame", None)
+    part = getattr(autopilot, "vehicle", None) or getattr(autopilot, "craft", None) or getattr(autopilot, "frame", None)
     craft = part if isinstance(part, str) else getattr(part, "kind", None) or getattr(part, "craft", None)
     if isinstance(craft, str) and craft != placed.craft:
         raise PaddockError(f"vehicle {placed.id} {placed.name!r} is a {placed.craft}: its autopilot flies a {craft}")

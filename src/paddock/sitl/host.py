@@ -17,8 +17,7 @@ from paddock.scenario.sitl import WORLD
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.notices import Severity
-from paddock.sitl.autopilot.telemetry import Telemetry
+from paddock.sitl.autopilot.telemetry import Severity, Telemetry
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.bridge_vehicle import StatusRow
 from paddock.sitl.from_scenario import FlownVehicle, build_adapter, build_vehicles, listen_address
@@ -115,7 +114,7 @@ class SitlHost:
             return
         from paddock.sitl.ground_station import GroundStation
         from paddock.sitl.mavlink.hub import MavlinkHub
-        from paddock.sitl.mavlink.ports import Ports
+        from paddock.sitl.mavlink.link import Ports
 
         links = self.section.mavlink
         ports = Ports(listen_address(self.section), links.port, links.host, links.station, links.shared)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from json.decoder import scanstring
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -118,7 +117,7 @@ def _member(text: str, at: int, key: str | int) -> int | None:
     while text[at] not in "}]":
         name: str | int = number
         if opening == "{":
-            name, at = scanstring(text, at + 1)
+            name, at = _DECODER.raw_decode(text, at)
             at = _skip(text, _skip(text, at) + 1)
         if name == key:
             found = at

@@ -1,10 +1,10 @@
-"""A nested tree of values <-> bytes: exact, deterministic and safe to read from anywhere (no pickle).
+"""Nested values to bytes and back: exact, deterministic, and safe to read from untrusted sources (no pickle).
 
 A tree is a dict with str keys; its values are numpy arrays (bool, int, uint, float or complex of fixed size), int,
-float, str, bool, None, lists of those, and dicts again. Tuples are stored as lists, numpy scalars as Python's.
+float, str, bool, None, lists of those, and dicts. Tuples are stored as lists, numpy scalars as Python's.
 
 Bytes: magic, u32 version, body, xxh3_128 of the body. The body is one value: a tag byte, then its content; integers are
-little-endian, dict keys ascending, arrays in C order. `pack` and `digest` walk the tree alike.
+little-endian, dict keys ascending, arrays in C order. `digest` hashes the bytes that `pack` writes.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from paddock.errors import PaddockError
 
 Tree = dict[str, Any]
 Put = Callable[[Any], object]
-"""Takes the next bytes-like piece of the body."""
+"""Receives the next bytes-like piece of the body."""
 
 MAGIC = b"PADDOCK\0"
 VERSION = 1
 MAX_DEPTH = 64
-"""Levels of nesting allowed; a tree that contains itself ends here."""
+"""Levels of nesting; a tree that contains itself exceeds it."""
 
 BLOCK = 1 << 16
-"""Bytes of an array that is not contiguous copied at a time, so that the copy stays in the processor's cache."""
+"""Bytes of a non-contiguous array copied at a time, so that the copy stays in the cache."""
 
 DTYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
-"""What an array may hold; stored as the position in this tuple, so only ever append."""
+"""Valid array types, stored as the index in this tuple: only append."""
 
 _HEAD = struct.Struct("<8sI")
 _DIGEST_BYTES = 16
@@ -40,7 +40,7 @@ _U32, _I64, _F64 = struct.Struct("<I"), struct.Struct("<q"), struct.Struct("<d")
 
 
 def pack(tree: Tree) -> bytes:
-    """The tree as bytes; the same content gives the same bytes whatever the order of insertion."""
+    """Return the tree as bytes; equal content gives equal bytes, whatever the order of insertion."""
     pieces: list[Any] = []
     _emit_tree(tree, pieces.append)
     body = b"".join(pieces)
@@ -48,20 +48,20 @@ def pack(tree: Tree) -> bytes:
 
 
 def digest(tree: Tree) -> str:
-    """Hex xxh3_128 of the tree's content: equal for equal content, whatever strides or capacity its arrays have."""
+    """Return the hex xxh3_128 of the tree; independent of the strides and capacity of its arrays."""
     hasher = xxhash.xxh3_128()
     _emit_tree(tree, hasher.update)
     return hasher.hexdigest()
 
 
 def unpack(blob: bytes | bytearray | memoryview) -> Tree:
-    """The tree that `pack` was given, its arrays writable copies; a damaged or foreign blob raises PaddockError."""
+    """Return the tree given to `pack`, its arrays writable copies; PaddockError for a damaged or foreign blob."""
     view = memoryview(blob).cast("B")
     if len(view) < _HEAD.size + _DIGEST_BYTES:
         raise _damaged("is too short")
     magic, version = _HEAD.unpack_from(view)
     if magic != MAGIC:
-        raise PaddockError("not a Paddock archive: it starts with other bytes")
+        raise PaddockError("not a Paddock archive: wrong magic bytes")
     if version != VERSION:
         raise PaddockError(f"archive of version {version}; this Paddock reads version {VERSION}")
     body = view[_HEAD.size : -_DIGEST_BYTES]
@@ -125,7 +125,7 @@ def _emit_array(array: NDArray[Any], put: Put, path: tuple[str, ...]) -> None:
 
 
 def _blocks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """The array in C order as contiguous pieces: itself if it is one, whole rows where those are, else small copies."""
+    """Yield the array in C order as contiguous pieces: itself, its contiguous rows, or small copies."""
     if array.flags.c_contiguous or array.nbytes <= BLOCK:
         yield np.ascontiguousarray(array)
         return
@@ -164,39 +164,39 @@ def _text(text: str, path: tuple[str, ...]) -> bytes:
 
 
 class _Cursor:
-    """Reads a body from its start; every length is checked against the bytes left before anything is made of it."""
+    """Read a body from its start; every length is checked against the bytes left before it is used."""
 
     def __init__(self, body: memoryview) -> None:
         self._body = body
         self._at = 0
 
     def tree(self) -> Tree:
-        """The one dict that the whole body must be."""
+        """Return the dict that makes up the whole body."""
         value = self._value(0)
         if self._at != len(self._body):
-            raise _damaged("goes on after its end")
+            raise _damaged("has trailing bytes")
         if not isinstance(value, dict):
             raise _damaged("does not hold a dict")
         return value
 
     def _take(self, nbytes: int) -> memoryview:
         if nbytes > len(self._body) - self._at:
-            raise _damaged("ends too early")
+            raise _damaged("is truncated")
         self._at += nbytes
         return self._body[self._at - nbytes : self._at]
 
     def _length(self) -> int:
-        """A u32 that counts bytes or items still to come; each item takes at least one byte."""
+        """Read a u32 count of bytes or items that follow; each item takes at least one byte."""
         length: int = _U32.unpack(self._take(4))[0]
         if length > len(self._body) - self._at:
-            raise _damaged("ends too early")
+            raise _damaged("is truncated")
         return length
 
     def _text(self) -> str:
         try:
             return str(self._take(self._length()), "utf-8")
         except UnicodeDecodeError:
-            raise _damaged("holds text that is not UTF-8") from None
+            raise _damaged("holds invalid UTF-8") from None
 
     def _value(self, depth: int) -> Any:
         if depth > MAX_DEPTH:
@@ -245,11 +245,11 @@ class _Cursor:
             count *= size  # a Python int: cannot overflow
         data = self._take(count * dtype.itemsize)
         if code == 0 and np.frombuffer(data, np.uint8).max(initial=0) > 1:
-            raise _damaged("holds a truth value that is neither 0 nor 1")
+            raise _damaged("holds a boolean that is neither 0 nor 1")
         try:
             return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))
-        except ValueError:  # more dimensions, or larger ones beside a zero, than numpy can have
-            raise _damaged("holds an array of an impossible shape") from None
+        except ValueError:  # more dimensions, or larger ones beside a zero, than numpy allows
+            raise _damaged("holds an array of an invalid shape") from None
 
 
 _CONSTANTS: dict[bytes, bool | None] = {b"N": None, b"T": True, b"F": False}

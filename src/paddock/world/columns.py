@@ -1,10 +1,10 @@
-"""Named tuples as column lists: every field carries its unit, its meaning and its range.
+"""Named tuples as column lists: every field has a unit, a meaning and a range.
 
 class State(NamedTuple):
     x: Annotated[float, Column("m", "position east")] = 0.0
 
-A model's state, command and parameters, a behaviour's options and memory, a sensor's readings: all are declared like
-this, and a fleet stores each as one array of columns x capacity in the order of the fields.
+A model's state, command and parameters, a behaviour's options and memory, and a sensor's readings are declared like
+this; a fleet stores each as one array of columns x capacity, in the order of the fields.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Column:
-    """What one column means."""
+    """The description of one column."""
 
     unit: str  # SI symbol; "" for pure numbers, "0/1" for switches
     meaning: str
@@ -40,7 +40,7 @@ class Column:
 
 @cache
 def columns_of(tuple_class: type) -> tuple[Column, ...]:
-    """The columns that a named tuple class declares, in order."""
+    """Return the columns of a named tuple class, in order."""
     hints = get_type_hints(tuple_class, include_extras=True)
     defaults = getattr(tuple_class, "_field_defaults", {})
     columns = []
@@ -57,20 +57,20 @@ def columns_of(tuple_class: type) -> tuple[Column, ...]:
 
 @cache
 def column_index(tuple_class: type) -> dict[str, int]:
-    """Field name -> row."""
+    """Return the row of each field."""
     return {name: k for k, name in enumerate(tuple_class._fields)}  # type: ignore[attr-defined]
 
 
 @cache
 def defaults_of(tuple_class: type) -> Floats:
-    """The default values as a read-only array; a field without one is NaN."""
+    """Return the default values as a read-only array; NaN for a field without one."""
     values = np.array([np.nan if c.default is None else float(c.default) for c in columns_of(tuple_class)])
     values.flags.writeable = False
     return values
 
 
 def filled(tuple_class: type, given: Mapping[str, Any], what: str, where: str = "") -> Floats:
-    """The values of a named tuple class: its defaults, overridden by what was given; names and ranges are checked."""
+    """Return the values of a named tuple class: the defaults, overridden by `given`; names and ranges are checked."""
     rows = column_index(tuple_class)
     values = defaults_of(tuple_class).copy()
     for name, value in given.items():
@@ -84,7 +84,7 @@ def filled(tuple_class: type, given: Mapping[str, Any], what: str, where: str = 
 
 
 def checked(column: Column, value: Any, what: str, where: str = "") -> float:
-    """The value as a float if it is finite and inside the column's range."""
+    """Return the value as a float; an error if it is not finite or outside the column's range."""
     place = f"{where}: " if where else ""
     if isinstance(value, str) and column.choices:
         if value not in column.choices:

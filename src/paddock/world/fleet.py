@@ -1,6 +1,6 @@
-"""A fleet: vehicles of one model, stored as tables of columns x capacity.
+"""A fleet: vehicles of one model, stored as tables of columns x capacity, and the random stream of each vehicle.
 
-Rows `[:, :n]` are the vehicles, in the order in which they joined. Capacity doubles when it runs out; removal closes
+`[:, :n]` are the vehicles, in the order in which they were added. Capacity doubles when it is used up; removal closes
 the gap and keeps the order, so that everything that visits vehicles in order stays deterministic.
 """
 
@@ -23,7 +23,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def stream_ids(fleet: str, members: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One 64-bit stream per vehicle `fleet[member]`: the hash of the fleet's name mixed with the member's number."""
+    """Return a 64-bit stream per vehicle `fleet[member]`: the hash of the fleet's name mixed with the number."""
     base = np.uint64(xxhash.xxh3_64_intdigest(fleet.encode()))
     with np.errstate(over="ignore"):
         mixed = (members.astype(np.uint64) + np.uint64(1)) * GOLDEN + base
@@ -35,7 +35,7 @@ def stream_ids(fleet: str, members: NDArray[np.int64]) -> NDArray[np.int64]:
 def draw_uniforms(
     seed: int, streams: NDArray[np.int64], purpose: int, columns: int, tick: int = 0
 ) -> NDArray[np.float64]:
-    """Numbers in [0, 1), one row per stream: shape (n, columns). Each pair of columns has a purpose of its own."""
+    """Return numbers in [0, 1), shape (n, columns), one row per stream; each pair of columns has its own purpose."""
     draw = vectorised(scalar_uniforms)
     pairs = [draw(signed(seed), streams, purpose + k, tick) for k in range((columns + 1) // 2)]
     return np.stack([u for pair in pairs for u in pair][:columns], axis=1)
@@ -43,7 +43,7 @@ def draw_uniforms(
 
 Ints = NDArray[np.int64]
 NEVER = (1 << 62) - 1
-"""Tick at which a command expires that is held for ever."""
+"""Expiry tick of a command that never expires."""
 
 
 class Fleet:
@@ -53,12 +53,12 @@ class Fleet:
         self.name = name
         self.state_fields = state
         self.command_fields = command
-        self.single = single  # one vehicle that bears the fleet's own name, instead of members name[0], name[1], ...
+        self.single = single  # one vehicle with the fleet's own name, instead of name[0], name[1], ...
         self.n = 0
         self.next_member = 0
         self.capacity = max(1, capacity)
         self.bring_back: Callable[[], None] | None = None  # set while a GPU holds a newer state than these tables
-        self.command_changed = True  # since whoever mirrors the commands last cleared this
+        self.command_changed = True  # since a mirror of the commands last cleared this
         self.tables: dict[str, NDArray[Any]] = {
             "state": np.zeros((len(column_index(state)), self.capacity)),
             "command": np.zeros((len(column_index(command)), self.capacity)),
@@ -80,7 +80,7 @@ class Fleet:
     @property
     def command(self) -> Floats:
         """Command columns x capacity."""
-        self.command_changed = True  # whoever asks may write
+        self.command_changed = True  # the caller may write
         return self.tables["command"]
 
     @property
@@ -90,7 +90,7 @@ class Fleet:
 
     @property
     def members(self) -> Ints:
-        """Member numbers (n,): 17 for `scouts[17]`; they stay when others leave."""
+        """Member numbers (n,): 17 for `scouts[17]`; they do not change when others are removed."""
         return self.tables["members"][: self.n]
 
     @property
@@ -99,14 +99,14 @@ class Fleet:
         return self.tables["streams"][: self.n]
 
     def add_table(self, name: str, columns: int, defaults: Floats | None = None) -> None:
-        """A further table that grows and shrinks with the fleet (behaviour memory, varying parameters)."""
+        """Add a table that grows and shrinks with the fleet (behaviour memory, varying parameters)."""
         table = np.zeros((columns, self.capacity))
         if defaults is not None:
             table[:] = defaults[:, None]
         self.tables[name] = table
 
     def add(self, ids: Ints, state: Floats) -> slice:
-        """Append vehicles with these ids and states (columns, k); returns their rows. Commands take their defaults."""
+        """Append vehicles with these ids and states (columns, k) and default commands; return their rows."""
         count = len(ids)
         self.reserve(self.n + count)
         rows = slice(self.n, self.n + count)
@@ -143,28 +143,28 @@ class Fleet:
         self.n = len(rows)
 
     def row_of(self, member: int) -> int | None:
-        """The row of a member number, if it is still there."""
+        """Return the row of a member number; None if it has been removed."""
         row = int(np.searchsorted(self.members, member))
         return row if row < self.n and self.members[row] == member else None
 
     def vehicle_name(self, row: int) -> str:
-        """`red`, or `scouts[17]`."""
+        """Return `red`, or `scouts[17]`."""
         return self.name if self.single else f"{self.name}[{self.members[row]}]"
 
     def names_of(self, rows: Ints) -> str:
-        """What some of its vehicles are called together: `scouts[17]`, `scouts`, or `scouts (3 vehicles)`."""
+        """Return a name for some of its vehicles: `scouts[17]`, `scouts`, or `scouts (3 vehicles)`."""
         if len(rows) == 1:
             return self.vehicle_name(int(rows[0]))
         return self.name if len(rows) == self.n else f"{self.name} ({len(rows)} vehicles)"
 
     def save(self) -> dict[str, Any]:
-        """Everything that [:, :n] holds."""
+        """Return the content of [:, :n]."""
         _ = self.state
         tables = {name: table[..., : self.n] for name, table in self.tables.items()}
         return {"n": self.n, "next_member": self.next_member, "tables": tables}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Exactly what was saved."""
+        """Restore exactly what was saved."""
         if saved["tables"].keys() != self.tables.keys():
             raise PaddockError(f"fleet {self.name!r} was saved with other tables: {sorted(saved['tables'])}")
         _ = (self.state, self.command)

@@ -1,4 +1,4 @@
-"""The only place that converts between coordinate frames: ENU (native), NWU, NED and Unreal.
+"""Conversions between coordinate frames: ENU (native), NWU, NED and Unreal. No other module converts.
 
 | name     | world axes       | body axes           | unit | handed |
 |----------|------------------|---------------------|------|--------|
@@ -7,10 +7,10 @@
 | `ned`    | north, east, down| forward, right, down| m    | right  |
 | `unreal` | east, south, up  | forward, right, up  | cm   | left   |
 
-Everything is vectorised: components lie along the last axis, (..., 3) or (..., 4), and float32 stays float32.
-Quaternions (x, y, z, w) turn body components into world components of the same frame. Unreal's y axis is a mirror
-image (its south is our minus north), so a quaternion's axis and an angular rate, which are pseudovectors, change sign
-where a velocity does not: a left turn is +z in ENU and -z in Unreal (whose positive yaw is a right turn).
+All functions are vectorised: components along the last axis, (..., 3) or (..., 4); float32 stays float32. Quaternions
+(x, y, z, w) rotate body components to world components of the same frame. Unreal's y axis is mirrored, so the axis of a
+quaternion and an angular rate, which are pseudovectors, change sign where a velocity does not: a left turn is +z in ENU
+and -z in Unreal (whose positive yaw is a right turn).
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ DIRECTIONS = {
 
 
 @dataclass(frozen=True)
-class Frame:
+class CoordinateFrame:
     """A world frame and the body frame that goes with it."""
 
     name: str
     world_axes: str
-    """Where the world's x, y and z axes point: letters of E, W, N, S, U, D."""
+    """Directions of the world's x, y and z axes: letters of E, W, N, S, U, D."""
     body_axes: str
-    """Where the vehicle's x, y and z axes point: letters of F, B, L, R, U, D."""
+    """Directions of the vehicle's x, y and z axes: letters of F, B, L, R, U, D."""
     units_per_metre: float = 1.0
 
     @cached_property
@@ -61,17 +61,17 @@ class Frame:
         return AxisMap.between("FLU", self.body_axes)
 
     def to(self, target: str) -> Conversion:
-        """The conversion from this frame to the named one."""
+        """Return the conversion from this frame to the named one."""
         return conversion(self.name, target)
 
 
 FRAMES = {
     frame.name: frame
     for frame in (
-        Frame("enu", "ENU", "FLU"),
-        Frame("nwu", "NWU", "FLU"),
-        Frame("ned", "NED", "FRD"),
-        Frame("unreal", "ESU", "FRU", units_per_metre=100.0),
+        CoordinateFrame("enu", "ENU", "FLU"),
+        CoordinateFrame("nwu", "NWU", "FLU"),
+        CoordinateFrame("ned", "NED", "FRD"),
+        CoordinateFrame("unreal", "ESU", "FRU", units_per_metre=100.0),
     )
 }
 """Every frame by its name."""
@@ -79,29 +79,29 @@ FRAMES = {
 
 @dataclass(frozen=True)
 class AxisMap:
-    """A change of axes: out[i] = sign[i] * in[index[i]], exact and blind to NaN in the other components."""
+    """A change of axes: out[i] = sign[i] * in[index[i]]; exact, and NaN stays in its component."""
 
     index: tuple[int, ...]
     sign: tuple[int, ...]
 
     @classmethod
     def between(cls, source: str, target: str) -> AxisMap:
-        """The map from axes named by letters to others, e.g. `between("ENU", "NED")`."""
+        """Return the map between two sets of axes, e.g. `between("ENU", "NED")`."""
         matrix = np.array([DIRECTIONS[a] for a in target]) @ np.array([DIRECTIONS[a] for a in source]).T
         return cls(tuple(np.abs(matrix).argmax(axis=1).tolist()), tuple(matrix.sum(axis=1).tolist()))
 
     @cached_property
     def handedness(self) -> int:
-        """+1 when the map is a rotation, -1 when it mirrors."""
+        """+1 for a rotation, -1 for a reflection."""
         return round(float(np.linalg.det(self._matrix)))
 
     @cached_property
     def quaternion(self) -> NDArray[np.float64]:
-        """The rotation (4,), with the mirror, if any, taken as a reversal of all three axes."""
+        """The rotation (4,); a reflection counts as a reversal of all three axes."""
         return quaternion_from_matrix(self.handedness * self._matrix).astype(np.float64)
 
     def apply(self, vector: ArrayLike, factor: float = 1.0) -> Floats:
-        """The vectors (..., 3) along the new axes, times a factor."""
+        """Return vectors (..., 3) along the new axes, times a factor."""
         v = as_floats(vector, 3)
         signs = np.array([factor * sign for sign in self.sign], dtype=v.dtype)
         return np.asarray(v[..., list(self.index)] * signs)
@@ -113,10 +113,10 @@ class AxisMap:
 
 @dataclass(frozen=True)
 class Conversion:
-    """How every quantity goes from one frame to another; get one from `Frame.to` or `conversion`."""
+    """The conversion of every quantity between two frames, made by `CoordinateFrame.to` or `conversion`."""
 
-    source: Frame
-    target: Frame
+    source: CoordinateFrame
+    target: CoordinateFrame
 
     @cached_property
     def world(self) -> AxisMap:
@@ -134,23 +134,23 @@ class Conversion:
         return self.target.units_per_metre / self.source.units_per_metre
 
     def position(self, position: ArrayLike) -> Floats:
-        """World positions (..., 3), in the frames' length units."""
+        """Convert world positions (..., 3), in the frames' length units."""
         return self.world.apply(position, self.scale)
 
     def velocity(self, velocity: ArrayLike) -> Floats:
-        """World velocities or accelerations (..., 3), in the frames' length units per s or s^2."""
+        """Convert world velocities or accelerations (..., 3), in the frames' length units per s or s^2."""
         return self.world.apply(velocity, self.scale)
 
     def body_vector(self, vector: ArrayLike) -> Floats:
-        """Velocities, accelerations or offsets (..., 3) along the body's axes, in the frames' length units."""
+        """Convert velocities, accelerations or offsets (..., 3) along the body axes, in the frames' length units."""
         return self.body.apply(vector, self.scale)
 
     def angular_rate(self, rate: ArrayLike) -> Floats:
-        """Angular rates (..., 3) about the body's axes, in rad/s."""
+        """Convert angular rates (..., 3) about the body axes, in rad/s."""
         return self.body.apply(rate, float(self.body.handedness))
 
     def quaternion(self, quaternion: ArrayLike) -> Floats:
-        """Attitudes (..., 4), body to world."""
+        """Convert attitudes (..., 4), body to world."""
         q = as_floats(quaternion, 4)
         left, right = (side.astype(q.dtype) for side in self._turns)
         return quaternion_multiply(quaternion_multiply(left, q), right)
@@ -158,15 +158,15 @@ class Conversion:
     @cached_property
     def _turns(self) -> tuple[Floats, Floats]:
         """The constant quaternions (4,) left and right of an attitude."""
-        # Where both sides mirror, reversing all axes on both sides cancels: what is left are two proper rotations.
-        # By way of ENU, so that signs agree: there and back, or by a detour, gives q itself and not -q.
+        # If both sides mirror, reversing all axes on both sides cancels and leaves two proper rotations.
+        # Via ENU, so that signs agree: there and back gives q and not -q.
         left = quaternion_multiply(self.target.world.quaternion, quaternion_conjugate(self.source.world.quaternion))
         right = quaternion_multiply(self.source.body.quaternion, quaternion_conjugate(self.target.body.quaternion))
         return unit_quaternion(left), unit_quaternion(right)
 
 
-def frame(name: str) -> Frame:
-    """The frame of that name."""
+def frame(name: str) -> CoordinateFrame:
+    """Return the frame of that name."""
     if name not in FRAMES:
         raise unknown_name("frame", name, FRAMES)
     return FRAMES[name]
@@ -174,30 +174,30 @@ def frame(name: str) -> Frame:
 
 @cache
 def conversion(source: str, target: str) -> Conversion:
-    """The conversion between two named frames."""
+    """Return the conversion between two named frames."""
     return Conversion(frame(source), frame(target))
 
 
 def convert_position(position: ArrayLike, source: str, target: str) -> Floats:
-    """World positions (..., 3) from one frame into another, in the frames' length units."""
+    """Convert world positions (..., 3) between frames, in the frames' length units."""
     return conversion(source, target).position(position)
 
 
 def convert_velocity(velocity: ArrayLike, source: str, target: str) -> Floats:
-    """World velocities or accelerations (..., 3) from one frame into another."""
+    """Convert world velocities or accelerations (..., 3) between frames."""
     return conversion(source, target).velocity(velocity)
 
 
 def convert_body_vector(vector: ArrayLike, source: str, target: str) -> Floats:
-    """Body velocities, accelerations or offsets (..., 3) from one frame's body axes into another's."""
+    """Convert body velocities, accelerations or offsets (..., 3) between the body axes of frames."""
     return conversion(source, target).body_vector(vector)
 
 
 def convert_quaternion(quaternion: ArrayLike, source: str, target: str) -> Floats:
-    """Attitudes (..., 4), body to world, from one frame into another."""
+    """Convert attitudes (..., 4), body to world, between frames."""
     return conversion(source, target).quaternion(quaternion)
 
 
 def convert_angular_rate(rate: ArrayLike, source: str, target: str) -> Floats:
-    """Body angular rates (..., 3) in rad/s from one frame's body axes into another's."""
+    """Convert body angular rates (..., 3) in rad/s between the body axes of frames."""
     return conversion(source, target).angular_rate(rate)

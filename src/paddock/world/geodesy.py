@@ -1,7 +1,7 @@
 """WGS84 latitude, longitude and ellipsoidal height to and from metres east, north and up of an origin.
 
-Exact, through Earth-centred coordinates (ECEF): no flat-earth shortcut, so it holds at any distance and at the poles.
-Always float64, vectorised over arrays of any shape.
+Exact, through Earth-centred coordinates (ECEF): valid at any distance and at the poles. Always float64, vectorised over
+arrays of any shape. Not pymap3d, whose results differ in the last bits, so that recorded runs would not verify.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ ECCENTRICITY_SQUARED = FLATTENING * (2.0 - FLATTENING)
 SECOND_ECCENTRICITY_SQUARED = ECCENTRICITY_SQUARED / (1.0 - ECCENTRICITY_SQUARED)
 
 HEIGHT_LIMIT = 100_000.0
-"""Greatest height or depth of an origin in m."""
+"""Largest height or depth of an origin in m."""
 CORE_RADIUS = 1_000_000.0
-"""Nearer to the Earth's centre than this (m) a point has no useful latitude and is refused."""
+"""Points closer to the Earth's centre than this (m) have no useful latitude: an error."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The point of the Earth where the local east-north-up frame lies; at a pole the longitude says where north is."""
+    """The origin of the local east-north-up frame on Earth; at a pole the longitude defines north."""
 
     latitude_deg: float
     longitude_deg: float
@@ -40,13 +40,13 @@ class Origin:
     """Above the WGS84 ellipsoid (not above sea level)."""
 
     def __post_init__(self) -> None:
-        """Refuse what is not on the Earth."""
+        """Check the ranges."""
         _check("origin latitude_deg", self.latitude_deg, 90.0)
         _check("origin longitude_deg", self.longitude_deg, 180.0)
         _check("origin height_m", self.height_m, HEIGHT_LIMIT)
 
     def to_local(self, latitude_deg: ArrayLike, longitude_deg: ArrayLike, height_m: ArrayLike) -> Array:
-        """Metres east, north and up (..., 3) of geodetic points (...)."""
+        """Return metres east, north and up (..., 3) of geodetic points (...)."""
         x, y, z = np.moveaxis(geodetic_to_ecef(latitude_deg, longitude_deg, height_m) - self._ecef, -1, 0)
         sin_lat, cos_lat, sin_lon, cos_lon = self._angles
         outward = cos_lon * x + sin_lon * y
@@ -54,7 +54,7 @@ class Origin:
         return np.stack([east, cos_lat * z - sin_lat * outward, cos_lat * outward + sin_lat * z], axis=-1)
 
     def to_geodetic(self, enu: ArrayLike) -> tuple[Array, Array, Array]:
-        """Latitude and longitude in deg and height in m, each (...), of local points (..., 3) in m."""
+        """Return latitude and longitude in deg and height in m, each (...), of local points (..., 3) in m."""
         east, north, up = np.moveaxis(_triples(enu), -1, 0)
         sin_lat, cos_lat, sin_lon, cos_lon = self._angles
         outward = cos_lat * up - sin_lat * north
@@ -72,7 +72,7 @@ class Origin:
 
 
 def geodetic_to_ecef(latitude_deg: ArrayLike, longitude_deg: ArrayLike, height_m: ArrayLike) -> Array:
-    """Earth-centred Earth-fixed positions (..., 3) in m."""
+    """Return Earth-centred Earth-fixed positions (..., 3) in m."""
     lat = np.deg2rad(_check("latitude_deg", latitude_deg, 90.0))
     lon = np.deg2rad(_check("longitude_deg", longitude_deg, 180.0))
     height = _check("height_m", height_m, np.inf)
@@ -84,21 +84,21 @@ def geodetic_to_ecef(latitude_deg: ArrayLike, longitude_deg: ArrayLike, height_m
 
 
 def ecef_to_geodetic(ecef: ArrayLike) -> tuple[Array, Array, Array]:
-    """Latitude and longitude in deg and height in m, each (...), of Earth-centred positions (..., 3) in m."""
+    """Return latitude and longitude in deg and height in m, each (...), of Earth-centred positions (..., 3) in m."""
     x, y, z = np.moveaxis(_triples(ecef), -1, 0)
     outward = np.hypot(x, y)
     if (np.hypot(outward, z) < CORE_RADIUS).any():
-        raise InvalidValueError(f"a point lies within {CORE_RADIUS / 1000:.0f} km of the Earth's centre")
+        raise InvalidValueError(f"a point is within {CORE_RADIUS / 1000:.0f} km of the Earth's centre")
     sin_lat, cos_lat = _latitude(outward, z)
-    # This form of the height stays exact where the usual outward / cos(latitude) - N breaks down, at the poles.
+    # this form of the height is exact at the poles, where the usual outward / cos(latitude) - N fails
     height = outward * cos_lat + z * sin_lat - SEMI_MAJOR_AXIS * np.sqrt(1.0 - ECCENTRICITY_SQUARED * sin_lat**2)
     return np.rad2deg(np.arctan2(sin_lat, cos_lat)), np.rad2deg(np.arctan2(y, x)), np.asarray(height)
 
 
 def _latitude(outward: Array, z: Array) -> tuple[Array, Array]:
-    """Sine and cosine of the geodetic latitude, from distances to the axis and to the equator's plane in m."""
+    """Return sine and cosine of the geodetic latitude from distances to the axis and to the equatorial plane in m."""
     # Bowring's iteration on the reduced latitude: near the surface the first round is good to 1e-11 rad; three are
-    # always enough down to CORE_RADIUS and out to any height, without a branch.
+    # enough from CORE_RADIUS to any height, without a branch
     sin_red, cos_red = _unit(SEMI_MAJOR_AXIS * z, SEMI_MINOR_AXIS * outward)
     for _ in range(3):
         rise = z + SECOND_ECCENTRICITY_SQUARED * SEMI_MINOR_AXIS * sin_red**3
@@ -108,13 +108,13 @@ def _latitude(outward: Array, z: Array) -> tuple[Array, Array]:
 
 
 def _unit(rise: Array, run: Array) -> tuple[Array, Array]:
-    """Sine and cosine of the angle with that tangent."""
+    """Return sine and cosine of the angle with that tangent."""
     length = np.hypot(rise, run)
     return rise / length, run / length
 
 
 def _triples(values: ArrayLike) -> Array:
-    """Points (..., 3) as float64, refused when not finite."""
+    """Return finite points (..., 3) as float64."""
     points = np.asarray(values, dtype=np.float64)
     if points.ndim == 0 or points.shape[-1] != 3:
         raise InvalidValueError(f"expected 3 components along the last axis, got shape {points.shape}")
@@ -124,7 +124,7 @@ def _triples(values: ArrayLike) -> Array:
 
 
 def _check(field: str, values: ArrayLike, limit: float) -> Array:
-    """The values as float64, refused when not finite or further than the limit from 0."""
+    """Return finite values within the limit as float64."""
     array = np.asarray(values, dtype=np.float64)
     wrong = ~np.isfinite(array) | (np.abs(array) > limit)
     if wrong.any():

@@ -1,7 +1,7 @@
-"""What the bytes of a snapshot mean: which fleets, which columns, which vehicle in which row.
+"""The layout of a snapshot's bytes: its fleets, their columns, and the vehicle in each row.
 
-A layout stays the same until the roster changes; thousands of snapshots share one. Each fleet has one float64 block of
-(columns, n) in C order, at an offset that is a multiple of 64 bytes.
+A layout is valid until vehicles are added or removed; thousands of snapshots share one. Each fleet has one float64
+block of (columns, n) in C order, at an offset that is a multiple of 64 bytes.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from paddock.world.pose import Pose
 
 Ints = NDArray[np.int64]
 POSE: tuple[str, ...] = Pose._fields
-"""The columns every block begins with."""
+"""The first columns of every block."""
 
 
 @dataclass(frozen=True, eq=False)
 class FleetLayout:
-    """One fleet's block: its columns by name and its vehicles by row."""
+    """The block of one fleet: its columns by name and its vehicles by row."""
 
     name: str
     kind: str  # car, drone, rover, ...
     model: str  # e.g. "car.bicycle"
     columns: tuple[str, ...]  # the fields of Pose, then the model's own
-    n: int  # vehicles = columns of the block's second axis
+    n: int  # vehicles
     ids: Ints  # (n,) unique in the world
     members: Ints  # (n,) the k of each vehicle's name fleet[k]
-    single: bool  # the one vehicle is called like the fleet
+    single: bool  # one vehicle with the name of the fleet
 
     def __post_init__(self) -> None:
-        """Check the shapes; take read-only copies of the arrays."""
+        """Check the shapes; make read-only copies of the arrays."""
         if self.columns[: len(POSE)] != POSE or len(set(self.columns)) != len(self.columns):
-            raise PaddockError(f"fleet {self.name!r}: columns must differ and begin with {', '.join(POSE)}")
+            raise PaddockError(f"fleet {self.name!r}: columns must differ and start with {', '.join(POSE)}")
         if self.single and self.n > 1:
             raise PaddockError(f"fleet {self.name!r}: a single vehicle cannot be {self.n} vehicles")
         for field in ("ids", "members"):
@@ -62,17 +62,17 @@ class FleetLayout:
         return _sorted(self.members)
 
     def column(self, name: str) -> int:
-        """The row of the block that holds a column."""
+        """Return the row of a column in the block."""
         if name not in self._rows:
             raise unknown_name("column", name, self.columns, f"fleet {self.name!r}")
         return self._rows[name]
 
     def vehicle_name(self, row: int) -> str:
-        """The name of the vehicle in a row: the fleet's, or `fleet[k]`."""
+        """Return the name of the vehicle in a row: the fleet's, or `fleet[k]`."""
         return self.name if self.single else f"{self.name}[{self.members[row]}]"
 
     def row_of(self, member: int) -> int:
-        """The row of member k."""
+        """Return the row of vehicle `fleet[k]`."""
         row = _find(self._by_member, member)
         if row is None:
             known = f"{self.n} members, [{self.members.min()}] to [{self.members.max()}]" if self.n else "no members"
@@ -80,16 +80,14 @@ class FleetLayout:
         return row
 
 
-class Names(Sequence[str]):
-    """The names of the vehicles of some fleets, in order; each is made when it is asked for."""
+class VehicleNames(Sequence[str]):
+    """The names of the vehicles of some fleets, in order, made on access."""
 
     def __init__(self, fleets: Sequence[FleetLayout]) -> None:
-        """Of these fleets."""
         self._fleets = fleets
         self._count = sum(fleet.n for fleet in fleets)
 
     def __len__(self) -> int:
-        """How many vehicles there are."""
         return self._count
 
     @overload
@@ -97,28 +95,25 @@ class Names(Sequence[str]):
     @overload
     def __getitem__(self, key: slice) -> list[str]: ...
     def __getitem__(self, key: int | slice) -> str | list[str]:
-        """The name at a position, or a list of names."""
         if isinstance(key, slice):
             return [self[k] for k in range(*key.indices(self._count))]
         fleet, row = _fleet_and_row(self._fleets, range(self._count)[key])
         return self._fleets[fleet].vehicle_name(row)
 
     def __iter__(self) -> Iterator[str]:
-        """The names one by one."""
         return (fleet.vehicle_name(row) for fleet in self._fleets for row in range(fleet.n))
 
     def __repr__(self) -> str:
-        """The first few names."""
         more = f", ... {self._count} in all" if self._count > 3 else ""
         return f"<names {', '.join(self[:3])}{more}>"
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The fleets of a snapshot's buffer, in order, and the number of the roster they are."""
+    """The fleets of a snapshot's buffer, in order."""
 
     fleets: tuple[FleetLayout, ...]
-    roster: int  # changes whenever a vehicle comes or goes
+    roster: int  # changes when vehicles are added or removed
 
     def __post_init__(self) -> None:
         """Check that the fleets' names differ."""
@@ -127,7 +122,7 @@ class Layout:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Where each fleet's block starts, in bytes, and where the last one ends; all multiples of 64."""
+        """Offset of each fleet's block, and the end of the last one, in bytes; all multiples of 64."""
         ends = [0]
         for fleet in self.fleets:
             ends.append(ends[-1] - (-fleet.nbytes // ALIGNMENT) * ALIGNMENT)
@@ -140,41 +135,41 @@ class Layout:
 
     @cached_property
     def vehicles(self) -> int:
-        """How many vehicles there are in all fleets."""
+        """Number of vehicles in all fleets."""
         return sum(fleet.n for fleet in self.fleets)
 
     @property
-    def names(self) -> Names:
+    def names(self) -> VehicleNames:
         """The names of all vehicles, fleet by fleet."""
-        return Names(self.fleets)
+        return VehicleNames(self.fleets)
 
     def block(self, buffer: Bytes, fleet: int) -> Floats:
-        """One fleet's (columns, n) view of a buffer (nbytes,)."""
+        """Return a fleet's (columns, n) view of a buffer (nbytes,)."""
         layout, start = self.fleets[fleet], self.offsets[fleet]
         return buffer[start : start + layout.nbytes].view(np.float64).reshape(len(layout.columns), layout.n)
 
     def fleet_index(self, name: str) -> int:
-        """Which fleet has this name."""
+        """Return the index of a fleet."""
         if name not in self._fleet_index:
             raise unknown_name("fleet", name, self._fleet_index)
         return self._fleet_index[name]
 
     def find(self, vehicle: str | SupportsIndex) -> tuple[int, int]:
-        """(fleet, row) of a vehicle given by its name (`red`, `scouts[17]`) or its id."""
+        """Return (fleet, row) of a vehicle given by its name (`red`, `scouts[17]`) or its id."""
         if isinstance(vehicle, str):
             return self._find_name(vehicle)
         try:
             return self._find_id(index(vehicle))
         except TypeError:
-            raise InvalidValueError(f"a vehicle is known by its name or its id, not by {vehicle!r}") from None
+            raise InvalidValueError(f"a vehicle is given by its name or its id, not by {vehicle!r}") from None
 
     def to_bytes(self) -> bytes:
-        """The layout for another process; made once."""
+        """Return the layout as bytes for another process; cached."""
         return self._bytes
 
     @staticmethod
     def from_bytes(blob: bytes | memoryview) -> Layout:
-        """The layout that `to_bytes` wrote; PaddockError if it is damaged."""
+        """Return the layout from the bytes of `to_bytes`; PaddockError if they are damaged."""
         tree = unpack(blob)
         try:
             fleets = [FleetLayout(**{**f, "columns": tuple(f["columns"])}) for f in tree["fleets"]]
@@ -183,13 +178,11 @@ class Layout:
             raise PaddockError(f"not a layout of a snapshot: {error}") from None
 
     def __eq__(self, other: object) -> bool:
-        """Same roster number, fleets, columns, ids and members."""
         if not isinstance(other, Layout):
             return NotImplemented
         return self is other or (self.roster == other.roster and self._bytes == other._bytes)
 
     def __hash__(self) -> int:
-        """By roster number and fleets."""
         return hash((self.roster, tuple(self._fleet_index)))
 
     @cached_property
@@ -226,13 +219,13 @@ class Layout:
         row = _find(self._by_id, number)
         if row is None:
             ids = self._by_id[0]
-            known = f"ids lie between {ids[0]} and {ids[-1]}" if len(ids) else "there are none"
+            known = f"ids are between {ids[0]} and {ids[-1]}" if len(ids) else "there are no vehicles"
             raise UnknownNameError(f"unknown vehicle id {number}; {known}")
         return _fleet_and_row(self.fleets, row)
 
 
 def _fleet_and_row(fleets: Sequence[FleetLayout], position: int) -> tuple[int, int]:
-    """Where the vehicle at a position counted through all fleets stands."""
+    """Return (fleet, row) of the k-th vehicle of all fleets."""
     fleet = 0
     while position >= fleets[fleet].n:
         position -= fleets[fleet].n
@@ -241,7 +234,7 @@ def _fleet_and_row(fleets: Sequence[FleetLayout], position: int) -> tuple[int, i
 
 
 def _numbers(values: ArrayLike, n: int, what: str) -> Ints:
-    """Whole numbers (n,) as a read-only copy."""
+    """Return whole numbers (n,) as a read-only copy."""
     array: NDArray[Any] = np.asarray(values)
     if array.dtype.kind not in "iu" and array.size:
         raise PaddockError(f"{what} must be whole numbers, not {array.dtype}")
@@ -253,13 +246,13 @@ def _numbers(values: ArrayLike, n: int, what: str) -> Ints:
 
 
 def _sorted(values: Ints) -> tuple[Ints, Ints]:
-    """The values ascending, and where each of them stood."""
+    """Return the values in ascending order, and the original index of each."""
     order = np.argsort(values, kind="stable")
     return values[order], order
 
 
 def _find(ascending: tuple[Ints, Ints], value: int) -> int | None:
-    """Where a value stood before sorting; None if it is not there."""
+    """Return the original index of a value; None if it is not present."""
     values, order = ascending
     if not -(1 << 63) <= value < 1 << 63:
         return None
@@ -268,5 +261,5 @@ def _find(ascending: tuple[Ints, Ints], value: int) -> int | None:
 
 
 def _is_member(text: str) -> bool:
-    """Whether this is how the k of `fleet[k]` is written: digits, no leading zeros, not absurdly long."""
+    """Return whether a text is a valid k of `fleet[k]`: digits without leading zeros, of limited length."""
     return text.isascii() and text.isdecimal() and len(text) < 19 and str(int(text)) == text

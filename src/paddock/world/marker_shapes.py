@@ -1,11 +1,10 @@
-"""Markers as plain line segments and spheres in the world, for renderers that know nothing else.
+"""Markers as line segments and spheres in the world, for renderers that draw nothing else.
 
 Segments show the kinds made of lines (a circle as a 48-gon), spheres show points; text and meshes give neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +17,9 @@ Floats = NDArray[np.floating[Any]]
 Bytes = NDArray[np.uint8]
 
 CORNERS = 48
-"""Of the polygon that stands for a circle; they lie on it."""
+"""Corners of the polygon drawn for a circle; they lie on it."""
 THICKNESS = 0.05
-"""Of lines whose kind says nothing about it, m."""
+"""Of lines whose kind has no thickness, m."""
 AXIS_COLORS = np.array([[255, 0, 0], [0, 255, 0], [0, 0, 255]], np.uint8)
 AXIS_SLIMNESS = 20.0
 """Length of an axis over its thickness."""
@@ -30,15 +29,15 @@ class Segments(NamedTuple):
     """Straight lines in the world."""
 
     ends: NDArray[np.float32]
-    """(n, 6): x, y, z of the one end and of the other, m."""
+    """(n, 6): x, y, z of both ends, m."""
     colors: Bytes
     """(n, 4): red, green, blue, opacity."""
     thickness: float
-    """Of all of them, m."""
+    """Of all lines, m."""
 
 
 class Spheres(NamedTuple):
-    """Balls in the world."""
+    """Spheres in the world."""
 
     balls: NDArray[np.float32]
     """(n, 4): x, y, z and radius, m."""
@@ -47,9 +46,8 @@ class Spheres(NamedTuple):
 
 
 def segments(marker: Marker, transform: Transform) -> Segments:
-    """The lines of a marker; the transform takes points of its frame to the world."""
-    pairs = _PAIRS[marker.kind](marker) if marker.kind in _PAIRS else np.empty((0, 3))
-    ends = (transform @ marker.pose).apply(pairs).reshape(-1, 6).astype(np.float32)
+    """Return the lines of a marker; `transform` is the pose of its frame in the world."""
+    ends = (transform @ marker.pose).apply(_pairs(marker)).reshape(-1, 6).astype(np.float32)
     colors = _colors(marker, len(ends))
     if marker.kind == "axes":
         colors[:, :3] = AXIS_COLORS
@@ -57,7 +55,7 @@ def segments(marker: Marker, transform: Transform) -> Segments:
 
 
 def spheres(marker: Marker, transform: Transform) -> Spheres:
-    """The dots of a marker; the transform takes points of its frame to the world."""
+    """Return the dots of a marker; `transform` is the pose of its frame in the world."""
     centres = marker.vertices if marker.kind == "points" else marker.vertices[:0]
     balls = np.empty((len(centres), 4), np.float32)
     balls[:, :3] = (transform @ marker.pose).apply(centres)
@@ -82,22 +80,37 @@ def _thickness(marker: Marker) -> float:
             return THICKNESS
 
 
+def _pairs(marker: Marker) -> Floats:
+    """Return the ends of the lines of a marker, two by two, relative to its pose: (2 n, 3)."""
+    a, b, c = marker.scale
+    match marker.kind:
+        case "line_strip":
+            return _chain(marker.vertices)
+        case "line_list":
+            return marker.vertices
+        case "triangle_list":
+            corners = marker.vertices.reshape(-1, 3, 3)
+            return np.stack([corners, np.roll(corners, -1, axis=1)], axis=2).reshape(-1, 3)
+        case "circle":
+            return _polygon(a)
+        case "ring":
+            return np.concatenate([_polygon(a), _polygon(a - b)])
+        case "arrow":
+            return _arrow(a, c)
+        case "axes":
+            return np.stack([np.zeros((3, 3)), a * np.eye(3)], axis=1).reshape(-1, 3)
+        case "car":
+            # the twelve edges of a box on the ground: pairs of corners that differ in one coordinate
+            corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0.0, 1.0)])
+            edges = [(k, k | bit) for bit in (1, 2, 4) for k in range(8) if not k & bit]
+            return np.asarray(corners[np.array(edges).ravel()] * marker.scale)
+        case _:
+            return np.empty((0, 3))
+
+
 def _chain(points: Floats) -> Floats:
-    """From each point to the next: (2 n - 2, 3)."""
+    """Return the lines from each point to the next: (2 n - 2, 3)."""
     return np.stack([points[:-1], points[1:]], axis=1).reshape(-1, 3)
-
-
-def _strip(marker: Marker) -> Floats:
-    return _chain(marker.vertices)
-
-
-def _list(marker: Marker) -> Floats:
-    return marker.vertices
-
-
-def _triangles(marker: Marker) -> Floats:
-    corners = marker.vertices.reshape(-1, 3, 3)
-    return np.stack([corners, np.roll(corners, -1, axis=1)], axis=2).reshape(-1, 3)
 
 
 def _polygon(radius: float) -> Floats:
@@ -105,45 +118,10 @@ def _polygon(radius: float) -> Floats:
     return _chain(radius * np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)], axis=1))
 
 
-def _circle(marker: Marker) -> Floats:
-    return _polygon(marker.scale[0])
-
-
-def _ring(marker: Marker) -> Floats:
-    radius, width, _ = marker.scale
-    return np.concatenate([_polygon(radius), _polygon(radius - width)])
-
-
-def _arrow(marker: Marker) -> Floats:
-    """The shaft, and four barbs from the tip backwards, as long (along x) as the head is wide."""
-    length, _, head = marker.scale
+def _arrow(length: float, head: float) -> Floats:
+    """Return the shaft, and four barbs from the tip backwards, as long (along x) as the head is wide."""
     back, side = max(length - head, 0.0), 0.5 * head
     barbs = [[back, side, 0.0], [back, -side, 0.0], [back, 0.0, side], [back, 0.0, -side]]
     others = np.array([[0.0, 0.0, 0.0], *barbs])
     tip = np.broadcast_to([length, 0.0, 0.0], others.shape)
     return np.stack([others, tip], axis=1).reshape(-1, 3)
-
-
-def _axes(marker: Marker) -> Floats:
-    tips = marker.scale[0] * np.eye(3)
-    return np.stack([np.zeros((3, 3)), tips], axis=1).reshape(-1, 3)
-
-
-def _car(marker: Marker) -> Floats:
-    """The twelve edges of a box on the ground: the pairs of its corners that differ in one coordinate."""
-    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0.0, 1.0)])
-    edges = [(a, a | bit) for bit in (1, 2, 4) for a in range(8) if not a & bit]
-    return np.asarray(corners[np.array(edges).ravel()] * marker.scale)
-
-
-_PAIRS: dict[str, Callable[[Marker], Floats]] = {
-    "line_strip": _strip,
-    "line_list": _list,
-    "triangle_list": _triangles,
-    "circle": _circle,
-    "ring": _ring,
-    "arrow": _arrow,
-    "axes": _axes,
-    "car": _car,
-}
-"""The ends of a kind's lines, two by two, relative to the marker: (2 n, 3)."""

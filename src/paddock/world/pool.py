@@ -1,8 +1,8 @@
-"""Pooled buffers for the readers of this process.
+"""Pooled buffers for snapshots.
 
-A snapshot of 100,000 vehicles is 12 MB; asking the operating system for that every tick costs more in page faults than
-the copy itself. Nobody returns a buffer: whoever keeps a snapshot, or only one array cut out of it, keeps the buffer's
-owning array alive, because every view holds a reference to the array that owns its data. The pool looks at that count.
+A snapshot of 100,000 vehicles is 12 MB; allocating that every tick costs more in page faults than the copy itself.
+Buffers are not returned explicitly: a snapshot, or any array cut out of it, keeps the array that owns the buffer alive,
+and the pool reuses a buffer once nothing but the pool refers to it.
 """
 
 from __future__ import annotations
@@ -21,28 +21,27 @@ ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector register."""
 
 GRAIN = 1024
-"""Bytes: the sizes of buffers are multiples of this."""
+"""Bytes: buffer sizes are multiples of this."""
 
 
 @dataclass(frozen=True)
 class PoolStatistics:
-    """How a pool has been used so far."""
+    """Counters of a pool."""
 
-    allocated: int  # buffers asked from the operating system
-    reused: int  # buffers handed out again
-    in_use: int  # buffers somebody still looks at
-    idle: int  # buffers waiting to be used again
+    allocated: int  # buffers allocated
+    reused: int  # buffers reused
+    in_use: int  # buffers with views
+    idle: int  # buffers ready for reuse
 
 
 class BufferPool:
-    """Hands out byte buffers; safe to use from any thread.
+    """Provides byte buffers; thread-safe.
 
-    `idle`: how many unused buffers survive the next `take`. `tracked`: how many buffers are watched at once; whoever
-    keeps more than that keeps ordinary arrays, which Python frees with their last view instead of using them again.
+    `idle`: unused buffers that survive the next `take`. `tracked`: buffers that are tracked; older ones become ordinary
+    arrays, which Python frees with their last view.
     """
 
     def __init__(self, idle: int = 4, tracked: int = 32) -> None:
-        """An empty pool."""
         self._lock = Lock()
         self._limit_idle, self._limit_tracked = idle, tracked
         self._owners: list[Bytes] = []  # oldest first
@@ -50,7 +49,7 @@ class BufferPool:
         self._allocated = self._reused = 0
 
     def take(self, nbytes: int) -> Bytes:
-        """A writable buffer (nbytes,) aligned to 64 bytes, holding anything; yours while any view of it lives."""
+        """Return a writable, uninitialised buffer (nbytes,) aligned to 64 bytes, valid while any view of it exists."""
         with self._lock:
             unused = [k for k in range(len(self._owners)) if _references(self._owners, k) == _UNUSED]
             spare = {k: self._owners[k].nbytes - ALIGNMENT - nbytes for k in unused}
@@ -62,7 +61,7 @@ class BufferPool:
         return owner[start : start + nbytes]
 
     def statistics(self) -> PoolStatistics:
-        """The counts at this moment."""
+        """Return the present counts."""
         with self._lock:
             idle = sum(_references(self._owners, k) == _UNUSED for k in range(len(self._owners)))
             in_use = len(self._owners) - idle + len(self._released)
@@ -70,13 +69,13 @@ class BufferPool:
 
     def _allocate(self, nbytes: int) -> Bytes:
         self._allocated += 1
-        # a little more than asked for, so that a world that grows by one vehicle still finds it fitting
+        # rounded up, so that the buffer still fits when the world grows by one vehicle
         owner = np.empty(-(-nbytes // GRAIN) * GRAIN + ALIGNMENT, np.uint8)
         self._owners.append(owner)
         return owner
 
     def _drop(self, surplus: list[int]) -> None:
-        """Let go of unused buffers, and of the oldest ones while there are more than may be tracked."""
+        """Drop surplus unused buffers, and the oldest ones beyond the tracking limit."""
         for k in reversed(surplus):
             del self._owners[k]
         while len(self._owners) > self._limit_tracked:
@@ -84,10 +83,10 @@ class BufferPool:
 
 
 def frozen(buffer: Bytes) -> Bytes:
-    """The same memory (n,) as an array that cannot be made writable again, nor can any view of it.
+    """Return the same memory (n,) as an array that cannot be made writable again, nor can its views.
 
-    numpy lets anyone set `flags.writeable` on a view of a writable array, but not on one of a read-only memoryview,
-    which in turn keeps the buffer, and so its owner, alive.
+    numpy lets users set `flags.writeable` on a view of a writable array, but not on one of a read-only memoryview,
+    which keeps the buffer and its owner alive.
     """
     return np.frombuffer(buffer.data.toreadonly(), np.uint8)
 
@@ -97,4 +96,4 @@ def _references(owners: list[Bytes], k: int) -> int:
 
 
 _UNUSED = _references([np.empty(0, np.uint8)], 0)
-"""The count of an array that only its list holds; measured, since versions of Python count the call differently."""
+"""Reference count of an array that only its list holds; measured, because it differs between versions of Python."""

@@ -1,4 +1,4 @@
-"""What every vehicle shows of itself, whatever its model: where it is, which way it points, how it moves."""
+"""The public columns of every vehicle: position, attitude and motion; and the environment of all vehicles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from paddock.world.columns import Column
 
 FARTHEST = 1e7
-"""m from the origin, along any axis: beyond it metres get lost in rounding, and float32 cannot hold products."""
+"""Largest coordinate in m: beyond it metres are lost in rounding, and float32 cannot hold products."""
 
 
 class Pose(NamedTuple):
@@ -29,7 +29,7 @@ class Pose(NamedTuple):
 
 
 class Environment(NamedTuple):
-    """The surroundings that act on every vehicle alike."""
+    """Properties of the world that act on every vehicle."""
 
     gravity: Annotated[float, Column("m/s2", "acceleration of gravity, downwards", low=0.0, high=100.0)] = 9.80665
     air_density: Annotated[float, Column("kg/m3", "density of the air", low=0.0, high=100.0)] = 1.225

@@ -1,7 +1,8 @@
 """Rotations as unit quaternions (x, y, z, w), vectorised: arrays of shape (..., 3) and (..., 4) that broadcast.
 
-A quaternion turns body components into world components. Euler angles are z-y-x (yaw, then pitch, then roll), in rad.
-float32 stays float32; everything else is computed in float64.
+A quaternion rotates body components to world components. Euler angles are z-y-x (yaw, then pitch, then roll), in rad.
+float32 stays float32; everything else is float64. Not scipy's Rotation, which is float64 only and differs in the last
+bits, so that recorded runs would not verify.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ Floats = NDArray[np.floating[Any]]
 """An array of float32 or float64."""
 
 NORM_TOLERANCE = 1e-3
-"""How far from 1 the norm of a given quaternion may be before it counts as a mistake rather than as rounding."""
+"""Largest deviation of the norm of a given quaternion from 1 that counts as rounding, not as a mistake."""
 
 NORM_ROUNDING = 64
-"""Norms this many epsilons from 1 are left alone: normalising twice changes nothing, so a restored state is exact."""
+"""Norms within this many epsilons of 1 are kept: normalising twice changes nothing, so a restored state is exact."""
 
 
 def as_floats(values: ArrayLike, components: int | None = None) -> Floats:
-    """The values as a float32 (if they were) or float64 array, checked to have `components` along the last axis."""
+    """Return a float32 (if it was) or float64 array, checked to have `components` along the last axis."""
     array = np.asarray(values)
     if array.dtype != np.float32:
         array = array.astype(np.float64, copy=False)
@@ -35,7 +36,7 @@ def as_floats(values: ArrayLike, components: int | None = None) -> Floats:
 
 
 def unit_quaternion(quaternion: ArrayLike) -> Floats:
-    """The quaternions with norm 1; refuses non-finite ones and those further than NORM_TOLERANCE from norm 1."""
+    """Return normalised quaternions; an error if not finite or further than NORM_TOLERANCE from norm 1."""
     q = as_floats(quaternion, 4)
     if not np.isfinite(q).all():
         raise InvalidValueError("quaternion has a component that is not finite")
@@ -47,13 +48,13 @@ def unit_quaternion(quaternion: ArrayLike) -> Floats:
 
 
 def quaternion_conjugate(quaternion: ArrayLike) -> Floats:
-    """The inverse rotation of unit quaternions (..., 4)."""
+    """Return the inverse rotations of unit quaternions (..., 4)."""
     q = as_floats(quaternion, 4)
     return q * np.array([-1, -1, -1, 1], dtype=q.dtype)
 
 
 def quaternion_multiply(first: ArrayLike, second: ArrayLike) -> Floats:
-    """The Hamilton product (..., 4): the rotation that applies `second`, then `first`."""
+    """Return the Hamilton product (..., 4): the rotation that applies `second`, then `first`."""
     a, b = as_floats(first, 4), as_floats(second, 4)
     ax, ay, az, aw = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
     bx, by, bz, bw = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
@@ -65,18 +66,18 @@ def quaternion_multiply(first: ArrayLike, second: ArrayLike) -> Floats:
 
 
 def rotate(quaternion: ArrayLike, vector: ArrayLike) -> Floats:
-    """Vectors (..., 3) turned by unit quaternions (..., 4), e.g. body components into world components."""
+    """Rotate vectors (..., 3) by unit quaternions (..., 4), e.g. from body to world components."""
     q, v = as_floats(quaternion, 4), as_floats(vector, 3)
     x, y, z, w = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     vx, vy, vz = v[..., 0], v[..., 1], v[..., 2]
-    # v + w t + axis x t with t = 2 axis x v, written out: np.cross costs several times as much on one vector.
+    # v + w t + axis x t with t = 2 axis x v, written out: np.cross is several times slower on one vector
     tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
     turned = [vx + w * tx + y * tz - z * ty, vy + w * ty + z * tx - x * tz, vz + w * tz + x * ty - y * tx]
     return _joined(turned)
 
 
 def quaternion_from_euler(roll: ArrayLike, pitch: ArrayLike, yaw: ArrayLike) -> Floats:
-    """Quaternions (..., 4) of roll, pitch and yaw (...), in rad, z-y-x convention."""
+    """Return quaternions (..., 4) of roll, pitch and yaw (...), in rad, z-y-x convention."""
     half_roll, half_pitch, half_yaw = (0.5 * as_floats(angle) for angle in (roll, pitch, yaw))
     cr, sr = np.cos(half_roll), np.sin(half_roll)
     cp, sp = np.cos(half_pitch), np.sin(half_pitch)
@@ -87,12 +88,12 @@ def quaternion_from_euler(roll: ArrayLike, pitch: ArrayLike, yaw: ArrayLike) -> 
 
 
 def euler_from_quaternion(quaternion: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Roll, pitch and yaw (...) in rad, z-y-x convention; straight up or down (gimbal lock) roll is 0.
+    """Return roll, pitch and yaw (...) in rad, z-y-x convention; in gimbal lock (straight up or down) roll is 0.
 
     Roll and yaw lie in [-pi, pi], pitch in [-pi/2, pi/2].
     """
-    # Sums and differences of components separate into half (roll + yaw) and half (roll - yaw); unlike arcsin and the
-    # rotation matrix this keeps full accuracy near gimbal lock.
+    # Sums and differences of components give half (roll + yaw) and half (roll - yaw); unlike arcsin and the rotation
+    # matrix this keeps full accuracy near gimbal lock.
     x, y, z, w = np.moveaxis(as_floats(quaternion, 4), -1, 0)
     up, down = np.hypot(x - z, w + y), np.hypot(x + z, w - y)
     difference, total = np.arctan2(x - z, w + y), np.arctan2(x + z, w - y)
@@ -104,20 +105,20 @@ def euler_from_quaternion(quaternion: ArrayLike) -> tuple[Floats, Floats, Floats
 
 
 def wrap_angle(angle: ArrayLike) -> Floats:
-    """Angles (...) in rad brought into [-pi, pi]."""
+    """Wrap angles (...) in rad to [-pi, pi]."""
     a = as_floats(angle)
     return np.asarray(a - 2.0 * np.pi * np.round(a / (2.0 * np.pi)))
 
 
 def quaternion_from_matrix(matrix: ArrayLike) -> Floats:
-    """Quaternions (..., 4), w not negative, of proper rotation matrices (..., 3, 3)."""
+    """Return quaternions (..., 4), w >= 0, of proper rotation matrices (..., 3, 3)."""
     m = as_floats(matrix, 3)
     xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     xy, xz, yz = m[..., 0, 1] + m[..., 1, 0], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 2] + m[..., 2, 1]
     xw, yw, zw = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
     squares = np.stack([1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz], axis=-1)
     sx, sy, sz, sw = np.moveaxis(squares, -1, 0)
-    # Each row is the quaternion times four times one of its components: the largest loses no digits.
+    # each row is the quaternion times four times one of its components; the largest loses no digits
     rows = [sx, xy, xz, xw, xy, sy, yz, yw, xz, yz, sz, zw, xw, yw, zw, sw]
     products = np.stack(rows, axis=-1).reshape(*squares.shape, 4)
     best = np.take_along_axis(products, squares.argmax(axis=-1)[..., None, None], axis=-2)[..., 0, :]
@@ -126,10 +127,10 @@ def quaternion_from_matrix(matrix: ArrayLike) -> Floats:
 
 
 def slerp(start: ArrayLike, end: ArrayLike, fraction: ArrayLike) -> Floats:
-    """Unit quaternions on the shorter arc from start (fraction 0) to end (1); other fractions carry on at that rate."""
+    """Interpolate on the shorter arc from start (fraction 0) to end (1); other fractions extrapolate."""
     a, b, t = as_floats(start, 4), as_floats(end, 4), as_floats(fraction)[..., None]
     b = np.where((a * b).sum(axis=-1, keepdims=True) < 0.0, -b, b)
-    # The angle from chord lengths, because arccos of the dot product loses half the digits of a small angle.
+    # the angle from chord lengths: arccos of the dot product loses half the digits of a small angle
     apart, together = (np.sqrt((c * c).sum(axis=-1, keepdims=True)) for c in (b - a, b + a))
     angle = 2.0 * np.arctan2(apart, together)
     near = angle < 1e-9
@@ -141,7 +142,7 @@ def slerp(start: ArrayLike, end: ArrayLike, fraction: ArrayLike) -> Floats:
 
 
 def _joined(components: Sequence[Floats]) -> Floats:
-    """Components (...) side by side along a new last axis."""
+    """Stack components (...) along a new last axis."""
     result = np.empty((*components[0].shape, len(components)), components[0].dtype)
     for index, component in enumerate(components):
         result[..., index] = component

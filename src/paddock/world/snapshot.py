@@ -1,34 +1,34 @@
-"""One moment of the world, immutable and yours to keep: `snap["red"].position`, `snap.fleet("scouts").position`.
+"""One moment of the world, immutable: `snap["red"].position`, `snap.fleet("scouts").position`.
 
-All arrays are views of the snapshot's one buffer: they cost nothing to make, cannot be written to (nor be made
-writable), and any one of them keeps the whole buffer from being used again. Copy what you keep for long.
+All arrays are read-only views of the snapshot's buffer: they cost nothing to make, and any one of them keeps the whole
+buffer from being reused. Copy what you keep for long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from paddock.errors import PaddockError, suggestion
 from paddock.world.columns import Floats
-from paddock.world.layout import FleetLayout, Ints, Layout, Names
+from paddock.world.layout import FleetLayout, Ints, Layout, VehicleNames
 from paddock.world.pool import BufferPool, Bytes, frozen
 from paddock.world.rotation import euler_from_quaternion
 
 POSITION, ORIENTATION, VELOCITY, ANGULAR_VELOCITY = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
-"""Rows of a block; the order of Pose's fields."""
+"""Rows of a block, in the order of Pose's fields."""
 
 
 class _Suggesting:
-    """Errors for attributes that do not exist say what was probably meant."""
+    """Errors for unknown attributes suggest a valid one."""
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> object:
-        """Only called for an attribute that is not there."""
+        """Raise an AttributeError with a suggestion."""
         kind = type(self).__name__
         if name.startswith("_"):
             raise AttributeError(f"{kind!r} object has no attribute {name!r}")
@@ -38,12 +38,60 @@ class _Suggesting:
         raise AttributeError(f"{kind} has no attribute {name!r}; {suggestion(name, public)}")
 
     def _keys(self) -> tuple[str, ...]:
-        """What may stand in square brackets."""
+        """Return the valid keys in square brackets."""
         return ()
 
 
+class _Moving(_Suggesting):
+    """Position, attitude and motion; world ENU, body FLU."""
+
+    __slots__ = ()
+    layout: FleetLayout
+
+    @property
+    def kind(self) -> str:
+        """Car, drone, rover, ..."""
+        return self.layout.kind
+
+    @property
+    def model(self) -> str:
+        """The name of the vehicle model."""
+        return self.layout.model
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns available in square brackets."""
+        return self.layout.columns
+
+    @property
+    def position(self) -> Floats:
+        """(3,) m; (n, 3) for a fleet."""
+        return self._rows(POSITION)
+
+    @property
+    def orientation(self) -> Floats:
+        """(4,) quaternion x, y, z, w, body to world; (n, 4) for a fleet."""
+        return self._rows(ORIENTATION)
+
+    @property
+    def velocity(self) -> Floats:
+        """(3,) m/s, world; (n, 3) for a fleet."""
+        return self._rows(VELOCITY)
+
+    @property
+    def angular_velocity(self) -> Floats:
+        """(3,) rad/s, body; (n, 3) for a fleet."""
+        return self._rows(ANGULAR_VELOCITY)
+
+    def _rows(self, rows: slice) -> Any:
+        raise NotImplementedError
+
+    def _keys(self) -> tuple[str, ...]:
+        return self.columns
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class VehicleSnapshot(_Suggesting):
+class VehicleSnapshot(_Moving):
     """One vehicle at one moment; world ENU, body FLU."""
 
     layout: FleetLayout
@@ -57,47 +105,12 @@ class VehicleSnapshot(_Suggesting):
 
     @property
     def id(self) -> int:
-        """Unique in the run, never used again."""
+        """Unique in the run, never reused."""
         return int(self.layout.ids[self.row])
 
     @property
-    def kind(self) -> str:
-        """Car, drone, rover, ..."""
-        return self.layout.kind
-
-    @property
-    def model(self) -> str:
-        """The name of its model."""
-        return self.layout.model
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What may be asked for in square brackets."""
-        return self.layout.columns
-
-    @property
-    def position(self) -> Floats:
-        """(3,) m."""
-        return self.block[POSITION, self.row]
-
-    @property
-    def orientation(self) -> Floats:
-        """(4,) quaternion x, y, z, w, body to world."""
-        return self.block[ORIENTATION, self.row]
-
-    @property
-    def velocity(self) -> Floats:
-        """(3,) m/s, world."""
-        return self.block[VELOCITY, self.row]
-
-    @property
-    def angular_velocity(self) -> Floats:
-        """(3,) rad/s, body."""
-        return self.block[ANGULAR_VELOCITY, self.row]
-
-    @property
     def speed(self) -> float:
-        """The length of the velocity, m/s."""
+        """The norm of the velocity, m/s."""
         return float(np.linalg.norm(self.velocity))
 
     @property
@@ -106,20 +119,19 @@ class VehicleSnapshot(_Suggesting):
         return float(euler_from_quaternion(self.orientation)[2])
 
     def __getitem__(self, column: str) -> float:
-        """The value of any column, in its unit."""
+        """Return the value of a column, in its unit."""
         return float(self.block[self.layout.column(column), self.row])
 
     def __repr__(self) -> str:
-        """Name, model and position."""
         x, y, z = self.position
         return f"<{self.name} ({self.model}) at {x:.3f}, {y:.3f}, {z:.3f} m>"
 
-    def _keys(self) -> tuple[str, ...]:
-        return self.columns
+    def _rows(self, rows: slice) -> Floats:
+        return self.block[rows, self.row]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FleetSnapshot(_Suggesting):
+class FleetSnapshot(_Moving):
     """All vehicles of a fleet at one moment, as arrays; world ENU, body FLU."""
 
     layout: FleetLayout
@@ -131,23 +143,8 @@ class FleetSnapshot(_Suggesting):
         return self.layout.name
 
     @property
-    def kind(self) -> str:
-        """Car, drone, rover, ..."""
-        return self.layout.kind
-
-    @property
-    def model(self) -> str:
-        """The name of the fleet's model."""
-        return self.layout.model
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What may be asked for in square brackets."""
-        return self.layout.columns
-
-    @property
     def ids(self) -> Ints:
-        """(n,) unique in the run, never used again."""
+        """(n,) unique in the run, never reused."""
         return self.layout.ids
 
     @property
@@ -156,49 +153,27 @@ class FleetSnapshot(_Suggesting):
         return self.layout.members
 
     @property
-    def names(self) -> Names:
-        """(n,) the names, each made when asked for."""
-        return Names((self.layout,))
-
-    @property
-    def position(self) -> Floats:
-        """(n, 3) m."""
-        return self.block[POSITION].T
-
-    @property
-    def orientation(self) -> Floats:
-        """(n, 4) quaternions x, y, z, w, body to world."""
-        return self.block[ORIENTATION].T
-
-    @property
-    def velocity(self) -> Floats:
-        """(n, 3) m/s, world."""
-        return self.block[VELOCITY].T
-
-    @property
-    def angular_velocity(self) -> Floats:
-        """(n, 3) rad/s, body."""
-        return self.block[ANGULAR_VELOCITY].T
+    def names(self) -> VehicleNames:
+        """(n,) the names, made on access."""
+        return VehicleNames((self.layout,))
 
     def __getitem__(self, column: str) -> Floats:
-        """(n,) any column, in its unit."""
+        """Return a column (n,), in its unit."""
         values: Floats = self.block[self.layout.column(column)]
         return values
 
     def __iter__(self) -> Iterator[VehicleSnapshot]:
-        """Its vehicles, one by one; for many, use the columns."""
+        """Iterate over the vehicles; for many, use the columns."""
         return (VehicleSnapshot(self.layout, self.block, row) for row in range(self.layout.n))
 
     def __len__(self) -> int:
-        """How many vehicles."""
         return self.layout.n
 
     def __repr__(self) -> str:
-        """Name, model and count."""
         return f"<fleet {self.name!r} of {len(self)} {self.model}>"
 
-    def _keys(self) -> tuple[str, ...]:
-        return self.columns
+    def _rows(self, rows: slice) -> Floats:
+        return self.block[rows].T
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -207,13 +182,13 @@ class Snapshot(_Suggesting):
 
     tick: int
     time: float  # s since the start of the run
-    run: int  # counts resets
+    run: int  # +1 with every reset
     layout: Layout
-    buffer: Bytes  # (nbytes,) read-only; what the blocks are views of
+    buffer: Bytes  # (nbytes,) read-only; the blocks are views of it
 
     @property
     def roster(self) -> int:
-        """Changes whenever a vehicle comes or goes."""
+        """A number that changes when vehicles are added or removed."""
         return self.layout.roster
 
     @property
@@ -222,20 +197,20 @@ class Snapshot(_Suggesting):
         return tuple(fleet.name for fleet in self.layout.fleets)
 
     def fleet(self, name: str) -> FleetSnapshot:
-        """A fleet by name; a single vehicle is a fleet of one."""
+        """Return a fleet by name; a single vehicle is a fleet of one."""
         return self._fleet(self.layout.fleet_index(name))
 
-    def names(self) -> Names:
-        """The names of all vehicles, fleet by fleet."""
+    def names(self) -> VehicleNames:
+        """Return the names of all vehicles, fleet by fleet."""
         return self.layout.names
 
     def __getitem__(self, vehicle: str | SupportsIndex) -> VehicleSnapshot:
-        """A vehicle by its name (`red`, `scouts[17]`) or its id."""
+        """Return a vehicle by its name (`red`, `scouts[17]`) or its id."""
         fleet, row = self.layout.find(vehicle)
         return VehicleSnapshot(self.layout.fleets[fleet], self.layout.block(self.buffer, fleet), row)
 
     def __contains__(self, vehicle: object) -> bool:
-        """Whether there is a vehicle of this name or id."""
+        """Return whether there is a vehicle of this name or id."""
         try:
             self.layout.find(vehicle)  # type: ignore[arg-type]
         except PaddockError:
@@ -243,19 +218,17 @@ class Snapshot(_Suggesting):
         return True
 
     def __iter__(self) -> Iterator[FleetSnapshot]:
-        """The fleets in order."""
+        """Iterate over the fleets."""
         return map(self._fleet, range(len(self.layout.fleets)))
 
     def __len__(self) -> int:
-        """How many vehicles."""
         return self.layout.vehicles
 
     def __bool__(self) -> bool:
-        """Always true: `if snap` asks whether there is a snapshot, not whether it has vehicles."""
+        """Return True: `if snap` tests for a snapshot, not for vehicles."""
         return True
 
     def __repr__(self) -> str:
-        """Tick, time and count."""
         return f"<snapshot of tick {self.tick} ({self.time:.3f} s): {len(self)} vehicles in {len(self.fleets)} fleets>"
 
     def _fleet(self, fleet: int) -> FleetSnapshot:
@@ -269,13 +242,12 @@ class SnapshotWriter:
     """Makes snapshots in pooled buffers: `begin`, fill the blocks, `finish`."""
 
     def __init__(self, pool: BufferPool | None = None) -> None:
-        """With a pool of its own unless given one."""
         self.pool = pool or BufferPool()
 
     def begin(self, layout: Layout, tick: int, time: float, run: int) -> tuple[list[Floats], Callable[[], Snapshot]]:
-        """The writable blocks (columns, n) of the next snapshot, holding anything, and what makes it of them.
+        """Return the writable, uninitialised blocks (columns, n) of the next snapshot, and `finish`, which makes it.
 
-        Drop the blocks after calling `finish`: whoever keeps one could still write into the snapshot.
+        Drop the blocks after calling `finish`: they can still write to the snapshot.
         """
         buffer = self.pool.take(layout.nbytes)
         blocks = [layout.block(buffer, fleet) for fleet in range(len(layout.fleets))]

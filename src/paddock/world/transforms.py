@@ -1,4 +1,4 @@
-"""Where things are relative to each other: rigid transforms and a tree of named frames over simulation time.
+"""Rigid transforms, and a tree of named frames over simulation time.
 
 tree = TransformTree()
 tree.set_static("lidar", "red", Transform((1.2, 0.0, 0.4)))
@@ -27,28 +27,28 @@ SAVED_LINK = frozenset({"parent", "static", "times", "poses"})
 SAVED_TREE = frozenset({"history_s", "max_extrapolation_s", "frames"})
 
 TIME_ROUNDING_S = 1e-9
-"""Differences of times are this coarse: 1.1 s is no more than 0.1 s after 1.0 s."""
+"""Tolerance of time comparisons: 1.1 s is not more than 0.1 s after 1.0 s."""
 
 
 class StaleFrameError(PaddockError):
-    """A pose asked for too long after a frame's latest pose, or too long before its earliest."""
+    """The requested time is too long after a frame's latest pose, or before its earliest."""
 
 
 class DisconnectedFramesError(PaddockError):
-    """Two frames that hang from different roots, so that nothing relates them."""
+    """Two frames have different roots, so that no transform relates them."""
 
 
 @dataclass(frozen=True, init=False, eq=False)
 class Transform:
-    """The pose of a child frame in its parent, which also takes the child's points into the parent."""
+    """The pose of a child frame in its parent; transforms points of the child to the parent."""
 
     position: Array
     """The child's origin in the parent (3,), in m; read-only."""
     quaternion: Array
-    """Turns the child's components into the parent's (4,): x, y, z, w; read-only."""
+    """Rotation from the child to the parent (4,): x, y, z, w; read-only."""
 
     def __init__(self, position: ArrayLike = (0.0, 0.0, 0.0), quaternion: ArrayLike = (0.0, 0.0, 0.0, 1.0)) -> None:
-        """Refuses values that are not finite and quaternions not of norm 1 (within 1e-3, then normalised)."""
+        """Normalise the quaternion; an error for values that are not finite or a norm more than 1e-3 from 1."""
         pose = _checked_poses(np.concatenate([_vector(position, 3, "position"), _vector(quaternion, 4, "quaternion")]))
         pose.flags.writeable = False
         object.__setattr__(self, "position", pose[:3])
@@ -56,63 +56,62 @@ class Transform:
 
     @classmethod
     def from_xyyaw(cls, x: float, y: float, yaw: float) -> Transform:
-        """A pose in the ground plane: metres and rad, anticlockwise."""
+        """Return a pose in the ground plane: metres and rad, counter-clockwise."""
         return cls((x, y, 0.0), (0.0, 0.0, math.sin(0.5 * yaw), math.cos(0.5 * yaw)))
 
     def apply(self, points: ArrayLike) -> Array:
-        """The child's points (..., 3) in the parent, in m."""
+        """Transform points (..., 3) of the child to the parent, in m."""
         return np.asarray(rotate(self.quaternion, np.asarray(points, dtype=np.float64)) + self.position)
 
     def inverse(self) -> Transform:
-        """The parent's pose in the child."""
+        """Return the parent's pose in the child."""
         back = quaternion_conjugate(self.quaternion)
         return Transform(-rotate(back, self.position), back)
 
     def compose(self, inner: Transform) -> Transform:
-        """This transform after the inner one: the grandchild's pose in the parent. Also written `self @ inner`."""
+        """Return this transform after the inner one: the grandchild's pose in the parent. Same as `self @ inner`."""
         return Transform(self.apply(inner.position), quaternion_multiply(self.quaternion, inner.quaternion))
 
     __matmul__ = compose
 
     def __eq__(self, other: object) -> bool:
-        """Equal numbers (q and -q, though the same rotation, count as different)."""
+        """Compare the numbers; q and -q, the same rotation, are different."""
         return isinstance(other, Transform) and _row(self) == _row(other)
 
     def __hash__(self) -> int:
-        """Of the numbers."""
         return hash(tuple(_row(self)))
 
 
 @dataclass
 class _Link:
-    """One frame's place in its parent: a single pose when static, else poses in order of time."""
+    """A frame's pose in its parent: a single pose if static, else poses in order of time."""
 
     parent: str
     static: bool
     times: list[float] = field(default_factory=list)
     poses: list[list[float]] = field(default_factory=list)
-    """Each position (3) and quaternion (4)."""
+    """Position (3) and quaternion (4) each."""
 
 
 class TransformTree:
-    """Named frames, each placed in its parent once (static) or over simulation time (dynamic)."""
+    """Named frames, each with a fixed pose in its parent (static) or poses over simulation time (dynamic)."""
 
     def __init__(self, history_s: float = 10.0, max_extrapolation_s: float = 0.1) -> None:
-        """Keeps poses for history_s, and answers up to max_extrapolation_s outside them (simulation s)."""
+        """Keep poses for `history_s`, and extrapolate up to `max_extrapolation_s` (simulation s)."""
         self._history_s = _checked_duration("history_s", history_s)
         self._max_extrapolation_s = _checked_duration("max_extrapolation_s", max_extrapolation_s)
         self._links: dict[str, _Link] = {}
 
     def names(self) -> tuple[str, ...]:
-        """Every frame, roots included, in alphabetical order."""
+        """Return all frames, roots included, in alphabetical order."""
         return tuple(sorted({*self._links, *(link.parent for link in self._links.values())}))
 
     def root(self, name: str) -> str:
-        """The frame at the top of the branch that a frame hangs on."""
+        """Return the root of a frame."""
         return self._upwards(name)[-1]
 
     def set_static(self, child: str, parent: str, pose: Transform) -> None:
-        """Fix a frame in its parent for good; saying the same again is harmless, changing it is refused."""
+        """Set the permanent pose of a frame in its parent; a different pose later is an error."""
         link = self._link(child, parent, static=True)
         if link.poses and link.poses[0] != _row(pose):
             raise InvalidValueError(f"frame {child!r} is static in {parent!r} and cannot move")
@@ -120,7 +119,7 @@ class TransformTree:
         self._links[child] = link
 
     def set_dynamic(self, child: str, parent: str, time: float, pose: Transform) -> None:
-        """Where a frame is in its parent at a simulation time (s); the same time again replaces that pose."""
+        """Set the pose of a frame in its parent at a simulation time (s); the same time again replaces the pose."""
         link = self._link(child, parent, static=False)
         if not math.isfinite(time):
             raise InvalidValueError(f"frame {child!r}: time {time} is not finite")
@@ -136,7 +135,7 @@ class TransformTree:
         self._links[child] = link
 
     def lookup(self, target: str, source: str, time: float) -> Transform:
-        """The pose of `source` in `target` at a simulation time (s): takes points of source into target.
+        """Return the pose of `source` in `target` at a simulation time (s): transforms points of source to target.
 
         Only the frames below the nearest common ancestor need a pose near that time.
         """
@@ -153,12 +152,12 @@ class TransformTree:
         return pose if common == target else self._climb(from_target, common, time).inverse() @ pose
 
     def save(self) -> dict[str, Any]:
-        """The whole tree as plain dicts, lists, strings and floats, the same for every order of declaration."""
+        """Return the tree as plain dicts, lists, strings and floats, independent of the order of declaration."""
         frames = {name: _saved_link(self._links[name]) for name in sorted(self._links)}
         return {"history_s": self._history_s, "max_extrapolation_s": self._max_extrapolation_s, "frames": frames}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Become exactly the tree that was saved; on an error this tree stays as it was."""
+        """Restore exactly the tree that was saved; on an error this tree is unchanged."""
         _check_keys(saved, SAVED_TREE, "saved transform tree")
         fresh = TransformTree(saved["history_s"], saved["max_extrapolation_s"])
         for name, entry in saved["frames"].items():
@@ -168,16 +167,16 @@ class TransformTree:
         self.__dict__.update(fresh.__dict__)
 
     def _link(self, child: str, parent: str, static: bool) -> _Link:
-        """The child's link, or a new one not yet in the tree; refuses whatever would break the tree."""
+        """Return the child's link, or a new one not yet in the tree; an error for what would break the tree."""
         known = self._links.get(child)
         if known is None:
             self._refuse_cycle(child, parent)
             return _Link(parent, static)
         if known.parent != parent:
-            raise InvalidValueError(f"frame {child!r} is in {known.parent!r} and cannot move to parent {parent!r}")
+            raise InvalidValueError(f"frame {child!r} has parent {known.parent!r} and cannot move to {parent!r}")
         if known.static != static:
             kind = "static" if known.static else "dynamic"
-            raise InvalidValueError(f"frame {child!r} is {kind} and cannot become otherwise")
+            raise InvalidValueError(f"frame {child!r} is {kind} and cannot change that")
         return known
 
     def _refuse_cycle(self, child: str, parent: str) -> None:
@@ -189,7 +188,7 @@ class TransformTree:
             raise InvalidValueError(f"frame {child!r} cannot be its own ancestor: {loop}")
 
     def _ancestry(self, name: str) -> list[str]:
-        """The frame, its parent, and so on up to its root; refuses unknown names."""
+        """Return the frame, its parent, and so on up to its root; an error for unknown names."""
         if name not in self._links:
             names = self.names()
             if name not in names:
@@ -203,12 +202,12 @@ class TransformTree:
         return path
 
     def _climb(self, path: list[str], ancestor: str, time: float) -> Transform:
-        """The pose of the first frame of a path in an ancestor further along it."""
+        """Return the pose of the first frame of a path in an ancestor on it."""
         links = [self._pose(name, time) for name in path[: path.index(ancestor)]]
         return reduce(lambda inner, outer: outer @ inner, links) if links else Transform()
 
     def _pose(self, name: str, time: float) -> Transform:
-        """A frame's pose in its parent at a time: between two poses, or a little outside them at the same rate."""
+        """Return a frame's pose in its parent at a time, interpolated, or extrapolated a little."""
         link = self._links[name]
         self._refuse_stale(name, link, time)
         if len(link.poses) == 1:
@@ -230,7 +229,7 @@ class TransformTree:
             raise StaleFrameError(f"frame {name!r} at {time:.3f} s: its history begins {early:.3f} s later; {limit}")
 
     def _forget_old(self, link: _Link) -> None:
-        # One pose at or before the horizon stays, so that every time within the history can be interpolated.
+        # keep one pose at or before the horizon, so that every time within the history can be interpolated
         stale = bisect_right(link.times, link.times[-1] - self._history_s) - 1
         if stale > 0:
             del link.times[:stale]
@@ -256,7 +255,7 @@ def _vector(values: ArrayLike, size: int, what: str) -> Array:
 
 
 def _checked_poses(poses: Array) -> Array:
-    """Poses (..., 7), finite and with quaternions of norm 1."""
+    """Return finite poses (..., 7) with quaternions of norm 1."""
     if not np.isfinite(poses[..., :3]).all():
         raise InvalidValueError("position has a component that is not finite")
     return np.concatenate([poses[..., :3], unit_quaternion(poses[..., 3:])], axis=-1)

@@ -10,10 +10,11 @@ import pytest
 from paddock.sitl.adapter import Placed
 from paddock.sitl.adapters.jsbsim import JsbsimAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.control.plane_path import roll_for_circle, roll_for_course, roll_for_line
-from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
-from paddock.sitl.autopilot.modes.plane.cruise import Cruise
-from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
+from paddock.sitl.autopilot.control.plane import roll_for_circle, roll_for_course, roll_for_line
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.modes.plane.piloted import PlaneCruise
+from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.sensor_data import COLUMN, Floats
 
@@ -85,7 +86,7 @@ def test_it_holds_heading_height_and_airspeed_and_changes_them() -> None:
     rig.begin(CRUISE)
     rig.fly(10.0)
     mode = rig.autopilot.mode
-    assert isinstance(mode, Cruise)
+    assert isinstance(mode, PlaneCruise)
     heading, height = degrees(mode.heading), rig.last(0.02)[0, 2]
     down = mode.down
     mode.hold(heading=mode.heading + radians(90.0), down=down - 100.0)
@@ -149,13 +150,13 @@ def test_it_circles_in_wind() -> None:
 def test_guided_goes_to_a_place_and_to_a_heading() -> None:
     rig = Rig()
     rig.begin(GUIDED)
-    rig.autopilot.position_target(GuidedTarget(yaw=radians(120.0)))
+    rig.autopilot.set_guided_target(GuidedTarget(yaw=radians(120.0)))
     rig.fly(25.0)
     assert np.abs(off(rig.last(2.0)[:, 1], 120.0)).max() < 4.0
     here = rig.last(0.02)[0]
     frame = rig.autopilot.estimate
     target = (frame.north, frame.east + 2500.0, frame.down)
-    rig.autopilot.position_target(GuidedTarget(position=target))
+    rig.autopilot.set_guided_target(GuidedTarget(position=target))
     rig.fly(60.0)
     there = rig.last(0.02)[0]
     assert hypot(there[4] - here[4], there[5] - here[5] - 2500.0) == pytest.approx(600.0, abs=150.0)
@@ -170,7 +171,7 @@ def test_it_flies_a_mission_and_returns() -> None:
     places = [frame.to_geodetic(estimate.north + n, estimate.east + e, estimate.down) for n, e in corners]
     start = rig.last(0.02)[0, 4:6]
     items = [MissionItem(16, 0, x=lat, y=lon, z=alt) for lat, lon, alt in (places[0], *places)]
-    assert rig.autopilot.accept_plan(PlanKind.MISSION, items) == (0, 0)
+    assert rig.autopilot.set_plan(PlanKind.MISSION, items) == (0, 0)
     assert rig.autopilot.set_mode(AUTO).accepted
     rig.fly(90.0)
     track = rig.last(90.0)[:, 4:6] - start

@@ -42,7 +42,7 @@ def step_until(step: Any) -> Callable[[Bridge, Callable[[], bool]], None]:
     return run
 
 
-def test_a_simulator_that_does_not_step_is_left_behind_and_taken_in_again(
+def test_a_simulator_that_does_not_step_is_skipped_until_it_recovers(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any
 ) -> None:
     slow, other = simulator("slow"), simulator("other")
@@ -64,7 +64,9 @@ def test_a_simulator_that_does_not_step_is_left_behind_and_taken_in_again(
     assert flown.times == [0, 20, 140, 160]  # but its sensors have bridge time
 
 
-def test_a_simulator_may_be_waited_for(bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any) -> None:
+def test_with_hold_time_waits_for_a_simulator(
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
+) -> None:
     slow = simulator()
     bridge.register(slow, fallback="hold")
     bridge.spawn(rover(1), autopilot(), "sim")
@@ -78,7 +80,7 @@ def test_a_simulator_may_be_waited_for(bridge: Bridge, simulator: Any, autopilot
     assert bridge.time_us == 40_000
 
 
-def test_a_simulator_may_stop_the_run(bridge: Bridge, simulator: Any, step: Any) -> None:
+def test_with_stop_a_silent_simulator_ends_the_run(bridge: Bridge, simulator: Any, step: Any) -> None:
     slow = simulator()
     bridge.register(slow, fallback="stop")
     step(bridge)
@@ -87,7 +89,7 @@ def test_a_simulator_may_stop_the_run(bridge: Bridge, simulator: Any, step: Any)
         step(bridge)
 
 
-def test_a_simulator_may_come_late(bridge: Bridge, simulator: Any, autopilot: Any, step: Any, step_until: Any) -> None:
+def test_a_simulator_can_start_late(bridge: Bridge, simulator: Any, autopilot: Any, step: Any, step_until: Any) -> None:
     late = simulator()
     late.reachable = False
     bridge.register(late, fallback="stop")  # who was never there is not waited for
@@ -102,7 +104,7 @@ def test_a_simulator_may_come_late(bridge: Bridge, simulator: Any, autopilot: An
     assert flown.times[0] >= 200.0  # in bridge time
 
 
-def test_a_simulator_that_is_lost_comes_back_with_its_vehicles(
+def test_a_lost_simulator_reconnects_with_its_vehicles(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any, step_until: Any
 ) -> None:
     sim = simulator()
@@ -120,7 +122,7 @@ def test_a_simulator_that_is_lost_comes_back_with_its_vehicles(
     assert flown.offers[10].true_north == pytest.approx(0.0)
 
 
-def test_the_world_may_wait_for_a_lost_simulator_or_stop(
+def test_a_lost_simulator_holds_or_stops_the_run(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
 ) -> None:
     waited, needed = simulator("waited"), simulator("needed")
@@ -141,7 +143,7 @@ def test_the_world_may_wait_for_a_lost_simulator_or_stop(
         step(bridge)
 
 
-def test_attempts_become_ever_more_seldom(simulator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reconnect_intervals_double(simulator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     wall, sim = [0.0], simulator()
     monkeypatch.setattr(adapter_link, "monotonic", lambda: wall[0])
     sim.reachable = False
@@ -158,7 +160,7 @@ def test_attempts_become_ever_more_seldom(simulator: Any, monkeypatch: pytest.Mo
     assert trying.problem == "sim: connection refused"
 
 
-def test_a_simulator_that_restarts_by_itself_goes_on_in_the_time_of_all(
+def test_a_restarted_simulator_continues_in_bridge_time(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any
 ) -> None:
     sim = simulator()
@@ -172,7 +174,7 @@ def test_a_simulator_that_restarts_by_itself_goes_on_in_the_time_of_all(
     assert flown.times == sorted(set(flown.times)) and flown.times[-1] == 380
 
 
-def test_an_adapter_that_fails_is_let_go_and_tried_again(
+def test_a_failing_adapter_is_disconnected_and_retried(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any, step_until: Any
 ) -> None:
     class Fails(simulator):  # type: ignore[misc, valid-type]
@@ -197,7 +199,7 @@ def test_an_adapter_that_fails_is_let_go_and_tried_again(
     step_until(bridge, lambda: bridge.status()[0].note == "" and bad.is_connected)
 
 
-def test_a_vehicle_that_a_late_simulator_refuses_stays_outside(
+def test_a_vehicle_refused_by_a_late_simulator_is_reported(
     bridge: Bridge, simulator: Any, autopilot: Any, step_until: Any
 ) -> None:
     late = simulator()
@@ -212,9 +214,7 @@ def test_a_vehicle_that_a_late_simulator_refuses_stays_outside(
     assert "rejected" in kinds(bridge)
 
 
-def test_a_simulator_that_keeps_its_own_time_is_followed(
-    bridge: Bridge, simulator: Any, autopilot: Any, step: Any
-) -> None:
+def test_a_simulator_without_lockstep_is_followed(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
     class RealTime(simulator):  # type: ignore[misc, valid-type]
         supports_lockstep = False
 

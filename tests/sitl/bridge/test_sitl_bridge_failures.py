@@ -42,7 +42,7 @@ def faulty(simulator: Any, method: str, error: Exception) -> Any:
         (ZeroDivisionError(), "ZeroDivisionError"),
     ],
 )
-def test_whatever_an_adapter_raises_loses_it_alone(
+def test_an_exception_disconnects_only_its_adapter(
     bridge: Bridge, simulator: Any, autopilot: Any, method: str, error: Exception, told: str, step: Any
 ) -> None:
     bad = faulty(simulator, method, error)
@@ -59,7 +59,7 @@ def test_whatever_an_adapter_raises_loses_it_alone(
     assert well.times == [0, 20, 40, 60, 80]
 
 
-def test_an_adapter_that_cannot_even_be_asked_is_told_of_once(
+def test_an_adapter_that_always_raises_is_reported_once(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any
 ) -> None:
     class Odd(simulator):  # type: ignore[misc]
@@ -81,9 +81,7 @@ def test_an_adapter_that_cannot_even_be_asked_is_told_of_once(
     odd.odd = False
 
 
-def test_an_adapter_that_cannot_take_a_vehicle_is_an_error_of_its_own(
-    bridge: Bridge, simulator: Any, autopilot: Any
-) -> None:
+def test_an_exception_in_add_vehicle_is_an_adapter_error(bridge: Bridge, simulator: Any, autopilot: Any) -> None:
     bad = faulty(simulator, "add_vehicle", ValueError("no such mesh"))
     bridge.register(bad)
     bad.broken = True
@@ -92,7 +90,7 @@ def test_an_adapter_that_cannot_take_a_vehicle_is_an_error_of_its_own(
     assert bridge.vehicles == ()
 
 
-def test_an_interrupt_still_ends_the_run(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
+def test_keyboard_interrupt_ends_the_run(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
     class Stopped(autopilot):  # type: ignore[misc]
         def offer(self, sensors: Any) -> None:
             raise KeyboardInterrupt
@@ -104,7 +102,7 @@ def test_an_interrupt_still_ends_the_run(bridge: Bridge, simulator: Any, autopil
 
 
 @pytest.mark.parametrize("method", ["offer", "collect", "next_us"])
-def test_whatever_a_pilot_raises_loses_it_alone(
+def test_an_exception_stops_only_its_autopilot(
     bridge: Bridge, simulator: Any, autopilot: Any, method: str, step: Any
 ) -> None:
     class Bad(autopilot):  # type: ignore[misc]
@@ -130,7 +128,7 @@ def test_whatever_a_pilot_raises_loses_it_alone(
     assert bridge.status()[0].note == "" and bad.times[-2:] == [0, 20]
 
 
-def test_a_pilot_that_raises_stops_the_run_where_that_is_configured(
+def test_an_exception_of_an_autopilot_stops_the_run_with_fallback_stop(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any
 ) -> None:
     class Bad(autopilot):  # type: ignore[misc]
@@ -143,7 +141,7 @@ def test_a_pilot_that_raises_stops_the_run_where_that_is_configured(
         step(bridge)
 
 
-def test_a_stop_leaves_an_event(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
+def test_a_stop_logs_an_event(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
     slow = simulator("slow")
     bridge.register(slow, fallback="stop")
     step(bridge)
@@ -160,7 +158,7 @@ def test_a_stop_leaves_an_event(bridge: Bridge, simulator: Any, autopilot: Any, 
     assert bridge.events.last[-1].detail == "no answer within 0.03 s: the stub is silent; stop"
 
 
-def test_a_pilot_that_is_faster_than_its_simulator_is_told_of(
+def test_an_autopilot_faster_than_its_simulator_is_reported(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any
 ) -> None:
     bridge.register(simulator("sim", rate=50.0))
@@ -192,7 +190,7 @@ def test_autopilots_fly_the_craft_they_are_made_for(bridge: Bridge, simulator: A
     assert len(bridge.vehicles) == 1
 
 
-def test_mistakes_of_callers_are_told_in_one_line(bridge: Bridge, simulator: Any, autopilot: Any) -> None:
+def test_invalid_arguments_are_errors_of_one_line(bridge: Bridge, simulator: Any, autopilot: Any) -> None:
     for call, message in (
         (lambda: Bridge(timeout="a"), "timeout must be a positive number of seconds, not 'a'"),  # type: ignore[arg-type]
         (lambda: bridge.register(5), "expected a SimulatorAdapter, not 5"),  # type: ignore[arg-type]
@@ -208,7 +206,7 @@ def test_mistakes_of_callers_are_told_in_one_line(bridge: Bridge, simulator: Any
         assert str(caught.value).startswith(message)
 
 
-def test_a_closed_bridge_says_so(simulator: Any, autopilot: Any) -> None:
+def test_a_closed_bridge_refuses_calls(simulator: Any, autopilot: Any) -> None:
     bridge = Bridge()
     bridge.close()
     bridge.close()

@@ -37,7 +37,9 @@ def test_in_lockstep_the_world_waits_for_the_answer(bridge: Bridge, simulator: A
     assert bridge.vehicle(1).sensors.true_north == pytest.approx(0.04)  # driven from the first step on
 
 
-def test_who_has_never_spoken_is_not_waited_for(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
+def test_an_autopilot_that_never_connected_is_not_waited_for(
+    bridge: Bridge, simulator: Any, autopilot: Any, step: Any
+) -> None:
     bridge.register(simulator())
     absent = autopilot(live=False)
     absent.silent = True
@@ -51,7 +53,7 @@ def test_who_has_never_spoken_is_not_waited_for(bridge: Bridge, simulator: Any, 
     assert [row.exchanges for row in bridge.status()] == [1, 6]
 
 
-def test_free_run_goes_on_with_held_actuators_until_it_speaks_again(
+def test_free_run_continues_with_held_actuators_until_it_answers_again(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any
 ) -> None:
     told: list[tuple[str, str, str]] = []
@@ -76,7 +78,7 @@ def test_free_run_goes_on_with_held_actuators_until_it_speaks_again(
     assert bridge.events.counts == {"timeout": 1, "recovered": 1}
 
 
-def test_hold_stands_still_until_the_answer_comes(
+def test_hold_stops_time_until_the_answer(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
 ) -> None:
     bridge.register(simulator())
@@ -93,7 +95,7 @@ def test_hold_stands_still_until_the_answer_comes(
     assert held.times == [0, 20, 40, 60, 80]  # offered once, however long it took
 
 
-def test_a_world_that_waits_can_be_stopped_and_goes_on_with_the_same_question(
+def test_a_waiting_run_can_be_stopped_and_continued(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
 ) -> None:
     bridge.register(simulator())
@@ -111,7 +113,7 @@ def test_a_world_that_waits_can_be_stopped_and_goes_on_with_the_same_question(
     assert held.times == other.times == [0, 20]
 
 
-def test_a_vehicle_that_the_world_waits_for_can_be_taken_away(
+def test_a_vehicle_that_is_waited_for_can_be_despawned(
     bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
 ) -> None:
     bridge.register(simulator())
@@ -136,9 +138,7 @@ def test_stop_ends_the_run_with_one_line(bridge: Bridge, simulator: Any, autopil
         step(bridge)
 
 
-def test_a_run_that_waits_can_be_reset_and_goes_on_from_the_beginning(
-    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
-) -> None:
+def test_a_waiting_run_can_be_reset(bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any) -> None:
     bridge.register(simulator())
     held = autopilot()
     bridge.spawn(rover(1), held, "sim", fallback="hold")

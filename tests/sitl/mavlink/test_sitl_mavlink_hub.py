@@ -19,8 +19,11 @@ from paddock.errors import PaddockError  # noqa: E402
 from paddock.sitl.adapters.lightweight import LightweightAdapter  # noqa: E402
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot  # noqa: E402
 from paddock.sitl.mavlink.hub import MavlinkHub  # noqa: E402
-from paddock.sitl.mavlink.peers import MOST_PEERS, Peers  # noqa: E402
-from paddock.sitl.mavlink.ports import Ports  # noqa: E402
+from paddock.sitl.mavlink.link import (  # noqa: E402
+    MAX_PEERS,
+    MavlinkPeers,
+    Ports,
+)
 
 PATIENCE = 60.0
 
@@ -85,15 +88,15 @@ def test_every_station_counts_an_unbroken_sequence(rover: Any) -> None:
 
 
 def test_only_valid_packets_make_a_station_and_silence_ends_it() -> None:
-    peers = Peers(("127.0.0.1", 14550), silence=30.0)
+    peers = MavlinkPeers(("127.0.0.1", 14550), silence=30.0)
     peers.heard(("10.0.0.7", 5000), wall=100.0)
     peers.evict(129.0)
     assert [p.address for p in peers] == [("127.0.0.1", 14550), ("10.0.0.7", 5000)]
     peers.evict(131.0)
     assert [p.address for p in peers] == [("127.0.0.1", 14550)]
-    for k in range(MOST_PEERS + 5):
+    for k in range(MAX_PEERS + 5):
         peers.heard(("10.0.0.8", 5000 + k), wall=200.0 + k)
-    assert len(peers) == MOST_PEERS
+    assert len(peers) == MAX_PEERS
     assert ("127.0.0.1", 14550) in [p.address for p in peers]
 
 

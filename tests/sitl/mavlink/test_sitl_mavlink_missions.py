@@ -9,8 +9,8 @@ import pytest
 
 mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
 
-from paddock.sitl.autopilot.mission_item import PlanKind  # noqa: E402
-from paddock.sitl.mavlink import mission_upload  # noqa: E402
+from paddock.sitl.autopilot.mission.items import PlanKind  # noqa: E402
+from paddock.sitl.mavlink import mission_protocol  # noqa: E402
 from paddock.sitl.mavlink.mission_items import decode  # noqa: E402
 
 LATITUDE, LONGITUDE = 356812000, 1397671000
@@ -75,7 +75,7 @@ def test_an_item_out_of_order_is_asked_for_again_and_one_that_comes_twice_is_ign
     rover: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     station, wall = rover.station(), [100.0]
-    monkeypatch.setattr(mission_upload, "monotonic", lambda: wall[0])
+    monkeypatch.setattr(mission_protocol, "monotonic", lambda: wall[0])
     assert rover.ask(station, count(3), "MISSION_REQUEST_INT").seq == 0
     assert rover.ask(station, item(2), "MISSION_REQUEST_INT").seq == 0
     assert rover.ask(station, item(0), "MISSION_REQUEST_INT").seq == 1
@@ -90,7 +90,7 @@ def test_an_item_out_of_order_is_asked_for_again_and_one_that_comes_twice_is_ign
 def test_the_last_item_sent_twice_is_answered_once(rover: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second answer would be taken for that of the download which follows."""
     station, wall = rover.station(), [100.0]
-    monkeypatch.setattr(mission_upload, "monotonic", lambda: wall[0])
+    monkeypatch.setattr(mission_protocol, "monotonic", lambda: wall[0])
     rover.ask(station, count(1), "MISSION_REQUEST_INT")
     station.send(item(0))
     station.send(item(0))
@@ -247,7 +247,7 @@ def test_a_station_that_gives_up_leaves_the_old_mission(rover: Any) -> None:
 
 def test_a_silent_station_is_asked_again_and_then_given_up(rover: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     station = rover.station()
-    monkeypatch.setattr(mission_upload, "monotonic", lambda: -1e9)  # so that only simulated time counts
+    monkeypatch.setattr(mission_protocol, "monotonic", lambda: -1e9)  # so that only simulated time counts
     rover.ask(station, count(2), "MISSION_REQUEST_INT")
     answer = rover.expect(station, "MISSION_ACK")
     assert answer.type == 15

@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
 
-from paddock.sitl.mavlink.packets import Counters, Reader, Writer, renumbered  # noqa: E402
-from paddock.sitl.mavlink.text import status_texts  # noqa: E402
+from paddock.sitl.mavlink.packets import (  # noqa: E402
+    PacketCounters,
+    PacketReader,
+    PacketWriter,
+    renumbered,
+    status_texts,
+)
 
 
 def x25(data: bytes) -> int:
@@ -34,9 +39,9 @@ def by_hand(msgid: int, payload: bytes, extra: int, seq: int = 0, flags: int = 0
 HEARTBEAT = by_hand(0, struct.pack("<IBBBBB", 4, 6, 8, 81, 3, 3), 50, seq=7)
 
 
-def read(data: bytes) -> tuple[list[Any], Counters]:
-    counters = Counters()
-    return Reader().messages(data, counters), counters
+def read(data: bytes) -> tuple[list[Any], PacketCounters]:
+    counters = PacketCounters()
+    return PacketReader().messages(data, counters), counters
 
 
 def test_a_packet_made_by_hand_is_read() -> None:
@@ -105,7 +110,7 @@ def test_whatever_a_valid_packet_holds_is_never_an_exception(msgid: int, payload
 
 
 def test_sent_packets_are_cut_after_the_last_byte_that_is_not_zero() -> None:
-    writer = Writer(9, 1)
+    writer = PacketWriter(9, 1)
     first = writer.pack(mavlink.MAVLink_mission_current_message(3, 0, 0))
     body = struct.pack("<BBBBBBHB", 1, 0, 0, 0, 9, 1, 42, 0) + b"\x03"
     assert first == b"\xfd" + body + struct.pack("<H", x25(body + bytes((28,))))

@@ -124,7 +124,7 @@ def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
 
     run = KinematicRun(Mission(setup))
     run.advance(60.0)
-    names = [agent.name for agent in setup.problem.agents]
+    names = [vehicle.name for vehicle in setup.problem.vehicles]
     new: dict[str, Callable[[int], object]] = {
         "a new task": lambda k: run.mission.add_task(Task(f"new_{k}", PointShape(100.0 * k, 300.0))),
         "a damage": lambda k: run.mission.damage(names[k]),

@@ -17,7 +17,7 @@ from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.vehicles import Member
+from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.paths.path import Path, Pose
 from paddock.planning.problem import Problem
 from paddock.planning.transits import Transits
@@ -37,27 +37,27 @@ RATE = 1.0
 """m/s down."""
 
 
-def landing_places(home: Floats, agents: Ints) -> Floats:
-    """Places (k, 2) on the ground for some agents with homes (k, 2): on a spiral about them, the first at home."""
-    reach, angle = 0.6 * APART * np.sqrt(agents), GOLDEN * agents
+def landing_places(home: Floats, indices: Ints) -> Floats:
+    """Places (k, 2) on the ground for some vehicles with homes (k, 2): on a spiral about them, the first at home."""
+    reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
     found: Floats = home + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)])
     return found
 
 
-def may_land(mission: Mission, heights: Floats, ground: float, agents: Ints) -> Ints:
-    """Those of some agents at home beneath whom nobody arrives before they are down; `heights` (m) are everybody's."""
-    members = mission.members
-    arriving = np.array([m.status == "returning" and m.agent.moves == "hover" for m in members.list], bool)
-    left = np.where(arriving, (members.due - members.progress) / members.speed, inf)
-    below = heights[None, :] < heights[agents, None]
-    soon = left[None, :] < (heights[agents, None] - ground) / RATE
-    found: Ints = agents[~(below & soon).any(axis=1)]
+def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) -> Ints:
+    """Return the vehicles at home beneath which no other arrives before they are down; `heights` (m) of all."""
+    all_ = mission.fleet
+    arriving = np.array([m.status == "returning" and m.spec.moves == "hover" for m in all_.list], bool)
+    left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
+    below = heights[None, :] < heights[indices, None]
+    soon = left[None, :] < (heights[indices, None] - ground) / RATE
+    found: Ints = indices[~(below & soon).any(axis=1)]
     return found
 
 
-def land(crew: Crew, tracks: FleetTracks, agents: Ints, places: Floats, ground: float) -> None:
-    """Let some agents of a crew go down at their places; they keep what they have flown of their routes."""
-    rows = crew.rows[np.searchsorted(crew.agents, agents, sorter=np.argsort(crew.agents))]
+def land(crew: Crew, tracks: FleetTracks, indices: Ints, places: Floats, ground: float) -> None:
+    """Let some vehicles of a crew go down at their places; they keep what they have flown of their routes."""
+    rows = crew.rows[np.searchsorted(crew.indices, indices, sorter=np.argsort(crew.indices))]
     memory = tracks.memory
     memory[COLUMN["last"], rows] = memory[COLUMN["first"], rows]
     for name, values in (("x", places[:, 0]), ("y", places[:, 1]), ("z", ground - DEPTH), ("loop", -1.0)):
@@ -65,7 +65,7 @@ def land(crew: Crew, tracks: FleetTracks, agents: Ints, places: Floats, ground: 
 
 
 class KinematicExecution:
-    """Carries the members along; their own motion is switched off."""
+    """Carries the vehicles along; their own motion is switched off."""
 
     def __init__(self, mission: Mission, cast: Cast, world: World) -> None:
         self.mission = mission
@@ -87,16 +87,16 @@ class KinematicExecution:
         assert self.flown is not None
         self.flown.advance(max(time - self.flown.time, 0.0))
         poses = self.flown.poses()
-        for crew in self.cast.crews([member.name for member in self.mission.agents])[0]:
-            speeds = np.array([self._speed(agent) for agent in crew.agents.tolist()])
+        for crew in self.cast.crews([vehicle.name for vehicle in self.mission.vehicles])[0]:
+            speeds = np.array([self._speed(index) for index in crew.indices.tolist()])
             fleet = crew.program.fleet
-            fleet.state[:, crew.rows] = placed_states(crew.program, poses[crew.agents], speeds, self.world.environment)
+            fleet.state[:, crew.rows] = placed_states(crew.program, poses[crew.indices], speeds, self.world.environment)
             crew.program.forget_poses()
 
-    def _speed(self, agent: int) -> float:
-        member = self.mission.agents[agent]
-        leg = member.current
-        return 0.0 if leg is None or leg.flown == 0.0 else member.agent.speed
+    def _speed(self, index: int) -> float:
+        vehicle = self.mission.vehicles[index]
+        leg = vehicle.current
+        return 0.0 if leg is None or leg.flown == 0.0 else vehicle.spec.speed
 
     def save(self) -> dict[str, Any]:
         """The run beside its mission."""
@@ -174,16 +174,16 @@ class DynamicsExecution:
     # who is where ----------------------------------------------------------------------------------------------------
 
     def _crews(self) -> tuple[list[Crew], Ints]:
-        return self.cast.crews([member.name for member in self.mission.agents])
+        return self.cast.crews([vehicle.name for vehicle in self.mission.vehicles])
 
     def _placed(self) -> list[tuple[Crew, FleetTracks]]:
         return [(crew, self.tracks[crew.program.fleet.name]) for crew in self._crews()[0]]
 
     def _grow(self) -> None:
         """Have a place for those who have joined."""
-        more = len(self.mission.agents) - len(self.travelled)
+        more = len(self.mission.vehicles) - len(self.travelled)
         if more:
-            joined = [member.agent.pose for member in self.mission.agents[len(self.travelled) :]]
+            joined = [vehicle.spec.pose for vehicle in self.mission.vehicles[len(self.travelled) :]]
             self.travelled = np.append(self.travelled, np.zeros(more))
             self.until = np.append(self.until, np.full(more, -inf))
             self.here = np.vstack([self.here, joined])
@@ -191,22 +191,22 @@ class DynamicsExecution:
     def _look(self) -> tuple[Floats, Floats | None]:
         """How far everybody has come on its route, and the charge of those who have any; notes what was travelled."""
         self._grow()
-        members = self.mission.members
-        progress, charge = members.progress.copy(), np.full(len(self.travelled), np.nan)
-        idling = np.array([member.status in IDLING for member in self.mission.agents], bool)
+        all_ = self.mission.fleet
+        progress, charge = all_.progress.copy(), np.full(len(self.travelled), np.nan)
+        idling = np.array([vehicle.status in IDLING for vehicle in self.mission.vehicles], bool)
         crews, missing = self._crews()
         for crew in crews:
-            tracks, rows, agents = self.tracks[crew.program.fleet.name], crew.rows, crew.agents
-            progress[agents] = tracks.column("along", rows)
-            way = np.where(idling[agents], self.travelled[agents], tracks.column("travelled", rows))
+            tracks, rows, indices = self.tracks[crew.program.fleet.name], crew.rows, crew.indices
+            progress[indices] = tracks.column("along", rows)
+            way = np.where(idling[indices], self.travelled[indices], tracks.column("travelled", rows))
             tracks.write("travelled", rows, way)
-            self.travelled[agents] = way
+            self.travelled[indices] = way
             if "charge" in column_index(crew.program.model.state):
                 row = column_index(crew.program.model.state)["charge"]
-                charge[agents] = crew.program.fleet.state[row, rows]
-        for agent in missing.tolist():
-            if self.mission.agents[agent].status != "damaged":
-                self.mission.damage(self.mission.agents[agent].name)
+                charge[indices] = crew.program.fleet.state[row, rows]
+        for index in missing.tolist():
+            if self.mission.vehicles[index].status != "damaged":
+                self.mission.damage(self.mission.vehicles[index].name)
         return progress, None if np.isnan(charge).all() else charge
 
     def _poses(self) -> Floats:
@@ -219,8 +219,8 @@ class DynamicsExecution:
             yaw = np.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
             moving = (np.hypot(vx, vy) > SLOW) & (tracks.style.moves != "ground")
             heading = np.where(moving, np.arctan2(vy, vx), yaw)
-            self.here[crew.agents] = np.column_stack([x, y, z, heading])
-            found[crew.agents] = np.column_stack([x, y, tracks.heights(crew.rows, z), heading])
+            self.here[crew.indices] = np.column_stack([x, y, z, heading])
+            found[crew.indices] = np.column_stack([x, y, tracks.heights(crew.rows, z), heading])
         return found
 
     # routes ----------------------------------------------------------------------------------------------------------
@@ -230,60 +230,60 @@ class DynamicsExecution:
         self._grow()
         wanted = set(new)
         for crew, tracks in self._placed():
-            rows, agents = crew.rows.tolist(), crew.agents.tolist()
-            changed = [(row, agent) for row, agent in zip(rows, agents, strict=True) if agent in wanted]
-            for row, agent in changed:
-                tracks.follow(agent, row, self._track(self.mission.agents[agent]))
-                self.held.pop(agent, None)
+            rows, indices = crew.rows.tolist(), crew.indices.tolist()
+            changed = [(row, index) for row, index in zip(rows, indices, strict=True) if index in wanted]
+            for row, index in changed:
+                tracks.follow(index, row, self._track(self.mission.vehicles[index]))
+                self.held.pop(index, None)
             if changed:
-                tracks.assemble(crew.rows, crew.agents)
-            for row, agent in changed:
-                self._wait(tracks, row, agent, time)
+                tracks.assemble(crew.rows, crew.indices)
+            for row, index in changed:
+                self._wait(tracks, row, index, time)
 
-    def _track(self, member: Member) -> VehicleTrack:
-        agent, none = member.agent, Path(())
-        x, y, z, heading = self.here[member.row].tolist()
-        if member.status == "damaged":
-            lost: Pose = (x, y, self.ground - DEPTH if agent.moves == "hover" else z, heading)
-            return VehicleTrack(none, self._circle(member, (x, y, z, heading)), lost, agent.speed)
-        loop = self.mission.loiter_path(member) if agent.moves == "aircraft" else none
-        path = member.route.path if member.route.legs else none
-        return VehicleTrack(path, loop, path.end if path.segments else member.rest, agent.speed)
+    def _track(self, vehicle: MissionVehicle) -> VehicleTrack:
+        spec, none = vehicle.spec, Path(())
+        x, y, z, heading = self.here[vehicle.row].tolist()
+        if vehicle.status == "damaged":
+            lost: Pose = (x, y, self.ground - DEPTH if spec.moves == "hover" else z, heading)
+            return VehicleTrack(none, self._circle(vehicle, (x, y, z, heading)), lost, spec.speed)
+        loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
+        path = vehicle.route.path if vehicle.route.legs else none
+        return VehicleTrack(path, loop, path.end if path.segments else vehicle.rest, spec.speed)
 
-    def _circle(self, member: Member, pose: Pose) -> Path:
+    def _circle(self, vehicle: MissionVehicle, pose: Pose) -> Path:
         """Where a damaged aircraft stays: it cannot stand still."""
-        if member.agent.moves != "aircraft":
+        if vehicle.spec.moves != "aircraft":
             return Path(())
-        return Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(member.agent, pose)
+        return Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(vehicle.spec, pose)
 
-    def _wait(self, tracks: FleetTracks, row: int, agent: int, time: float) -> None:
+    def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:
         """Where and until when it has to wait next, if it can: aircraft fly circles instead."""
-        member, stop, until = self.mission.agents[agent], FAR, inf
-        for leg, end in zip(member.route.legs, member.ends, strict=True):
+        vehicle, stop, until = self.mission.vehicles[index], FAR, inf
+        for leg, end in zip(vehicle.route.legs, vehicle.ends, strict=True):
             if leg.kind == "wait" and leg.flown == 0.0 and leg.ends > time:
                 stop, until = end, leg.ends
                 break
         tracks.memory[COLUMN["stop_at"], row] = stop
-        self.until[agent] = until
+        self.until[index] = until
 
     def _release(self, time: float) -> None:
         """Those whose waiting is over go on."""
         for crew, tracks in self._placed():
-            over = self.until[crew.agents] <= time
-            for row, agent in zip(crew.rows[over].tolist(), crew.agents[over].tolist(), strict=True):
-                self._wait(tracks, row, agent, time)
+            over = self.until[crew.indices] <= time
+            for row, index in zip(crew.rows[over].tolist(), crew.indices[over].tolist(), strict=True):
+                self._wait(tracks, row, index, time)
 
     def _land(self) -> None:
         """Those who hover and have come home go down, unless an order holds them or somebody arrives below."""
-        home = np.array([m.status == "home" and m.row not in self.held for m in self.mission.agents], bool)
+        home = np.array([m.status == "home" and m.row not in self.held for m in self.mission.vehicles], bool)
         for crew, tracks in self._placed():
             flying = tracks.column("last", crew.rows) > tracks.column("first", crew.rows)
-            agents = crew.agents[home[crew.agents] & flying]
-            if tracks.style.moves != "hover" or not len(agents):
+            indices = crew.indices[home[crew.indices] & flying]
+            if tracks.style.moves != "hover" or not len(indices):
                 continue
             if self.spacing is not None:
-                agents = may_land(self.mission, self.here[:, 2], self.ground, agents)
-            land(crew, tracks, agents, landing_places(self.mission.members.home[agents], agents), self.ground)
+                indices = may_land(self.mission, self.here[:, 2], self.ground, indices)
+            land(crew, tracks, indices, landing_places(self.mission.fleet.home[indices], indices), self.ground)
 
     def _hold(self) -> None:
         """Those with an order keep their place on their route until they are given back."""
@@ -292,14 +292,14 @@ class DynamicsExecution:
             if overrides is None and not self.held:
                 continue
             overridden = np.zeros(len(crew.rows), bool) if overrides is None else overrides.marks[crew.rows] != OWN
-            for row, agent, away in zip(crew.rows.tolist(), crew.agents.tolist(), overridden.tolist(), strict=True):
-                if agent in self.held:
-                    self.held[agent][COLUMN["travelled"]] = tracks.memory[COLUMN["travelled"], row]
-                    tracks.memory[:, row] = self.held[agent]
+            for row, index, away in zip(crew.rows.tolist(), crew.indices.tolist(), overridden.tolist(), strict=True):
+                if index in self.held:
+                    self.held[index][COLUMN["travelled"]] = tracks.memory[COLUMN["travelled"], row]
+                    tracks.memory[:, row] = self.held[index]
                 if away:
-                    self.held.setdefault(agent, tracks.memory[:, row].copy())
+                    self.held.setdefault(index, tracks.memory[:, row].copy())
                 else:
-                    self.held.pop(agent, None)
+                    self.held.pop(index, None)
 
     # the state -------------------------------------------------------------------------------------------------------
 
@@ -308,7 +308,7 @@ class DynamicsExecution:
         return {
             "tables": {name: tracks.save() for name, tracks in self.tracks.items()},
             **{name: getattr(self, name) for name in ("travelled", "here", "until")},
-            "held": {str(agent): memory for agent, memory in self.held.items()},
+            "held": {str(index): memory for index, memory in self.held.items()},
             "spacing": None if self.spacing is None else self.spacing.save(),
         }
 
@@ -316,10 +316,10 @@ class DynamicsExecution:
         """Exactly what was saved; vehicles and mission are back already."""
         for name in ("travelled", "here", "until"):
             setattr(self, name, np.array(saved[name]))
-        self.held = {int(agent): np.array(memory) for agent, memory in saved["held"].items()}
+        self.held = {int(index): np.array(memory) for index, memory in saved["held"].items()}
         self.tracks = {name: tracks for name, tracks in self.tracks.items() if name in saved["tables"]}
         if self.spacing is not None:
             self.spacing.restore(saved["spacing"])
         self.cast.forget()
         for crew, tracks in self._placed():
-            tracks.restore(np.array(saved["tables"][crew.program.fleet.name]), crew.rows, crew.agents)
+            tracks.restore(np.array(saved["tables"][crew.program.fleet.name]), crew.rows, crew.indices)

@@ -1,6 +1,6 @@
-"""Following a route: the rule by which members of a mission fly, drive or hover along planned segments.
+"""Following a route: the rule by which vehicles of a mission fly, drive or hover along planned segments.
 
-It is no behaviour that users choose. The path is the table of all members' segments of a fleet, replaced when routes
+It is no behaviour that users choose. The path is the table of all vehicles' segments of a fleet, replaced when routes
 change; each vehicle's memory says which rows are its own and how far it has come.
 """
 

@@ -19,7 +19,7 @@ from paddock.engine.program import FleetProgram
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
-from paddock.planning.mission.views import MemberView, MissionView, TaskView, ZoneView
+from paddock.planning.mission.views import MissionView, TaskView, VehicleView, ZoneView
 from paddock.scenario import Scenario
 from paddock.world.world import World
 
@@ -33,16 +33,16 @@ def view_of(run: MissionRun) -> MissionView:
     """The mission now."""
     mission = run.mission
     tasks = tuple(
-        TaskView(name, (task := mission.task(name)).shape.kind, job.state, job.agent, job.doing, job.reason,
+        TaskView(name, (task := mission.task(name)).shape.kind, job.state, job.vehicle, job.doing, job.reason,
                  task.shape.outline(), task.z)
         for name, job in mission.tasks.items()
     )  # fmt: skip
-    members = tuple(
-        MemberView(m.name, m.status, m.doing, tuple(m.ahead), m.progress, m.ends[-1] if m.ends else 0.0, m.travelled)
-        for m in mission.agents
+    all_ = tuple(
+        VehicleView(m.name, m.status, m.doing, tuple(m.ahead), m.progress, m.ends[-1] if m.ends else 0.0, m.travelled)
+        for m in mission.vehicles
     )
     zones = tuple(ZoneView(zone.name, zone.outline()) for zone in mission.zones)
-    return MissionView(mission.time, tasks, zones, members, mission.finished, metrics_of(run), tuple(mission.log))
+    return MissionView(mission.time, tasks, zones, all_, mission.finished, metrics_of(run), tuple(mission.log))
 
 
 def metrics_of(run: MissionRun) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def metrics_of(run: MissionRun) -> dict[str, Any]:
         "tasks": len(states),
         "completed": states.count("completed"),
         "undone": states.count("undone"),
-        "travelled": float(sum(member.travelled for member in mission.agents)),
+        "travelled": float(sum(vehicle.travelled for vehicle in mission.vehicles)),
         "makespan": max(ends, default=None),
         "replans": mission.replans,
         "closest": apart.distance if apart is not None and isfinite(apart.distance) else None,
@@ -65,15 +65,15 @@ def metrics_of(run: MissionRun) -> dict[str, Any]:
 
 
 def mission_routes(run: MissionRun) -> Iterator[PlannedRoute]:
-    """What is left of the members' routes."""
-    agents = run.mission.agents
-    for crew in run.cast.crews([member.name for member in agents])[0]:
+    """What is left of the vehicles' routes."""
+    indices = run.mission.vehicles
+    for crew in run.cast.crews([vehicle.name for vehicle in indices])[0]:
         fleet = crew.program.fleet
-        for row, agent in zip(crew.rows.tolist(), crew.agents.tolist(), strict=True):
-            member = agents[agent]
-            if member.current is None:
+        for row, index in zip(crew.rows.tolist(), crew.indices.tolist(), strict=True):
+            vehicle = indices[index]
+            if vehicle.current is None:
                 continue
-            path = member.route.path.subpath(member.progress, np.inf)
+            path = vehicle.route.path.subpath(vehicle.progress, np.inf)
             if path.segments:
                 points = path.points(max(FINEST, path.flown / POINTS))[:, :3]
                 yield PlannedRoute(fleet.name, fleet.ids[[row]], "mission", False, points)
@@ -123,7 +123,7 @@ class MissionRun:
         self.told = 0  # entries of the log that have been events
 
     def built(self, program: FleetProgram) -> None:
-        """A fleet has been built; members follow the mission."""
+        """A fleet has been built; vehicles follow the mission."""
         if program.fleet.name in self.cast.fleets:
             self.execution.join(program)
 
@@ -156,11 +156,11 @@ class MissionRun:
         return view_of(self)
 
     def routes(self) -> Iterator[PlannedRoute]:
-        """What is left of the members' routes."""
+        """What is left of the vehicles' routes."""
         return mission_routes(self)
 
     def enlist(self, entry: Mapping[str, Any]) -> str:
-        """Put one more fleet of members into the world; returns its name."""
+        """Put one more fleet of vehicles into the world; returns its name."""
         name = str(entry["name"])
         self.cast.fleets.add(name)
         try:
@@ -210,10 +210,10 @@ class MissionRun:
 
 def _subject(entry: LogEntry) -> str:
     """Whom an event concerns: the vehicle, or the task."""
-    return entry.agent or entry.task or ""
+    return entry.vehicle or entry.task or ""
 
 
 def _detail(entry: LogEntry) -> str:
     if entry.kind == "state":
         return ""
-    return ": ".join(part for part in (entry.task if entry.agent else "", entry.detail) if part)
+    return ": ".join(part for part in (entry.task if entry.vehicle else "", entry.detail) if part)

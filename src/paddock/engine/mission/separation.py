@@ -137,7 +137,7 @@ Placed = list[tuple[Crew, FleetTracks]]
 
 
 class Spacing:
-    """Of all members that fly, in the order of the agents."""
+    """Of all vehicles that fly, in the order of the vehicles."""
 
     def __init__(self, separation: tuple[float, float], ground: float) -> None:
         """Metres across, metres up."""
@@ -151,7 +151,7 @@ class Spacing:
         flying = self._flying(placed)
         if not flying:
             return
-        order = np.argsort(np.concatenate([crew.agents for crew, _ in flying]), kind="stable")
+        order = np.argsort(np.concatenate([crew.indices for crew, _ in flying]), kind="stable")
         layer, offsets = layers(len(order), self.height)
         places = np.empty(len(order), np.int64)
         places[order] = np.arange(len(order))  # of each, among all that fly
@@ -166,10 +166,10 @@ class Spacing:
             begin += len(crew.rows)
 
     def watch(self, placed: Placed, poses: Floats) -> None:
-        """Note how near those who fly are to each other; `poses` (n, 3) m in the order of the agents."""
+        """Note how near those who fly are to each other; `poses` (n, 3) m in the order of the vehicles."""
         flying = self._flying(placed)
-        agents = np.sort(np.concatenate([np.empty(0, np.int64), *(crew.agents for crew, _ in flying)]))
-        where = poses[agents, :3]
+        indices = np.sort(np.concatenate([np.empty(0, np.int64), *(crew.indices for crew, _ in flying)]))
+        where = poses[indices, :3]
         x, y, z = np.ascontiguousarray(where[where[:, 2] > self.ground + AIRBORNE].T)
         if len(x) > 1:
             self.closest = self.closest.and_(*closest(x, y, z, self.distance, self.height).tolist())

@@ -1,4 +1,4 @@
-"""What the members of a fleet follow: one table of segments, and in each vehicle's memory which rows are its own."""
+"""What the vehicles of a fleet follow: one table of segments, and in each vehicle's memory which rows are its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paddock.engine.build import build_program
 from paddock.engine.mission.following import COLUMNS, FAR, RULE, Memory, Options
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
-from paddock.planning.from_scenario import members_of
+from paddock.planning.from_scenario import participants
 from paddock.planning.paths.path import FIELDS, Path, Pose, Segment, ends_at, flown_of
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.world.columns import Floats, column_index
@@ -134,11 +134,11 @@ Place = Callable[..., str]
 
 
 class Crew(NamedTuple):
-    """The members of one fleet."""
+    """The vehicles of one fleet."""
 
     program: FleetProgram
     rows: Ints  # of the fleet
-    agents: Ints  # of the mission, in the same order
+    indices: Ints  # of the mission, in the same order
 
 
 class Cast:
@@ -149,13 +149,13 @@ class Cast:
         self.programs = programs
         mission = scenario.mission
         assert mission is not None
-        self.fleets = {scenario.vehicles[k].name for k in members_of(scenario, mission)}
+        self.fleets = {scenario.vehicles[k].name for k in participants(scenario, mission)}
         self._known: tuple[object, ...] = ()
         self._crews: list[Crew] = []
         self._missing: Ints = np.empty(0, np.int64)
 
     def crews(self, names: list[str]) -> tuple[list[Crew], Ints]:
-        """The agents of these names, fleet by fleet, and the places of those whose vehicles have gone."""
+        """Return the vehicles of these names, fleet by fleet, and the indices of removed ones."""
         now = (self.world.run, self.world.roster_version, len(names), *map(id, self.programs.values()))
         if now != self._known:
             self._known = now
@@ -167,12 +167,12 @@ class Cast:
         self._known = ()
 
     def _found(self, names: list[str]) -> tuple[list[Crew], Ints]:
-        agents = {name: k for k, name in enumerate(names)}
+        indices = {name: k for k, name in enumerate(names)}
         crews, seen = [], np.zeros(len(names), bool)
         for name, program in self.programs.items():
             if name in self.fleets:
                 fleet = program.fleet
-                called = [agents.get(fleet.vehicle_name(row), -1) for row in range(fleet.n)]
+                called = [indices.get(fleet.vehicle_name(row), -1) for row in range(fleet.n)]
                 places = np.array(called, np.int64)
                 rows = np.flatnonzero(places >= 0)
                 crews.append(Crew(program, rows, places[rows]))
@@ -181,10 +181,10 @@ class Cast:
 
 
 def check_members(scenario: Scenario, world: World) -> None:
-    """Refuse members that something else would drive, and joining ones that could not be built at their time."""
+    """Refuse vehicles that something else would drive, and joining ones that could not be built at their time."""
     mission = scenario.mission
     assert mission is not None
-    for k in members_of(scenario, mission):
+    for k in participants(scenario, mission):
         refuse_driven(scenario.vehicles[k], partial(scenario.at, "vehicles", k))
     for k, event in enumerate(mission.events):
         if event.vehicle is not None:
@@ -204,7 +204,7 @@ def refuse_driven(entry: VehicleEntry, place: Place) -> None:
 
 
 class VehicleTrack(NamedTuple):
-    """What one member is to follow."""
+    """What one vehicle is to follow."""
 
     path: Path
     loop: Path  # repeated at the end; empty: it stops there
@@ -222,7 +222,7 @@ class FollowingBehaviour(FleetBehaviour):
 
 
 class FleetTracks:
-    """Of one fleet of members."""
+    """Of one fleet of vehicles."""
 
     def __init__(self, program: FleetProgram, environment: Floats) -> None:
         """The fleet follows routes from now on."""
@@ -231,7 +231,7 @@ class FleetTracks:
         setup = RuleSetup(RULE, None, self.style.values, EMPTY)
         self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.varying)
         program.behaviour = self.behaviour
-        self.parts: dict[int, Floats] = {}  # agent -> its rows of the table
+        self.parts: dict[int, Floats] = {}  # index -> its rows of the table
 
     @property
     def memory(self) -> Floats:
@@ -249,10 +249,10 @@ class FleetTracks:
         """Set a column of some vehicles."""
         self.memory[COLUMN[name], rows] = values
 
-    def follow(self, agent: int, row: int, track: VehicleTrack) -> None:
+    def follow(self, index: int, row: int, track: VehicleTrack) -> None:
         """A vehicle begins a new track; `assemble` afterwards."""
         rows = rows_of(track.path, track.loop, self.style)
-        self.parts[agent] = rows
+        self.parts[index] = rows
         told = {
             "first": 0.0,
             "last": float(len(rows)),
@@ -264,9 +264,9 @@ class FleetTracks:
         for name, value in told.items():
             self.memory[COLUMN[name], row] = value
 
-    def assemble(self, rows: Ints, agents: Ints) -> None:
+    def assemble(self, rows: Ints, indices: Ints) -> None:
         """One table of all that these vehicles follow; what they remember of rows moves along."""
-        self.parts = {agent: self.parts.get(agent, NOTHING) for agent in agents.tolist()}
+        self.parts = {index: self.parts.get(index, NOTHING) for index in indices.tolist()}
         counts = np.array([len(part) for part in self.parts.values()], np.float64)
         first = np.cumsum(counts) - counts
         shift = first - self.column("first", rows)
@@ -289,8 +289,8 @@ class FleetTracks:
         """The table; whose its rows are stands in the memory."""
         return self.behaviour.path
 
-    def restore(self, table: Floats, rows: Ints, agents: Ints) -> None:
+    def restore(self, table: Floats, rows: Ints, indices: Ints) -> None:
         """Exactly what was saved; the memory is back already."""
         self.behaviour.path = np.ascontiguousarray(table)
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
-        self.parts = {agent: table[a:b] for agent, a, b in zip(agents.tolist(), first, last, strict=True)}
+        self.parts = {index: table[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}

@@ -11,7 +11,7 @@ from paddock.engine.actions import MissionAction
 from paddock.engine.build import build_program
 from paddock.engine.mission.tracks import refuse_driven
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.from_scenario import agents_of, refuse_tight, task_of, zone_of
+from paddock.planning.from_scenario import refuse_tight, task_of, vehicles_of, zone_of
 from paddock.planning.problem import Problem
 from paddock.scenario import ScenarioError, VehicleEntry
 from paddock.scenario.base import Number, Section, Text
@@ -95,7 +95,7 @@ def _read(order: MissionAction) -> Section:
 def _add_task(run: MissionRun, section: TaskEntry) -> None:
     assert run.scenario.mission is not None
     task = task_of(section, run.scenario.mission)
-    refuse_tight(task, [member.agent for member in run.mission.agents])
+    refuse_tight(task, [vehicle.spec for vehicle in run.mission.vehicles])
     run.mission.add_task(task)
 
 
@@ -126,15 +126,15 @@ def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
         raise InvalidValueError(f"there is a vehicle {entry.name!r} already; give it another name")
     build_program(run.world, run.scenario, entry, place)  # refuses what cannot be built, and says where
     assert run.scenario.mission is not None
-    agents = agents_of(run.scenario, run.scenario.mission, entry)
-    taken = {member.name for member in run.mission.agents}
-    for agent in agents:
-        if agent.name in taken:
-            raise InvalidValueError(f"there is a vehicle {agent.name!r} already; give it another name")
-    Problem(tuple(agents), (), (), run.mission.setup.problem.wind)  # refuses what no vehicle can be
+    specs = vehicles_of(run.scenario, run.scenario.mission, entry)
+    taken = {vehicle.name for vehicle in run.mission.vehicles}
+    for spec in specs:
+        if spec.name in taken:
+            raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
+    Problem(tuple(specs), (), (), run.mission.setup.problem.wind)  # refuses what no vehicle can be
     run.enlist(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
-    for agent in agents:
-        run.mission.add_agent(agent)
+    for spec in specs:
+        run.mission.add_vehicle(spec)
 
 
 VERBS: dict[str, Verb] = {

@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     heading: float | None  # rad; None: any
 
 
-class Shape(Protocol):
+class TaskShape(Protocol):
     """The geometry of a task. Shapes are frozen dataclasses in local metres (ENU), checked when they are made."""
 
     kind: ClassVar[str]  # point, line, circle, area, polygon
@@ -229,7 +229,7 @@ class AreaShape:
 
 
 @dataclass(frozen=True)
-class Camera:
+class SurveyCamera:
     """A sensor behind a lens. Its wide side lies across the track, unless it is mounted `portrait`."""
 
     width_px: int

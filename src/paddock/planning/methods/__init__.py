@@ -25,10 +25,10 @@ Tell = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a method found: the tasks of each agent in order, as indices. Tasks that are nowhere were given up."""
+class MethodResult:
+    """What a method found: the tasks of each vehicle in order, as indices. Tasks that are nowhere were given up."""
 
-    orders: list[list[int]]  # one list for each agent of the problem
+    orders: list[list[int]]  # one list for each vehicle of the problem
     notes: Mapping[str, Any] = field(default_factory=dict)
     headings: Mapping[int, float] = field(default_factory=dict)  # rad, of tasks for which it chose one
 
@@ -39,14 +39,14 @@ class NoOptions(NamedTuple):
 
 @dataclass(frozen=True)
 class Method:
-    """A way to say who does what: `solve(costs, options, tell) -> Answer`. The same costs give the same answer."""
+    """A planning method: `solve(costs, options, tell) -> MethodResult`; equal costs give equal results."""
 
     summary: str
-    solve: Callable[[Costs, Any, Tell], Answer]
+    solve: Callable[[Costs, Any, Tell], MethodResult]
     options: type = NoOptions  # a named tuple with Column annotations
-    revise: Callable[[Costs, Any, list[list[int]]], Answer] | None = None
-    """(costs, options, orders that stand) -> Answer: after an event, when some tasks are in no order, or an agent has
-    none yet. None: solved anew."""
+    revise: Callable[[Costs, Any, list[list[int]]], MethodResult] | None = None
+    """(costs, options, present orders) -> MethodResult, after an event: tasks without an order, or a vehicle without
+    tasks. None: `solve` again."""
     name: str = ""
 
     def read(self, given: Mapping[str, Any], where: str = "") -> Any:

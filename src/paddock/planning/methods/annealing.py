@@ -13,10 +13,10 @@ from scipy.spatial import cKDTree
 from paddock.compute.philox import signed, uniforms
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import Packed, insert_tasks, unpacked
-from paddock.planning.methods import Answer, Method, NoOptions, Tell
+from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
 from paddock.planning.methods.clustered_greedy import METHOD as CLUSTERED
 from paddock.planning.methods.greedy import METHOD as GREEDY
-from paddock.planning.tours import Fleet, Ints, detours_of, fits, jobs_of, mover_of, tour, tour_routine
+from paddock.planning.tours import Ints, TourData, detours_of, fits, jobs_of, mover_of, tour, tour_routine
 from paddock.world.columns import Column, Floats
 
 STEPS_A_TASK = 5_000
@@ -44,22 +44,22 @@ class Options(NamedTuple):
     cooling: Annotated[float, Column("", "temperature at the end, as a share of that at the start", 1e-9, 1)] = 1e-3
 
 
-def solve(costs: Costs, options: Options, tell: Tell) -> Answer:
+def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
     """The better of clustered greedy and greedy, annealed; never worse than that."""
     starts = [method.solve(costs, NoOptions(), lambda share: None).orders for method in (CLUSTERED, GREEDY)]
     tell(0.1)
     steps = int(options.steps) or min(STEPS_A_TASK * costs.tasks, MOST_STEPS)
     orders = annealed(costs, min(starts, key=lambda orders: value(costs, orders)), steps, options)
     tell(1.0)
-    return Answer(orders, {"steps": steps})
+    return MethodResult(orders, {"steps": steps})
 
 
-def revise(costs: Costs, options: Any, orders: list[list[int]]) -> Answer:
+def revise(costs: Costs, options: Any, orders: list[list[int]]) -> MethodResult:
     """Orders that stand, with new tasks in their cheapest places, polished: quick, for a mission that runs."""
     missing = sorted(set(range(costs.tasks)) - {task for order in orders for task in order})
-    limits = [agent.range for agent in costs.problem.agents]
+    limits = [vehicle.range for vehicle in costs.problem.vehicles]
     steps = min(REVISION, STEPS_A_TASK * costs.tasks)
-    return Answer(polished(costs, insert_tasks(costs, orders, limits, missing), steps), {"steps": steps})
+    return MethodResult(polished(costs, insert_tasks(costs, orders, limits, missing), steps), {"steps": steps})
 
 
 def polished(costs: Costs, orders: Sequence[Sequence[int]], steps: int) -> list[list[int]]:
@@ -69,7 +69,7 @@ def polished(costs: Costs, orders: Sequence[Sequence[int]], steps: int) -> list[
 
 def value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
     """Tasks that are not done, and the objective; of plans that end at the same time, those with earlier ends first."""
-    tours = [costs.tour(agent, order) for agent, order in enumerate(orders)]
+    tours = [costs.tour(vehicle, order) for vehicle, order in enumerate(orders)]
     missing = costs.tasks - sum(len(order) for order in orders)
     if costs.problem.objective == "makespan":
         ends = [end for _, end in tours]
@@ -79,14 +79,16 @@ def value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
 
 def annealed(costs: Costs, orders: Sequence[Sequence[int]], steps: int, options: Options) -> list[list[int]]:
     """Orders after so many moves, no worse than they were."""
-    if not costs.agents or not costs.tasks or steps <= 0:
+    if not costs.vehicles or not costs.tasks or steps <= 0:
         return [list(order) for order in orders]
     arrays = _with_nobody(costs, orders)
     by_time = costs.problem.objective == "makespan"
     _, objective = value(costs, _rows(arrays))
     single = costs.alone[np.isfinite(costs.alone)]
-    longest = float(single.max(initial=1.0)) / (min(agent.speed for agent in costs.problem.agents) if by_time else 1.0)
-    each = objective * (costs.agents if by_time else 1.0) / costs.tasks
+    longest = float(single.max(initial=1.0)) / (
+        min(vehicle.speed for vehicle in costs.problem.vehicles) if by_time else 1.0
+    )
+    each = objective * (costs.vehicles if by_time else 1.0) / costs.tasks
     heat = max(options.temperature * each, 1e-9)
     price = PRICE * max(longest, objective)
     seed = signed(costs.problem.seed)
@@ -103,8 +105,8 @@ def _rows(arrays: Packed) -> list[list[int]]:
 def _with_nobody(costs: Costs, orders: Sequence[Sequence[int]]) -> Packed:
     """Orders as arrays, shortened to what is possible, and a last row with the tasks that nobody does."""
     rows = [list(order) for order in orders]
-    for agent, row in enumerate(rows):
-        while row and not costs.fits(agent, row):
+    for vehicle, row in enumerate(rows):
+        while row and not costs.fits(vehicle, row):
             row.pop()
     given = {task for row in rows for task in row}
     rows.append([task for task in range(costs.tasks) if task not in given])
@@ -168,7 +170,7 @@ class Search(NamedTuple):
     dirty: Ints  # (rows,) 1: it has changed since the best was kept
 
 
-def anneal(fleet: Fleet, orders: Packed, near: Ints, plan: Schedule) -> None:
+def anneal(fleet: TourData, orders: Packed, near: Ints, plan: Schedule) -> None:
     """Improve orders in place; `near` (t, k) are the nearest tasks of each. They end no worse than they began."""
     rows, tasks = orders.tasks.shape
     best = Packed(orders.tasks.copy(), orders.counts.copy())
@@ -194,7 +196,7 @@ def anneal(fleet: Fleet, orders: Packed, near: Ints, plan: Schedule) -> None:
 
 
 def tried(
-    fleet: Fleet, plan: Schedule, orders: Packed, search: Search, trial: Candidate,
+    fleet: TourData, plan: Schedule, orders: Packed, search: Search, trial: Candidate,
     a: int, b: int, now: float, evenly: float, heat: float, k: int,
 ) -> tuple[float, bool]:  # fmt: skip
     """Make a move if it is for the better, or by chance while it is hot; the energy then, and whether it was made."""
@@ -214,7 +216,7 @@ def tried(
     return new, True
 
 
-def row_cost(fleet: Fleet, plan: Schedule, row: int, order: Ints, count: int) -> float:
+def row_cost(fleet: TourData, plan: Schedule, row: int, order: Ints, count: int) -> float:
     """Metres of a tour or its end (s); inf where it is impossible or beyond the range; of the last row its price."""
     if row == len(fleet.kind):
         return plan.price * count

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.planning.assignment import assign_in_rounds, auction
 from paddock.planning.costs import Costs
-from paddock.planning.methods import Answer, Method, Tell
+from paddock.planning.methods import Method, MethodResult, Tell
 from paddock.world.columns import Column
 
 
@@ -19,7 +19,7 @@ class Options(NamedTuple):
     ] = 0.01
 
 
-def solve(costs: Costs, options: Options, tell: Tell) -> Answer:
+def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
     """One more task for every vehicle in each round."""
     return assign_in_rounds(costs, partial(auction, epsilon=options.epsilon), tell)
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import ROOM, best_position, least_length, trace
-from paddock.planning.methods import Answer, Method, Tell
+from paddock.planning.methods import Method, MethodResult, Tell
 from paddock.planning.tours import (
     NOISE,
-    Fleet,
     Ints,
     Jobs,
     Mover,
+    TourData,
     detours_of,
     jobs_of,
     mover_of,
@@ -36,38 +36,38 @@ class Options(NamedTuple):
     bundle: Annotated[float, Column("", "tasks in a bundle, at most; 0: twice a fair share", 0, 1e6)] = 0
 
 
-def solve(costs: Costs, options: Options, tell: Tell) -> Answer:
+def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
     """The bundles on which all agree, when everybody hears everybody."""
     answer = agreed(costs, options)
     tell(1.0)
     return answer
 
 
-def agreed(costs: Costs, options: Options, links: HeardBy | None = None) -> Answer:
+def agreed(costs: Costs, options: Options, links: HeardBy | None = None) -> MethodResult:
     """The bundles on which all agree who hear each other as `links` tell."""
-    if not costs.agents or not costs.tasks:
-        return Answer([[] for _ in range(costs.agents)], {"rounds": 0, "messages": 0})
+    if not costs.vehicles or not costs.tasks:
+        return MethodResult([[] for _ in range(costs.vehicles)], {"rounds": 0, "messages": 0})
     found = bidding_for(costs, options)
     rounds = found.run(links)
-    return Answer(found.orders(), {"rounds": rounds, "messages": found.messages})
+    return MethodResult(found.orders(), {"rounds": rounds, "messages": found.messages})
 
 
 def bidding_for(costs: Costs, options: Options) -> Consensus:
     """Vehicles that bid for tasks, before the first round."""
-    fair = -(-2 * costs.tasks // costs.agents)
+    fair = -(-2 * costs.tasks // costs.vehicles)
     most = min(int(options.bundle) or fair, costs.tasks)
     by_time = costs.problem.objective == "makespan"
 
     def bid(b: Beliefs) -> None:
         extend(costs.fleet, by_time, b.bids, b.winners, b.stamps, b.bundles, b.paths, b.counts)
 
-    return Consensus(costs.agents, costs.tasks, most, bid)
+    return Consensus(costs.vehicles, costs.tasks, most, bid)
 
 
 def extended(
-    fleet: Fleet, by_time: bool, bids: Floats, winners: Ints, stamps: Ints, bundles: Ints, paths: Ints, counts: Ints
+    fleet: TourData, by_time: bool, bids: Floats, winners: Ints, stamps: Ints, bundles: Ints, paths: Ints, counts: Ints
 ) -> None:
-    """Every agent takes the task that adds least, of those that it can win, in its best place; until none is left.
+    """Every vehicle takes the task that adds least, of those that it can win, in its best place; until none is left.
 
     The arrays are those of Beliefs, one by one: what a parallel loop writes into those of a tuple is lost.
     """
@@ -104,10 +104,10 @@ def local(m: Mover, j: Jobs, path: Ints, count: int) -> bool:
 
 
 def best_task(
-    fleet: Fleet, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats,
+    fleet: TourData, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats,
     least: Floats, from_: int, to: int,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """The task that an agent takes next, its place in the path, and the bid on it; -1: none.
+    """The task that an vehicle takes next, its place in the path, and the bid on it; -1: none.
 
     `least` is what each task adds at least; the places `from_` to `to` in the path are new.
     """
@@ -166,11 +166,11 @@ METHOD = Method("vehicles bid for bundles of tasks and tell each other until all
 
 NOBODY = -1
 HeardBy = Callable[[int], NDArray[np.bool_]]
-"""Round (from 0) -> (a, a): whether the agent of a column hears that of a row."""
+"""Round (from 0) -> (a, a): whether the vehicle of a column hears that of a row."""
 
 
 class Beliefs(NamedTuple):
-    """What every agent knows, a row each."""
+    """What every vehicle knows, a row each."""
 
     bids: Floats  # (a, t) the winning bid on each task; -inf: none
     winners: Ints  # (a, t) whose it is; -1: nobody's
@@ -181,23 +181,23 @@ class Beliefs(NamedTuple):
 
 
 class Bidder(Protocol):
-    """Lets agents take tasks."""
+    """Lets vehicles take tasks."""
 
     def __call__(self, beliefs: Beliefs, /) -> None:
-        """Extend the bundle and the path of every agent as far as it can; write its bids and itself as the winner."""
+        """Extend the bundle and the path of every vehicle as far as it can; write its bids and itself as the winner."""
 
 
 class Consensus:
-    """Agents that agree on who does what, a round at a time."""
+    """Vehicles that agree on who does what, a round at a time."""
 
-    def __init__(self, agents: int, tasks: int, most: int, bidder: Bidder) -> None:
+    def __init__(self, vehicles: int, tasks: int, most: int, bidder: Bidder) -> None:
         """`most` is how many tasks a bundle holds."""
-        bids, winners = np.full((agents, tasks), -np.inf), np.full((agents, tasks), NOBODY)
-        stamps, bundles = np.full((agents, agents), -1), np.zeros((agents, most), np.int64)
-        self.beliefs = Beliefs(bids, winners, stamps, bundles, bundles.copy(), np.zeros(agents, np.int64))
+        bids, winners = np.full((vehicles, tasks), -np.inf), np.full((vehicles, tasks), NOBODY)
+        stamps, bundles = np.full((vehicles, vehicles), -1), np.zeros((vehicles, most), np.int64)
+        self.beliefs = Beliefs(bids, winners, stamps, bundles, bundles.copy(), np.zeros(vehicles, np.int64))
         self.bidder = bidder
         self.rounds = 0  # gone through
-        self.messages = 0  # from one agent to another
+        self.messages = 0  # from one vehicle to another
         self.quiet = 0  # rounds since anything has changed
 
     @property
@@ -221,16 +221,16 @@ class Consensus:
 
     def run(self, links: HeardBy | None = None, most: int = 100_000) -> int:
         """Rounds until they agree (or, where not all can reach each other, until nothing changes); how many it took."""
-        agents = len(self.beliefs.counts)
-        everybody = np.ones((agents, agents), dtype=bool)
+        vehicles = len(self.beliefs.counts)
+        everybody = np.ones((vehicles, vehicles), dtype=bool)
         while self.rounds < most:
             self.round(everybody if links is None else links(self.rounds))
-            if self.quiet and (self.agreed or self.quiet > agents):
+            if self.quiet and (self.agreed or self.quiet > vehicles):
                 break
         return self.rounds - self.quiet
 
     def orders(self) -> list[list[int]]:
-        """The path of each agent."""
+        """The path of each vehicle."""
         return [row[:count].tolist() for row, count in zip(self.beliefs.paths, self.beliefs.counts, strict=True)]
 
     def _talk(self, heard: NDArray[np.bool_]) -> None:
@@ -243,10 +243,10 @@ def listening(
     told_bids: Floats, told_winners: Ints, told_stamps: Ints, hears: NDArray[np.bool_], now: int,
     bids: Floats, winners: Ints, stamps: Ints,
 ) -> None:  # fmt: skip
-    """Every agent hears what others believed before this round, one after the other; `hears` (listener, speaker)."""
-    agents, tasks = bids.shape
-    for i in parallel_range(agents):
-        for k in range(agents):
+    """Every vehicle hears what others believed before this round, one after the other; `hears` (listener, speaker)."""
+    vehicles, tasks = bids.shape
+    for i in parallel_range(vehicles):
+        for k in range(vehicles):
             if hears[i, k]:
                 for task in range(tasks):
                     zk, yk = told_winners[k, task], told_bids[k, task]
@@ -258,7 +258,7 @@ def listening(
                         winners[i, task], bids[i, task] = zk, yk
                     elif verdict == RESET:
                         winners[i, task], bids[i, task] = NOBODY, -INFINITY
-                for other in range(agents):
+                for other in range(vehicles):
                     stamps[i, other] = max(stamps[i, other], told_stamps[k, other])
                 stamps[i, k] = now
 
@@ -312,7 +312,7 @@ def told_third(i: int, k: int, zi: int, zk: int, higher: bool, si: Ints, sk: Int
 
 
 def released(beliefs: Beliefs) -> None:
-    """Agents give up tasks that others have won, and all that they took after those: they were bid for beside them."""
+    """Drop the tasks that others have won, and all that were added after them: their bids assumed those tasks."""
     for i in range(len(beliefs.counts)):
         kept = 0
         while kept < beliefs.counts[i] and beliefs.winners[i, beliefs.bundles[i, kept]] == i:
@@ -338,7 +338,7 @@ def forget(beliefs: Beliefs, i: int, kept: int) -> None:
 
 
 def wins(bid: float, i: int, beliefs: Beliefs, task: int) -> bool:
-    """Whether a bid of an agent beats what it believes; of equal bids the first agent's."""
+    """Whether a bid of an vehicle beats what it believes; of equal bids the first vehicle's."""
     best = beliefs.bids[i, task]
     return bid > best or (bid == best and bid > -INFINITY and i < beliefs.winners[i, task])
 
@@ -365,8 +365,8 @@ def by_consensus(cost: Floats, links: HeardBy | None = None) -> tuple[Ints, Ints
 
 def bidding_on(cost: Floats) -> Consensus:
     """Rows that bid for one column each, before the first round."""
-    agents, tasks = cost.shape
-    return Consensus(agents, tasks, 1, lambda beliefs: _bid(cost, beliefs))
+    vehicles, tasks = cost.shape
+    return Consensus(vehicles, tasks, 1, lambda beliefs: _bid(cost, beliefs))
 
 
 def bid(cost: Floats, beliefs: Beliefs) -> None:

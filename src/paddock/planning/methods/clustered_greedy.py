@@ -12,10 +12,10 @@ from paddock.compute.philox import signed, uniforms
 from paddock.compute.routine import routine
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import ROOM, Packed, insertions, packed, place_in, put_in, retrace, traced, unpacked
-from paddock.planning.methods import Answer, Method, NoOptions, Tell
+from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
 from paddock.planning.tours import (
-    Fleet,
     Ints,
+    TourData,
     approach,
     begin,
     detours_of,
@@ -32,13 +32,13 @@ from paddock.planning.tours import (
 from paddock.world.columns import Floats
 
 
-def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:
+def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
     """As many clusters as vehicles that can do anything (by k-means), each for the vehicle that suits it."""
-    if not costs.agents or not costs.tasks:
-        return Answer([[] for _ in range(costs.agents)], {"clusters": 0})
+    if not costs.vehicles or not costs.tasks:
+        return MethodResult([[] for _ in range(costs.vehicles)], {"clusters": 0})
     fleet = costs.fleet
     able = np.flatnonzero(_able(fleet))
-    orders = packed(costs, [[] for _ in range(costs.agents)])
+    orders = packed(costs, [[] for _ in range(costs.vehicles)])
     count = min(len(able), costs.tasks)
     if count:
         labels, centres = clusters_of(np.ascontiguousarray(fleet.entry[0, :, :2]), count, signed(costs.problem.seed))
@@ -46,17 +46,17 @@ def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:
         _sequence(fleet, labels, owner, orders)
         _join(costs, orders)
     tell(1.0)
-    return Answer(unpacked(orders), {"clusters": count})
+    return MethodResult(unpacked(orders), {"clusters": count})
 
 
-def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> Answer:
+def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> MethodResult:
     """Tasks that nobody has join the nearest tours; otherwise a new vehicle takes over part of the longest."""
     if not any(orders):
         return solve(costs, options, lambda share: None)
     arrays = packed(costs, orders)
     if not _join(costs, arrays) and not all(orders):
-        take_from_longest(costs.fleet, arrays, _limits(costs), ceil(costs.tasks / costs.agents))
-    return Answer(unpacked(arrays))
+        take_from_longest(costs.fleet, arrays, _limits(costs), ceil(costs.tasks / costs.vehicles))
+    return MethodResult(unpacked(arrays))
 
 
 def _join(costs: Costs, orders: Packed) -> bool:
@@ -71,21 +71,21 @@ def _join(costs: Costs, orders: Packed) -> bool:
 
 
 def _limits(costs: Costs) -> Floats:
-    return np.array([agent.range for agent in costs.problem.agents])
+    return np.array([vehicle.range for vehicle in costs.problem.vehicles])
 
 
-def _owners(fleet: Fleet, able: Ints, centres: Floats) -> Ints:
-    """The cluster of each agent (-1: none): together they fly the least to the centres of their clusters."""
+def _owners(fleet: TourData, able: Ints, centres: Floats) -> Ints:
+    """The cluster of each vehicle (-1: none): together they fly the least to the centres of their clusters."""
     away = np.empty((len(able), len(centres)))
     _distances(fleet, able, centres, away)
-    agents, clusters = linear_sum_assignment(away)
+    vehicles, clusters = linear_sum_assignment(away)
     owner = np.full(len(fleet.kind), -1)
-    owner[able[agents]] = clusters
+    owner[able[vehicles]] = clusters
     return owner
 
 
-def useful(fleet: Fleet) -> Ints:
-    """1 for each agent that can do any of the tasks and be home within its range."""
+def useful(fleet: TourData) -> Ints:
+    """1 for each vehicle that can do any of the tasks and be home within its range."""
     found = zeros(len(fleet.kind), int64)
     for a in range(len(found)):
         m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
@@ -98,8 +98,8 @@ def useful(fleet: Fleet) -> Ints:
     return found
 
 
-def distances(fleet: Fleet, able: Ints, centres: Floats, found: Floats) -> None:
-    """Metres flown (agents, centres) to each centre, with any heading."""
+def distances(fleet: TourData, able: Ints, centres: Floats, found: Floats) -> None:
+    """Metres flown (vehicles, centres) to each centre, with any heading."""
     for k in range(len(able)):
         m = mover_of(fleet, able[k])
         for c in range(len(centres)):
@@ -107,8 +107,8 @@ def distances(fleet: Fleet, able: Ints, centres: Floats, found: Floats) -> None:
             found[k, c], _ = transit(m, m.x, m.y, m.z, m.heading, x, y, m.height, float("nan"))
 
 
-def sequence(fleet: Fleet, labels: Ints, owner: Ints, orders: Packed) -> None:
-    """The tasks of each agent's cluster, the one that it can begin first always next, as long as it gets home."""
+def sequence(fleet: TourData, labels: Ints, owner: Ints, orders: Packed) -> None:
+    """The tasks of each vehicle's cluster, the one that it can begin first always next, as long as it gets home."""
     for a in range(len(owner)):
         m, j, extra, at = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a), begin(mover_of(fleet, a))
         open_ = zeros(len(labels), int64)
@@ -228,8 +228,8 @@ def average(points: Floats, centres: Floats, labels: Ints) -> None:
 clusters_of = routine(kmeans)
 
 
-def middles(fleet: Fleet, orders: Packed) -> Floats:
-    """The middle of each agent's tasks (a, 2); of one without tasks, where it is."""
+def middles(fleet: TourData, orders: Packed) -> Floats:
+    """The middle of each vehicle's tasks (a, 2); of one without tasks, where it is."""
     found = empty((len(orders.counts), 2))
     for a in range(len(orders.counts)):
         entry, x, y = fleet.entry[fleet.kind[a]], 0.0, 0.0
@@ -241,7 +241,7 @@ def middles(fleet: Fleet, orders: Packed) -> Floats:
     return found
 
 
-def join(fleet: Fleet, orders: Packed, limits: Floats, tasks: Ints) -> None:
+def join(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints) -> None:
     """Each task joins the tour whose middle is nearest, in its cheapest place; if it does not fit, the next one."""
     centres, known = middles(fleet, orders), traced(fleet, orders, len(tasks))
     for task in tasks:
@@ -256,8 +256,8 @@ def join(fleet: Fleet, orders: Packed, limits: Floats, tasks: Ints) -> None:
                 break
 
 
-def nearest(fleet: Fleet, centres: Floats, task: int, tried: Ints) -> int:
-    """The agent not yet tried whose middle is nearest to a task."""
+def nearest(fleet: TourData, centres: Floats, task: int, tried: Ints) -> int:
+    """The vehicle not yet tried whose middle is nearest to a task."""
     best, least = 0, inf
     for a in range(len(centres)):
         entry = fleet.entry[fleet.kind[a]]
@@ -267,15 +267,15 @@ def nearest(fleet: Fleet, centres: Floats, task: int, tried: Ints) -> int:
     return best
 
 
-def ends_of(fleet: Fleet, orders: Packed, agent: int) -> float:
+def ends_of(fleet: TourData, orders: Packed, vehicle: int) -> float:
     """When a tour ends, s."""
-    m, j, extra = mover_of(fleet, agent), jobs_of(fleet, agent), detours_of(fleet, agent)
-    _, end = tour(m, j, extra, orders.tasks[agent], orders.counts[agent])
+    m, j, extra = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), detours_of(fleet, vehicle)
+    _, end = tour(m, j, extra, orders.tasks[vehicle], orders.counts[vehicle])
     return end
 
 
-def take_over(fleet: Fleet, orders: Packed, limits: Floats, most: int) -> None:
-    """Agents without tasks take some from whoever ends last, as long as they end before that one did; `most` each."""
+def take_over(fleet: TourData, orders: Packed, limits: Floats, most: int) -> None:
+    """Vehicles without tasks take some from whoever ends last, as long as they end before that one did; `most` each."""
     ends, table = empty(len(limits)), empty((orders.tasks.shape[1] + 1, ROOM))
     for a in range(len(limits)):
         ends[a] = ends_of(fleet, orders, a)
@@ -285,34 +285,36 @@ def take_over(fleet: Fleet, orders: Packed, limits: Floats, most: int) -> None:
                 pass
 
 
-def one_taken(fleet: Fleet, orders: Packed, limits: Floats, ends: Floats, agent: int, table: Floats) -> bool:
-    """Move one task from the tour that ends last to an agent, the one with which it ends earliest; whether it did."""
+def one_taken(fleet: TourData, orders: Packed, limits: Floats, ends: Floats, vehicle: int, table: Floats) -> bool:
+    """Move one task from the tour that ends last to an vehicle, the one with which it ends earliest; whether it did."""
     giver = -1
     for a in range(len(ends)):
-        if a != agent and orders.counts[a] > 1 and (giver < 0 or ends[a] > ends[giver]):
+        if a != vehicle and orders.counts[a] > 1 and (giver < 0 or ends[a] > ends[giver]):
             giver = a
     if giver < 0:
         return False
-    m, j, extra = mover_of(fleet, agent), jobs_of(fleet, agent), detours_of(fleet, agent)
+    m, j, extra = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), detours_of(fleet, vehicle)
     taken, place, earliest = -1, -1, ends[giver]
     for k in range(orders.counts[giver]):
-        task, count = orders.tasks[giver, k], orders.counts[agent]
-        position, _, end = insertions(m, j, extra, orders.tasks[agent], count, task, slackened(limits[agent]), table)
+        task, count = orders.tasks[giver, k], orders.counts[vehicle]
+        position, _, end = insertions(
+            m, j, extra, orders.tasks[vehicle], count, task, slackened(limits[vehicle]), table
+        )
         if position >= 0 and end < earliest:
             taken, place, earliest = k, position, end
     if taken < 0:
         return False
-    put_in(orders, agent, place, orders.tasks[giver, taken])
+    put_in(orders, vehicle, place, orders.tasks[giver, taken])
     take_out(orders, giver, taken)
-    ends[agent], ends[giver] = earliest, ends_of(fleet, orders, giver)
+    ends[vehicle], ends[giver] = earliest, ends_of(fleet, orders, giver)
     return True
 
 
-def take_out(orders: Packed, agent: int, position: int) -> None:
+def take_out(orders: Packed, vehicle: int, position: int) -> None:
     """Remove a task from an order."""
-    row = orders.tasks[agent]
-    orders.counts[agent] -= 1
-    for k in range(position, orders.counts[agent]):
+    row = orders.tasks[vehicle]
+    orders.counts[vehicle] -= 1
+    for k in range(position, orders.counts[vehicle]):
         row[k] = row[k + 1]
 
 

@@ -8,68 +8,70 @@ from numpy import empty, int64, zeros
 
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import TourEnds, append, append_cost, end_of, least_cost, started
-from paddock.planning.methods import Answer, Method, NoOptions, Tell
-from paddock.planning.tours import Fleet, Ints, jobs_of, mover_of, tour_routine
+from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
+from paddock.planning.tours import Ints, TourData, jobs_of, mover_of, tour_routine
 from paddock.world.columns import Floats
 
 
-def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:
+def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
     """Least added metres first, the way home included; where the end of the mission counts, the earliest end first."""
-    orders: list[list[int]] = [[] for _ in range(costs.agents)]
-    if costs.agents and costs.tasks:
+    orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
+    if costs.vehicles and costs.tasks:
         by_time = costs.problem.objective == "makespan"
-        for agent, task in _chosen(costs.fleet, started(costs), by_time).tolist():
-            orders[agent].append(task)
+        for vehicle, task in _chosen(costs.fleet, started(costs), by_time).tolist():
+            orders[vehicle].append(task)
     tell(1.0)
-    return Answer(orders)
+    return MethodResult(orders)
 
 
-def chosen(fleet: Fleet, ends: TourEnds, by_time: bool) -> Ints:
-    """Pairs (agent, task) in the order in which they were chosen.
+def chosen(fleet: TourData, ends: TourEnds, by_time: bool) -> Ints:
+    """Pairs (vehicle, task) in the order in which they were chosen.
 
-    `cost` (agents, tasks) follows the tours: what a task would cost at least, and where that is not too much to be
+    `cost` (vehicles, tasks) follows the tours: what a task would cost at least, and where that is not too much to be
     chosen, exactly.
     """
-    agents, tasks = len(fleet.kind), fleet.cover.shape[1]
-    cost, exact = empty((agents, tasks)), zeros((agents, tasks), int64)
+    vehicles, tasks = len(fleet.kind), fleet.cover.shape[1]
+    cost, exact = empty((vehicles, tasks)), zeros((vehicles, tasks), int64)
     pairs, count = empty((tasks, 2), int64), 0
-    best, given = empty(agents, int64), zeros(tasks, int64)
-    for a in range(agents):
+    best, given = empty(vehicles, int64), zeros(tasks, int64)
+    for a in range(vehicles):
         estimate(fleet, ends, a, by_time, given, cost[a], exact[a])
         best[a] = cheapest(fleet, ends, a, by_time, cost[a], exact[a])
     while True:
-        agent = -1
-        for a in range(agents):
-            if best[a] >= 0 and (agent < 0 or cost[a, best[a]] < cost[agent, best[agent]]):
-                agent = a
-        if agent < 0:
+        vehicle = -1
+        for a in range(vehicles):
+            if best[a] >= 0 and (vehicle < 0 or cost[a, best[a]] < cost[vehicle, best[vehicle]]):
+                vehicle = a
+        if vehicle < 0:
             return pairs[:count]
-        task = best[agent]
-        pairs[count, 0], pairs[count, 1] = agent, task
+        task = best[vehicle]
+        pairs[count, 0], pairs[count, 1] = vehicle, task
         count += 1
         given[task] = 1
-        append(fleet, ends, agent, task)
-        estimate(fleet, ends, agent, by_time, given, cost[agent], exact[agent])
-        for a in range(agents):
+        append(fleet, ends, vehicle, task)
+        estimate(fleet, ends, vehicle, by_time, given, cost[vehicle], exact[vehicle])
+        for a in range(vehicles):
             cost[a, task] = inf
-            if a == agent or best[a] == task:
+            if a == vehicle or best[a] == task:
                 best[a] = cheapest(fleet, ends, a, by_time, cost[a], exact[a])
 
 
-def estimate(fleet: Fleet, ends: TourEnds, agent: int, by_time: bool, given: Ints, cost: Floats, exact: Ints) -> None:
-    """Write what each task would cost an agent at least."""
-    m, j, at = mover_of(fleet, agent), jobs_of(fleet, agent), end_of(ends, agent)
+def estimate(
+    fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, given: Ints, cost: Floats, exact: Ints
+) -> None:
+    """Write what each task would cost an vehicle at least."""
+    m, j, at = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), end_of(ends, vehicle)
     for t in range(len(cost)):
         exact[t] = 0
-        cost[t] = inf if given[t] else least_cost(m, j, at, ends.places[agent, 6], t, by_time)
+        cost[t] = inf if given[t] else least_cost(m, j, at, ends.places[vehicle, 6], t, by_time)
 
 
-def cheapest(fleet: Fleet, ends: TourEnds, agent: int, by_time: bool, cost: Floats, exact: Ints) -> int:
+def cheapest(fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, cost: Floats, exact: Ints) -> int:
     """The first of the tasks that cost least, whose cost is then exact; -1: there is none."""
     found, least = -1, inf
     for t in range(len(cost)):
         if cost[t] < least and exact[t] == 0:
-            cost[t], exact[t] = append_cost(fleet, ends, agent, t, by_time), 1
+            cost[t], exact[t] = append_cost(fleet, ends, vehicle, t, by_time), 1
         if cost[t] < least:
             found, least = t, cost[t]
     return found

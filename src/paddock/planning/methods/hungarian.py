@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from paddock.planning.assignment import assign_in_rounds, hungarian
 from paddock.planning.costs import Costs
-from paddock.planning.methods import Answer, Method, NoOptions, Tell
+from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
 
 
-def solve(costs: Costs, options: NoOptions, tell: Tell) -> Answer:
+def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
     """One more task for every vehicle in each round; together they add as little as can be."""
     return assign_in_rounds(costs, hungarian, tell)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from paddock.errors import MissingFeatureError
 from paddock.planning.costs import Costs
-from paddock.planning.methods import Answer, Method, Tell
+from paddock.planning.methods import Method, MethodResult, Tell
 from paddock.planning.methods.annealing import polished, revise, value
 from paddock.planning.tours import Detours, Ints, Jobs, Mover, tour_routine, transit
 from paddock.world.columns import Column, Floats
@@ -51,22 +51,22 @@ class Options(NamedTuple):
     polish: Annotated[float, Column("", "steps of the polish with exact tours", 0.0, 1e9)] = 200_000.0
 
 
-def solve(costs: Costs, options: Options, tell: Tell) -> Answer:
+def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
     """The best order that the search and the polish find."""
-    if not costs.agents or not costs.tasks:
-        return Answer([[] for _ in range(costs.agents)])
+    if not costs.vehicles or not costs.tasks:
+        return MethodResult([[] for _ in range(costs.vehicles)])
     try:
         import pyvrp  # noqa: F401
     except ImportError:
         raise MissingFeatureError("method 'routing' needs PyVRP: pip install 'paddock[plan]'") from None
-    best, least, headed = Answer([]), (costs.tasks + 1, np.inf), costs
+    best, least, headed = MethodResult([]), (costs.tasks + 1, np.inf), costs
     for k in range(ROUNDS):
         orders = _search(headed, options, lambda part, k=k: tell((k + 0.9 * part) / ROUNDS))  # type: ignore[misc]
         headings = chosen_headings(costs, orders)
         headed = Costs(costs.problem.with_headings(headings))
         orders = polished(headed, orders, int(options.polish) // ROUNDS)
         if (reached := value(headed, orders)) < least:
-            best, least = Answer(orders, {"iterations": int(options.iterations)}, headings), reached
+            best, least = MethodResult(orders, {"iterations": int(options.iterations)}, headings), reached
     tell(1.0)
     return best
 
@@ -93,7 +93,7 @@ def _searched(tables: Tables, data: ProblemData, options: Options, share: float)
 
 def _earliest(costs: Costs, tables: Tables, options: Options, tell: Tell) -> list[list[int]]:
     """The least time until the last one is home: times are aimed at until none is met any more."""
-    best: list[list[int]] = [[] for _ in range(costs.agents)]
+    best: list[list[int]] = [[] for _ in range(costs.vehicles)]
     least = (costs.tasks + 1, np.inf)
     low, high = tables.shortest_possible(), np.inf
     aim = low
@@ -112,21 +112,21 @@ def _earliest(costs: Costs, tables: Tables, options: Options, tell: Tell) -> lis
 
 @dataclass(frozen=True)
 class Tables:
-    """The problem in PyVRP's terms. Locations: where agents are free, their homes, then the tasks."""
+    """The problem in PyVRP's terms. Locations: where vehicles are free, their homes, then the tasks."""
 
     costs: Costs
-    distances: list[Any]  # arrays of whole numbers, for each class of agents
+    distances: list[Any]  # arrays of whole numbers, for each class of vehicles
     durations: list[Any]
     speed: float  # m/s: a unit of time is what it takes to fly a tenth of a metre at this speed
 
     @classmethod
     def of(cls, costs: Costs) -> Tables:
         """Everything that PyVRP is told about ways."""
-        speed = min(agent.speed for agent in costs.problem.agents)
+        speed = min(vehicle.speed for vehicle in costs.problem.vehicles)
         distances, durations = [], []
         for kind in range(max(costs.class_of) + 1):
             ways = _ways(costs, kind)
-            own = costs.problem.agents[costs.class_of.index(kind)].speed
+            own = costs.problem.vehicles[costs.class_of.index(kind)].speed
             distances.append(ways)
             durations.append(np.where(ways >= NEVER, NEVER, np.round(ways * (speed / own))).astype(np.int64))
         return cls(costs, distances, durations, speed)
@@ -138,7 +138,7 @@ class Tables:
 
     def shortest_possible(self) -> float:
         """No plan ends before this, in PyVRP's unit of time: the farthest task alone."""
-        speeds = np.array([agent.speed for agent in self.costs.problem.agents])
+        speeds = np.array([vehicle.speed for vehicle in self.costs.problem.vehicles])
         alone = (self.costs.alone / speeds[:, None]).min(axis=0)
         return float(alone[np.isfinite(alone)].max(initial=0.0)) * self.speed * SCALE
 
@@ -146,33 +146,33 @@ class Tables:
         """The problem; with a time that is aimed at, being home later costs most."""
         from pyvrp import Client, Depot, Location, ProblemData
 
-        agents, tasks = self.costs.agents, self.costs.tasks
+        vehicles, tasks = self.costs.vehicles, self.costs.tasks
         clients = [self._client(Client, t) for t in range(tasks)]
-        vehicles = [self._vehicle(a, aim) for a in range(agents)]
-        locations = [Location(0, 0) for _ in range(2 * agents + tasks)]
+        types = [self._vehicle(a, aim) for a in range(vehicles)]
+        locations = [Location(0, 0) for _ in range(2 * vehicles + tasks)]
         return ProblemData(
-            locations, clients, [Depot(k) for k in range(2 * agents)], vehicles, self.distances, self.durations
+            locations, clients, [Depot(k) for k in range(2 * vehicles)], types, self.distances, self.durations
         )
 
     def _client(self, make: Any, task: int) -> Any:
         given = self.costs.problem.tasks[task]
         late: dict[str, Any] = {"tw_late": self._time(given.closes)} if given.closes < np.inf else {}
-        place = 2 * self.costs.agents + task
+        place = 2 * self.costs.vehicles + task
         return make(place, tw_early=self._time(given.opens), prize=PRIZE, required=False, **late)
 
-    def _vehicle(self, agent: int, aim: float | None) -> Any:
+    def _vehicle(self, vehicle: int, aim: float | None) -> Any:
         from pyvrp import VehicleType
 
-        who = self.costs.problem.agents[agent]
+        who = self.costs.problem.vehicles[vehicle]
         far: dict[str, Any] = {"max_distance": int(who.range * SCALE)} if who.range < NEVER / SCALE else {}
         home_by: dict[str, Any] = {}
         if aim is not None:
             home_by = {"shift_duration": int(aim), "max_overtime": NEVER, "unit_overtime_cost": OVERTIME}
         return VehicleType(
-            start_depot=agent,
-            end_depot=self.costs.agents + agent,
+            start_depot=vehicle,
+            end_depot=self.costs.vehicles + vehicle,
             tw_early=self._time(who.ready),
-            profile=self.costs.class_of[agent],
+            profile=self.costs.class_of[vehicle],
             **far,
             **home_by,
         )
@@ -181,25 +181,25 @@ class Tables:
         return round(seconds * self.speed * SCALE)
 
     def orders(self, solution: Solution) -> list[list[int]]:
-        """The tasks of each agent, in order."""
-        orders: list[list[int]] = [[] for _ in range(self.costs.agents)]
+        """The tasks of each vehicle, in order."""
+        orders: list[list[int]] = [[] for _ in range(self.costs.vehicles)]
         for route in solution.routes():
             orders[route.vehicle_type()] = [step.idx for step in route if step.is_client()]
         return orders
 
 
 def _ways(costs: Costs, kind: int) -> Whole:
-    """Tenths of a metre between all locations, for a class of agents."""
-    agents, tasks = costs.agents, costs.tasks
-    agent = costs.class_of.index(kind)
-    ways = np.full((2 * agents + tasks, 2 * agents + tasks), np.inf)
-    cover = costs.jobs(agent).cover
-    own = [a for a in range(agents) if costs.class_of[a] == kind]
+    """Tenths of a metre between all locations, for a class of vehicles."""
+    vehicles, tasks = costs.vehicles, costs.tasks
+    vehicle = costs.class_of.index(kind)
+    ways = np.full((2 * vehicles + tasks, 2 * vehicles + tasks), np.inf)
+    cover = costs.jobs(vehicle).cover
+    own = [a for a in range(vehicles) if costs.class_of[a] == kind]
     for a in own:
-        ways[a, 2 * agents :] = costs.first[a]
-        ways[2 * agents :, agents + a] = costs.home[a] + cover
-        ways[a, agents + a] = 0.0
-    ways[2 * agents :, 2 * agents :] = costs.between(agent, np.arange(tasks)) + cover[:, None]
+        ways[a, 2 * vehicles :] = costs.first[a]
+        ways[2 * vehicles :, vehicles + a] = costs.home[a] + cover
+        ways[a, vehicles + a] = 0.0
+    ways[2 * vehicles :, 2 * vehicles :] = costs.between(vehicle, np.arange(tasks)) + cover[:, None]
     ways[~np.isfinite(ways)] = NEVER / SCALE
     np.fill_diagonal(ways, 0.0)
     return np.minimum(np.round(ways * SCALE), NEVER).astype(np.int64)
@@ -219,11 +219,11 @@ REFINEMENTS = 6
 def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]]) -> dict[int, float]:
     """The headings (rad) of the tasks that leave them open, for the least metres flown in these orders."""
     found: dict[int, float] = {}
-    for agent, order in enumerate(orders):
-        free = [t for t in order if np.isnan(costs.jobs(agent).entry[t, 2])]
+    for vehicle, order in enumerate(orders):
+        free = [t for t in order if np.isnan(costs.jobs(vehicle).entry[t, 2])]
         if free:
             headings = np.full(len(order), np.nan)
-            args = (costs.movers[agent], costs.jobs(agent), costs.detours(agent))
+            args = (costs.movers[vehicle], costs.jobs(vehicle), costs.detours(vehicle))
             refine_headings(*args, np.array(order, dtype=np.int64), headings)
             found |= {t: float(headings[order.index(t)]) for t in free}
     return found

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.saving import drawn_from, values_of
-from paddock.planning.mission.vehicles import STATUSES, Drawn, Member, drawn_again
+from paddock.planning.mission.vehicles import STATUSES, Drawn, MissionVehicle, drawn_again
 from paddock.planning.paths.path import Pose
 from paddock.planning.routes import Route
 from paddock.world.columns import Floats
@@ -62,8 +62,8 @@ class KinematicRun:
 
     def poses(self) -> Floats:
         """Where everybody is: x, y, z in m and heading in rad, (n, 4)."""
-        along = self._progress(self.time) - self.mission.members.passed
-        return np.array([_pose(m, along[m.row]) for m in self.mission.agents]).reshape(-1, 4)
+        along = self._progress(self.time) - self.mission.fleet.passed
+        return np.array([_pose(m, along[m.row]) for m in self.mission.vehicles]).reshape(-1, 4)
 
     def save(self) -> dict[str, Any]:
         """All of its state and its mission's: plain values and arrays."""
@@ -87,16 +87,16 @@ class KinematicRun:
 
     def _next(self) -> float:
         """When something ends or happens, s; inf: never."""
-        until = self.mission.members.until
+        until = self.mission.fleet.until
         return min(float(until.min()) if len(until) else inf, self.mission.next_happening)
 
     def _observe(self, time: float) -> None:
         self.time = time
         progress = self._progress(time)
-        members = self.mission.members
+        fleet = self.mission.fleet
 
         def pose(row: int) -> Pose:
-            return _pose(members.list[row], float(progress[row] - members.passed[row]))
+            return _pose(fleet.list[row], float(progress[row] - fleet.passed[row]))
 
         new = self.mission.observe(time, progress, pose, self._before + progress)
         if new:
@@ -104,35 +104,35 @@ class KinematicRun:
 
     def _take_up(self, rows: list[int]) -> None:
         """New routes."""
-        members = self.mission.members
-        self._before = np.append(self._before, np.zeros(len(members.list) - len(self._before)))
-        self._before[rows] = members.travelled[rows]
+        fleet = self.mission.fleet
+        self._before = np.append(self._before, np.zeros(len(fleet.list) - len(self._before)))
+        self._before[rows] = fleet.travelled[rows]
         for row in rows:
-            member = members.list[row]
-            self.history.append(Followed(row, self.time, member.route, member.drawn))
+            vehicle = fleet.list[row]
+            self.history.append(Followed(row, self.time, vehicle.route, vehicle.drawn))
 
     def _progress(self, time: float) -> Floats:
         """Metres flown on the present routes at a time within the present legs; a leg is complete only at its end."""
-        m = self.mission.members
+        m = self.mission.fleet
         # one bit short of the end before its time, so that rounding ends no leg early
         short = np.maximum(np.where(m.due < inf, np.nextafter(m.due, 0.0), m.passed), m.passed)
         moved = np.clip(m.passed + m.speed * (time - m.since), m.passed, short)
         return np.where(m.until <= time, m.due, moved)
 
     def _followed(self, row: int, since: float, drawn: Mapping[str, Any], legs: bool) -> Followed:
-        member, made = self.mission.agents[row], drawn_from(drawn)
-        if member.drawn == made and len(member.route.legs) > 0:
-            return Followed(row, since, member.route, made)
+        vehicle, made = self.mission.vehicles[row], drawn_from(drawn)
+        if vehicle.drawn == made and len(vehicle.route.legs) > 0:
+            return Followed(row, since, vehicle.route, made)
         known, problem = self.mission.known, self.mission.problem
-        route = drawn_again(problem, known, made) if legs else Route(member.name, (), member.agent.speed)
+        route = drawn_again(problem, known, made) if legs else Route(vehicle.name, (), vehicle.spec.speed)
         return Followed(row, since, route, made)
 
 
-def _pose(member: Member, along: float) -> Pose:
+def _pose(vehicle: MissionVehicle, along: float) -> Pose:
     """`along` in m on the present leg."""
-    leg = member.current
+    leg = vehicle.current
     if leg is None:
-        return member.rest
+        return vehicle.rest
     x, y, z, heading = leg.path.at(along)[0].tolist()
     return x, y, z, heading
 
@@ -153,33 +153,33 @@ def trace(run: KinematicRun, dt: float) -> Trace:
     """A run so far, every `dt` seconds; its beginning and its end are among them."""
     mission = run.mission
     begin = min((followed.since for followed in run.history), default=run.time)
-    if not dt > 0.0 or (run.time - begin) / dt * max(len(mission.agents), 1) > MOST_POSES:
+    if not dt > 0.0 or (run.time - begin) / dt * max(len(mission.vehicles), 1) > MOST_POSES:
         raise InvalidValueError(f"a trace every {dt!r} s would be none, or more than {MOST_POSES:,} poses")
     times = np.append(np.arange(begin, run.time, dt), run.time)
-    poses = np.empty((len(times), len(mission.agents), 4))
-    for row, member in enumerate(mission.agents):
+    poses = np.empty((len(times), len(mission.vehicles), 4))
+    for row, vehicle in enumerate(mission.vehicles):
         own = [followed for followed in run.history if followed.row == row]
-        poses[:, row] = member.agent.pose
+        poses[:, row] = vehicle.spec.pose
         for followed in own:
             later = times >= followed.since
             poses[later, row] = _flown(followed, times[later])
-    return Trace(tuple(member.name for member in mission.agents), times, poses, _statuses(run, times))
+    return Trace(tuple(vehicle.name for vehicle in mission.vehicles), times, poses, _statuses(run, times))
 
 
 def _flown(followed: Followed, times: Floats) -> Floats:
     """The poses (k, 4) on a route, as if it were followed to its end."""
     legs = followed.route.legs
     if not legs:
-        return np.tile(np.array(followed.drawn.agent.pose), (len(times), 1))
+        return np.tile(np.array(followed.drawn.spec.pose), (len(times), 1))
     when = np.array([legs[0].begins, *(leg.ends for leg in legs)])
     where = np.concatenate([[0.0], np.cumsum([leg.flown for leg in legs])])
     return followed.route.path.at(np.interp(times, when, where))
 
 
 def _statuses(run: KinematicRun, times: Floats) -> NDArray[np.int8]:
-    rows = run.mission.members.row
+    rows = run.mission.fleet.row
     found = np.zeros((len(times), len(rows)), dtype=np.int8)
     for entry in run.mission.log:
         if entry.kind == "state":
-            found[np.searchsorted(times, entry.time) :, rows[str(entry.agent)]] = STATUSES.index(entry.detail)
+            found[np.searchsorted(times, entry.time) :, rows[str(entry.vehicle)]] = STATUSES.index(entry.detail)
     return found

@@ -19,17 +19,17 @@ from paddock.planning.mission.state import (
     Job,
     LogEntry,
     MissionChange,
-    MissionState,
+    MissionData,
     MoveTask,
     PoseOf,
     RemoveTask,
     Request,
     moved,
 )
-from paddock.planning.mission.vehicles import Member, Members
+from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose
-from paddock.planning.problem import Agent, Happening, MissionSetup, Problem, Task
+from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
 from paddock.planning.routes import Plan
 from paddock.planning.transits import Transits
 from paddock.world.columns import Floats
@@ -46,7 +46,7 @@ class Mission:
         self.setup = setup
         self.tolerance = tolerance
         self.plan = plan  # the one that it begins with
-        self._state = MissionState(setup)
+        self._state = MissionData(setup)
 
     def start(self, time: float = 0.0) -> list[int]:
         """Plan; returns the rows of the vehicles, all of which have new routes."""
@@ -59,13 +59,13 @@ class Mission:
     def observe(
         self, time: float, progress: Floats, poses: Poses, travelled: Floats, charge: Floats | None = None
     ) -> list[int]:
-        """What the world reports about all vehicles, in the order of `agents`; returns the rows of new routes.
+        """What the world reports about all vehicles, in the order of `vehicles`; returns the rows of new routes.
 
         `progress` (m flown on the present route), `travelled` (m flown in all), `charge` (share of the battery, NaN:
         unknown). A new route begins at the pose given, with a progress of 0.
         """
         self.note(time, progress, travelled)
-        state, all_ = self._state, self.members
+        state, all_ = self._state, self.fleet
         for row in np.flatnonzero((all_.progress >= all_.due - self.tolerance) & (time >= all_.gate)).tolist():
             state.pass_legs(all_.list[row], self.tolerance)
         change, pose_of = MissionChange(), self._pose_of(poses)
@@ -83,7 +83,7 @@ class Mission:
         if not self._state.started:
             raise RuntimeError("the mission has not been started")
         self._state.time = time
-        self.members.progress[:], self.members.travelled[:] = progress, travelled
+        self.fleet.progress[:], self.fleet.travelled[:] = progress, travelled
 
     # what there is ---------------------------------------------------------------------------------------------------
 
@@ -98,14 +98,14 @@ class Mission:
         return self._state.started
 
     @property
-    def agents(self) -> Sequence[Member]:
+    def vehicles(self) -> Sequence[MissionVehicle]:
         """The vehicles, in the order in which they joined."""
-        return self.members.list
+        return self.fleet.list
 
     @property
-    def members(self) -> Members:
+    def fleet(self) -> MissionFleet:
         """The vehicles and arrays over all of them."""
-        return self._state.members
+        return self._state.fleet
 
     @property
     def tasks(self) -> Mapping[str, Job]:
@@ -152,14 +152,14 @@ class Mission:
     @property
     def finished(self) -> bool:
         """Whether all vehicles have come to rest, and nothing more is known to happen."""
-        return self.next_happening == inf and not np.isfinite(self.members.due).any()
+        return self.next_happening == inf and not np.isfinite(self.fleet.due).any()
 
-    def loiter_path(self, agent: Member) -> Path:
+    def loiter_path(self, spec: MissionVehicle) -> Path:
         """The circle on which an aircraft waits that has nothing to do: through its home; others stand there."""
-        home = agent.agent.home
-        if agent.agent.moves != "aircraft" or agent.agent.radius <= 0.0:
+        home = spec.spec.home
+        if spec.spec.moves != "aircraft" or spec.spec.radius <= 0.0:
             return Path((), home)
-        return Transits(Problem((), (), (), self.setup.problem.wind)).circle(agent.agent, home)
+        return Transits(Problem((), (), (), self.setup.problem.wind)).circle(spec.spec, home)
 
     # what is asked for, and happens with the next observation --------------------------------------------------------
 
@@ -169,12 +169,12 @@ class Mission:
             raise InvalidValueError(f"there is a task {task.name!r} already; give it another name")
         self._state.queue.append(Happening(self.time, task=task))
 
-    def add_agent(self, agent: Agent) -> None:
+    def add_vehicle(self, spec: Vehicle) -> None:
         """One more vehicle."""
-        if agent.name in self.members.row or any(agent.name == a.name for a in self._announced("agent")):
-            raise InvalidValueError(f"there is a vehicle {agent.name!r} already; give it another name")
-        Problem((agent,), (), (), self.setup.problem.wind)  # refuses what no vehicle can be
-        self._state.queue.append(Happening(self.time, agent=agent))
+        if spec.name in self.fleet.row or any(spec.name == a.name for a in self._announced("vehicle")):
+            raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
+        Problem((spec,), (), (), self.setup.problem.wind)  # refuses what no vehicle can be
+        self._state.queue.append(Happening(self.time, vehicle=spec))
 
     def add_zone(self, zone: Zone) -> None:
         """Nobody may fly there from now on."""
@@ -184,7 +184,7 @@ class Mission:
 
     def damage(self, name: str) -> None:
         """A vehicle can do nothing more."""
-        known = {*self.members.row, *(agent.name for agent in self._announced("agent"))}
+        known = {*self.fleet.row, *(spec.name for spec in self._announced("vehicle"))}
         if name not in known:
             raise unknown_name("vehicle", name, known)
         self._state.queue.append(Happening(self.time, damage=name))
@@ -225,11 +225,11 @@ class Mission:
         return due
 
     def _pose_of(self, poses: Poses) -> PoseOf:
-        known = len(self.agents)
+        known = len(self.vehicles)
 
         def pose(row: int) -> Pose:
             if row >= known:  # it has just joined
-                return self.agents[row].agent.pose
+                return self.vehicles[row].spec.pose
             if callable(poses):
                 return poses(row)
             x, y, z, heading = poses[row].tolist()

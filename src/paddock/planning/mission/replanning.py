@@ -11,14 +11,14 @@ import numpy as np
 
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError
-from paddock.planning.methods import Answer
-from paddock.planning.mission.state import MissionChange, MissionState, MoveTask, PoseOf, RemoveTask, Request, moved
-from paddock.planning.mission.vehicles import Drawn, Member, Rest, with_rest
+from paddock.planning.methods import MethodResult
+from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
+from paddock.planning.mission.vehicles import Drawn, MissionVehicle, Rest, with_rest
 from paddock.planning.obstacles.crossing import blocked_by
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose
 from paddock.planning.planner import build, revise, solve
-from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle
 from paddock.planning.routes import Leg, Plan, Route, route_of
 from paddock.world.columns import Floats
 
@@ -29,32 +29,32 @@ LEVEL = 0.5
 class Free(NamedTuple):
     """A vehicle that can be planned for."""
 
-    member: Member
-    agent: Agent  # from where and when it is free, with the range that it has left then
+    vehicle: MissionVehicle
+    spec: Vehicle  # from where and when it is free, with the range that it has left then
     rest: Rest | None  # what it does until then
 
 
-def first_plan(state: MissionState, plan: Plan | None = None) -> tuple[Plan, set[int]]:
+def first_plan(state: MissionData, plan: Plan | None = None) -> tuple[Plan, set[int]]:
     """The plan that a mission begins with, taken up; made now unless it is known."""
-    free = [Free(member, _at(state, member, member.agent.pose), None) for member in state.members.list]
+    free = [Free(vehicle, _at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.list]
     tasks = tuple(state.board.known)
     if plan is None:
-        problem = replace(state.problem, agents=tuple(one.agent for one in free), tasks=tasks)
+        problem = replace(state.problem, vehicles=tuple(one.spec for one in free), tasks=tasks)
         plan = solve(problem, state.setup.method, state.setup.options, covered=state.covered)
     state.tell("planned", detail=f"{plan.done} of {len(tasks)} tasks, {plan.total:.1f} m, {plan.makespan:.1f} s")
     return plan, _take_up(state, plan, free, set())
 
 
-def replan(state: MissionState, poses: PoseOf, change: MissionChange) -> None:
+def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
     """Plan anew what an observation has upset."""
-    before, done = state.members.left(), set(change.new)
+    before, done = state.fleet.left(), set(change.new)
     if state.setup.replan:
         change.new |= _together(state, poses, change)
     else:
         for row in sorted(change.dirty):
-            change.new |= _alone(state, poses, change, state.members.list[row])
+            change.new |= _alone(state, poses, change, state.fleet.list[row])
     state.replans += 1
-    metres, count = state.members.left() - before, len(change.new - done)
+    metres, count = state.fleet.left() - before, len(change.new - done)
     routes = "1 new route" if count == 1 else f"{count} new routes"
     state.tell("replanned", detail=f"{change.cause}: {routes}, {_more(metres)} to fly")
 
@@ -66,47 +66,47 @@ def _more(metres: float) -> str:
     return f"{metres:+.0f} m" if abs(metres) < 1000.0 else f"{metres / 1000.0:+.1f} km"
 
 
-def go_home(state: MissionState, member: Member, pose: Pose) -> None:
+def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
     """A vehicle returns from where it is, whatever it was doing."""
-    agent = _at(state, member, pose)
-    drawn = Drawn(agent, (), len(state.zones))
+    spec = _at(state, vehicle, pose)
+    drawn = Drawn(spec, (), len(state.zones))
     try:
-        route = route_of(Costs(replace(state.problem, agents=(agent,))), 0, ())
+        route = route_of(Costs(replace(state.problem, vehicles=(spec,))), 0, ())
     except InfeasibleError as error:
-        route, drawn = straight_home(state, member, agent, str(error))
-    state.begin(member, route, drawn)
+        route, drawn = straight_home(state, vehicle, spec, str(error))
+    state.begin(vehicle, route, drawn)
 
 
 def straight_home(
-    state: MissionState, member: Member, agent: Agent, reason: str, rest: Rest | None = None
+    state: MissionData, vehicle: MissionVehicle, spec: Vehicle, reason: str, rest: Rest | None = None
 ) -> tuple[Route, Drawn]:
     """The way home where zones leave none: through them, and told."""
-    state.tell("stranded", member, detail=f"no way home around the zones, it takes the straight one: {reason}")
-    costs = Costs(Problem((agent,), (), (), state.problem.wind))
-    return route_of(costs, 0, ()), Drawn(agent, (), 0, rest)
+    state.tell("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
+    costs = Costs(Problem((spec,), (), (), state.problem.wind))
+    return route_of(costs, 0, ()), Drawn(spec, (), 0, rest)
 
 
-def way_home(state: MissionState, member: Member, pose: Pose) -> float:
+def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
     """Metres flown home from a pose."""
-    agent = _at(state, member, pose)
+    spec = _at(state, vehicle, pose)
     try:
-        return route_of(Costs(replace(state.problem, agents=(agent,))), 0, ()).flown
+        return route_of(Costs(replace(state.problem, vehicles=(spec,))), 0, ()).flown
     except InfeasibleError:
-        return route_of(Costs(Problem((agent,), (), (), state.problem.wind)), 0, ()).flown
+        return route_of(Costs(Problem((spec,), (), (), state.problem.wind)), 0, ()).flown
 
 
-def _together(state: MissionState, poses: PoseOf, change: MissionChange) -> set[int]:
+def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:
     """All vehicles and all open tasks."""
-    free = [_free(state, member, poses, change) for member in state.members.list if member.able]
+    free = [_free(state, vehicle, poses, change) for vehicle in state.fleet.list if vehicle.able]
     names = state.board.open()
     index = {name: k for k, name in enumerate(names)}
     tasks = tuple(state.board.task(name) for name in names)
-    problem = replace(state.problem, agents=tuple(one.agent for one in free), tasks=tasks)
-    orders = [[index[task] for task in one.member.ahead if task in index] for one in free]
+    problem = replace(state.problem, vehicles=tuple(one.spec for one in free), tasks=tasks)
+    orders = [[index[task] for task in one.vehicle.ahead if task in index] for one in free]
     standing = {
-        k: (order, one.member.route)
+        k: (order, one.vehicle.route)
         for k, (one, order) in enumerate(zip(free, orders, strict=True))
-        if one.member.row not in change.dirty
+        if one.vehicle.row not in change.dirty
     }
     plan = revise(
         Costs(problem, state.covered), state.setup.method, state.setup.options, [list(o) for o in orders], standing
@@ -114,78 +114,78 @@ def _together(state: MissionState, poses: PoseOf, change: MissionChange) -> set[
     return _take_up(state, plan, free, {k for k in standing if plan.routes[k] is standing[k][1]})
 
 
-def _alone(state: MissionState, poses: PoseOf, change: MissionChange, member: Member) -> set[int]:
+def _alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: MissionVehicle) -> set[int]:
     """One vehicle and the tasks that it has."""
-    if not member.able:
+    if not vehicle.able:
         return set()
-    one = _free(state, member, poses, change)
-    names = [name for name in member.ahead if not state.board.jobs[name].removed]
+    one = _free(state, vehicle, poses, change)
+    names = [name for name in vehicle.ahead if not state.board.jobs[name].removed]
     tasks = tuple(state.board.task(name) for name in names)
-    costs = Costs(replace(state.problem, agents=(one.agent,), tasks=tasks), state.covered)
-    return _take_up(state, build(costs, Answer([list(range(len(tasks)))]), state.setup.method), [one], set())
+    costs = Costs(replace(state.problem, vehicles=(one.spec,), tasks=tasks), state.covered)
+    return _take_up(state, build(costs, MethodResult([list(range(len(tasks)))]), state.setup.method), [one], set())
 
 
-def _take_up(state: MissionState, plan: Plan, free: Sequence[Free], kept: set[int]) -> set[int]:
+def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int]) -> set[int]:
     """Give routes to their vehicles; the rows of those that are new."""
     _adopt_headings(state, plan)
     new = set()
     for k, (one, route) in enumerate(zip(free, plan.routes, strict=True)):
-        _assign(state, one.member, one.member.ahead if k in kept else route.tasks)
+        _assign(state, one.vehicle, one.vehicle.ahead if k in kept else route.tasks)
         if k not in kept:
             _follow(state, one, route)
-            new.add(one.member.row)
+            new.add(one.vehicle.row)
     for undone in plan.undone:
         before = "" if free else state.board.jobs[undone.task].reason  # says more than that nobody is able
         state.undo(undone.task, before or undone.reason)
     return new
 
 
-def _adopt_headings(state: MissionState, plan: Plan) -> None:
+def _adopt_headings(state: MissionData, plan: Plan) -> None:
     """Tasks are flown with the headings that the plan has chosen."""
     for task in plan.problem.tasks:
         if task.heading != state.board.task(task.name).heading:
             state.board.change(task)
 
 
-def _follow(state: MissionState, one: Free, route: Route) -> None:
+def _follow(state: MissionData, one: Free, route: Route) -> None:
     versions = tuple(state.board.jobs[task].version for task in route.tasks)
-    drawn = Drawn(one.agent, versions, len(state.zones), one.rest)
-    x, y, *_ = one.agent.pose
-    if not route.legs and one.agent.under_way and hypot(x - one.agent.home[0], y - one.agent.home[1]) > 1e-6:
-        route, drawn = straight_home(state, one.member, one.agent, "they enclose it", one.rest)
-    state.begin(one.member, with_rest(route, drawn, state.problem, state.board.known), drawn)
+    drawn = Drawn(one.spec, versions, len(state.zones), one.rest)
+    x, y, *_ = one.spec.pose
+    if not route.legs and one.spec.under_way and hypot(x - one.spec.home[0], y - one.spec.home[1]) > 1e-6:
+        route, drawn = straight_home(state, one.vehicle, one.spec, "they enclose it", one.rest)
+    state.begin(one.vehicle, with_rest(route, drawn, state.problem, state.board.known), drawn)
 
 
-def _assign(state: MissionState, member: Member, tasks: Sequence[str]) -> None:
+def _assign(state: MissionData, vehicle: MissionVehicle, tasks: Sequence[str]) -> None:
     for task in tasks:
         job = state.board.jobs[task]
-        if job.state != "assigned" or job.agent != member.name:
-            job.state, job.agent, job.assigned, job.reason = "assigned", member.name, state.time, ""
-            state.tell("assigned", member, task)
+        if job.state != "assigned" or job.vehicle != vehicle.name:
+            job.state, job.vehicle, job.assigned, job.reason = "assigned", vehicle.name, state.time, ""
+            state.tell("assigned", vehicle, task)
 
 
-def _free(state: MissionState, member: Member, poses: PoseOf, change: MissionChange) -> Free:
+def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> Free:
     """A vehicle finishes what it is doing first; otherwise it is free where it is."""
-    leg = member.current
-    if member.doing is None or member.row in change.aborted or leg is None:
-        return Free(member, _at(state, member, poses(member.row)), None)
-    all_, k = state.members, member.row
+    leg = vehicle.current
+    if vehicle.doing is None or vehicle.row in change.aborted or leg is None:
+        return Free(vehicle, _at(state, vehicle, poses(vehicle.row)), None)
+    all_, k = state.fleet, vehicle.row
     left = max(float(all_.due[k] - all_.progress[k]), 0.0)
-    before = member.drawn.rest.done if member.drawn.rest is not None and member.leg == 0 else 0.0
+    before = vehicle.drawn.rest.done if vehicle.drawn.rest is not None and vehicle.leg == 0 else 0.0
     done = before + leg.flown - left
     rest = Rest(state.board.jobs[str(leg.task)].version, done, state.time, leg.end)
-    return Free(member, _at(state, member, leg.end, left), rest)
+    return Free(vehicle, _at(state, vehicle, leg.end, left), rest)
 
 
-def _at(state: MissionState, member: Member, pose: Pose, left: float = 0.0) -> Agent:
+def _at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0.0) -> Vehicle:
     """A vehicle as it is free at a pose, after `left` more metres."""
-    own = member.agent
+    own = vehicle.spec
     height = own.pose[2] if own.height is None else own.height
     ready = max(state.time + left / own.speed, own.ready)
     x, y, z, heading = pose
     here = (x, y, height if abs(z - height) < LEVEL else z, heading)
-    range_left = max(own.range - state.setup.reserve - member.travelled - left, 0.0)
-    under_way = member.status != "idle"
+    range_left = max(own.range - state.setup.reserve - vehicle.travelled - left, 0.0)
+    under_way = vehicle.status != "idle"
     return replace(own, pose=here, ready=ready, range=range_left, height=height, under_way=under_way)
 
 
@@ -195,7 +195,7 @@ MEASURED = 200.0
 """m that a vehicle has to have flown before its use of the battery is known."""
 
 
-def happen(state: MissionState, request: Request, poses: PoseOf, change: MissionChange) -> None:
+def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionChange) -> None:
     """Something happens."""
     if isinstance(request, MoveTask):
         _move(state, request, change)
@@ -204,39 +204,39 @@ def happen(state: MissionState, request: Request, poses: PoseOf, change: Mission
     elif request.task is not None:
         _new_task(state, request.task, change)
     elif request.damage is not None:
-        _damage(state, state.members.list[state.members.row[request.damage]], poses, change)
-    elif request.agent is not None:
-        _join(state, request.agent, change)
+        _damage(state, state.fleet.list[state.fleet.row[request.damage]], poses, change)
+    elif request.vehicle is not None:
+        _join(state, request.vehicle, change)
     elif request.zone is not None:
         _close(state, request.zone, change)
 
 
-def enforce_range(state: MissionState, change: MissionChange) -> None:
+def enforce_range(state: MissionData, change: MissionChange) -> None:
     """Vehicles that would be flown beyond their range give tasks back."""
-    all_ = state.members
+    all_ = state.fleet
     need = all_.travelled + all_.whole - all_.progress
     over = (all_.whole > 0.0) & (need > (all_.limit - state.setup.reserve) + SLACK * all_.limit)
     for row in np.flatnonzero(over).tolist():
-        member = all_.list[row]
-        if not member.able:
+        vehicle = all_.list[row]
+        if not vehicle.able:
             continue
-        state.tell("range", member, detail=f"{need[row] - all_.limit[row] + state.setup.reserve:.1f} m too far")
-        change.causes.append(f"range of {member.name}")
+        state.tell("range", vehicle, detail=f"{need[row] - all_.limit[row] + state.setup.reserve:.1f} m too far")
+        change.causes.append(f"range of {vehicle.name}")
         change.dirty.add(row)
-        leg = member.current
+        leg = vehicle.current
         if leg is not None and leg.kind == "coverage":
             left = float(all_.due[row] - all_.progress[row])
-            if member.travelled + left + way_home(state, member, leg.end) > all_.limit[row] - state.setup.reserve:
-                _abort(state, member, change, "its vehicle would not come home with its range")
+            if vehicle.travelled + left + way_home(state, vehicle, leg.end) > all_.limit[row] - state.setup.reserve:
+                _abort(state, vehicle, change, "its vehicle would not come home with its range")
 
 
-def enforce_battery(state: MissionState, charge: Floats, poses: PoseOf, change: MissionChange) -> None:
+def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: MissionChange) -> None:
     """Vehicles whose charge is needed for the way home return."""
-    all_, n = state.members, len(charge)
+    all_, n = state.fleet, len(charge)
     all_.fullest[:n] = np.where(np.isnan(all_.fullest[:n]), charge, all_.fullest[:n])
     flown = all_.travelled[:n]
     use = np.where(flown > MEASURED, (all_.fullest[:n] - charge) / np.maximum(flown, MEASURED), 0.0)
-    able = np.array([member.able for member in all_.list[:n]], dtype=bool)
+    able = np.array([vehicle.able for vehicle in all_.list[:n]], dtype=bool)
     low = able & (charge - np.maximum(use, 0.0) * all_.turning[:n] < state.setup.battery_reserve)
     far = able & ~low & (use > 0.0) & (all_.until[:n] < np.inf)
     if far.any():  # only then is it worth asking where they are
@@ -248,85 +248,85 @@ def enforce_battery(state: MissionState, charge: Floats, poses: PoseOf, change: 
         _recall(state, all_.list[row], float(charge[row]), poses, change)
 
 
-def _recall(state: MissionState, member: Member, charge: float, poses: PoseOf, change: MissionChange) -> None:
+def _recall(state: MissionData, vehicle: MissionVehicle, charge: float, poses: PoseOf, change: MissionChange) -> None:
     """A vehicle goes home for good, as its battery is needed for that."""
-    member.spent = True
-    state.tell("battery", member, detail=f"{100.0 * charge:.1f} % left")
-    had = bool(member.ahead or member.doing)
-    why = f"its vehicle {member.name} returned with {100.0 * charge:.1f} % of its charge"
-    state.release(member, why, lasting=True)
-    if member.current is not None and member.current.kind != "return":
-        go_home(state, member, poses(member.row))
-        change.new.add(member.row)
+    vehicle.spent = True
+    state.tell("battery", vehicle, detail=f"{100.0 * charge:.1f} % left")
+    had = bool(vehicle.ahead or vehicle.doing)
+    why = f"its vehicle {vehicle.name} returned with {100.0 * charge:.1f} % of its charge"
+    state.release(vehicle, why, lasting=True)
+    if vehicle.current is not None and vehicle.current.kind != "return":
+        go_home(state, vehicle, poses(vehicle.row))
+        change.new.add(vehicle.row)
     if had and state.setup.replan:
-        change.causes.append(f"battery of {member.name}")
+        change.causes.append(f"battery of {vehicle.name}")
 
 
-def _new_task(state: MissionState, task: Task, change: MissionChange) -> None:
+def _new_task(state: MissionData, task: Task, change: MissionChange) -> None:
     state.board.add(task, state.time)
     state.tell("task", task=task.name)
     if state.setup.replan:
         change.causes.append(f"new task {task.name}")
 
 
-def _damage(state: MissionState, member: Member, poses: PoseOf, change: MissionChange) -> None:
-    if member.status == "damaged":
+def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> None:
+    if vehicle.status == "damaged":
         return
-    state.tell("damage", member, member.doing)
-    had = bool(member.ahead or member.doing)
-    state.release(member, f"its vehicle {member.name} was damaged")
-    here = replace(member.agent, pose=poses(member.row))
-    state.become(member, "damaged")
-    state.members.follow(member, Route(member.name, (), member.agent.speed), Drawn(here, (), 0))
-    change.new.add(member.row)
-    change.damaged.append(member.name)
+    state.tell("damage", vehicle, vehicle.doing)
+    had = bool(vehicle.ahead or vehicle.doing)
+    state.release(vehicle, f"its vehicle {vehicle.name} was damaged")
+    here = replace(vehicle.spec, pose=poses(vehicle.row))
+    state.become(vehicle, "damaged")
+    state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), Drawn(here, (), 0))
+    change.new.add(vehicle.row)
+    change.damaged.append(vehicle.name)
     change.bereft |= had and state.setup.replan
 
 
-def _join(state: MissionState, agent: Agent, change: MissionChange) -> None:
-    member = state.members.add(agent)
-    state.tell("vehicle", member)
-    change.dirty.add(member.row)
-    change.causes.append(f"new vehicle {member.name}")
+def _join(state: MissionData, spec: Vehicle, change: MissionChange) -> None:
+    vehicle = state.fleet.add(spec)
+    state.tell("vehicle", vehicle)
+    change.dirty.add(vehicle.row)
+    change.causes.append(f"new vehicle {vehicle.name}")
 
 
-def _close(state: MissionState, zone: Zone, change: MissionChange) -> None:
+def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
     """A zone is closed: ways through it are found anew, and what lies inside is not done."""
     state.zones = (*state.zones, zone)
     state.tell("zone", detail=zone.name)
-    if any(zone.contains(*member.agent.home[:2]) for member in state.members.list):
+    if any(zone.contains(*vehicle.spec.home[:2]) for vehicle in state.fleet.list):
         state.tell("base", detail=f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same")
-    blocked = [(member, leg) for member in state.members.list if (leg := _blocked(state, member, zone)) is not None]
-    for member, leg in blocked:
-        change.dirty.add(member.row)
-        if leg is member.current and leg.kind == "coverage" and blocked_by(_rest_of(state, member, leg), (zone,)):
-            _abort(state, member, change, f"it leads through the no-fly zone {zone.name!r}")
+    blocked = [(vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None]
+    for vehicle, leg in blocked:
+        change.dirty.add(vehicle.row)
+        if leg is vehicle.current and leg.kind == "coverage" and blocked_by(_rest_of(state, vehicle, leg), (zone,)):
+            _abort(state, vehicle, change, f"it leads through the no-fly zone {zone.name!r}")
     if blocked:
         change.causes.append(f"new zone {zone.name}")
 
 
-def _blocked(state: MissionState, member: Member, zone: Zone) -> Leg | None:
+def _blocked(state: MissionData, vehicle: MissionVehicle, zone: Zone) -> Leg | None:
     """The first of the legs still to be flown that leads through a zone, or nearer to it than the clearance."""
-    drift = 1.0 + hypot(*state.problem.wind) / member.agent.speed
+    drift = 1.0 + hypot(*state.problem.wind) / vehicle.spec.speed
     kept = state.problem.clearance
-    for leg in member.route.legs[member.leg :]:
+    for leg in vehicle.route.legs[vehicle.leg :]:
         middle = 0.5 * (leg.start[0] + leg.end[0]), 0.5 * (leg.start[1] + leg.end[1])
         if zone.distance(*middle) - kept >= 0.5 * leg.flown * drift:  # no way of that length reaches it
             continue
-        if blocked_by(_rest_of(state, member, leg), (zone,), kept) is not None:
+        if blocked_by(_rest_of(state, vehicle, leg), (zone,), kept) is not None:
             return leg
     return None
 
 
-def _rest_of(state: MissionState, member: Member, leg: Leg) -> Path:
+def _rest_of(state: MissionData, vehicle: MissionVehicle, leg: Leg) -> Path:
     """What is still to be flown of a leg."""
-    if leg is not member.current:
+    if leg is not vehicle.current:
         return leg.path
-    done = float(state.members.progress[member.row] - state.members.passed[member.row])
+    done = float(state.fleet.progress[vehicle.row] - state.fleet.passed[vehicle.row])
     return leg.path.subpath(done, leg.path.flown)
 
 
-def _move(state: MissionState, request: MoveTask, change: MissionChange) -> None:
+def _move(state: MissionData, request: MoveTask, change: MissionChange) -> None:
     job = state.board.jobs[request.task]
     if job.state == "completed":
         return
@@ -336,7 +336,7 @@ def _move(state: MissionState, request: MoveTask, change: MissionChange) -> None
         change.causes.append(f"task {request.task} moved")
 
 
-def _remove(state: MissionState, task: str, change: MissionChange) -> None:
+def _remove(state: MissionData, task: str, change: MissionChange) -> None:
     job = state.board.jobs[task]
     if job.state == "completed" or job.removed:
         return
@@ -347,24 +347,24 @@ def _remove(state: MissionState, task: str, change: MissionChange) -> None:
     job.removed = True
 
 
-def _upset_holder(state: MissionState, task: str, change: MissionChange, reason: str) -> bool:
+def _upset_holder(state: MissionData, task: str, change: MissionChange, reason: str) -> bool:
     """The vehicle that has a task, if any, gets a new route; it gives up the task, for a reason, if it is doing it."""
     job = state.board.jobs[task]
-    if job.agent is None:
+    if job.vehicle is None:
         return False
-    member = state.members.list[state.members.row[job.agent]]
-    change.dirty.add(member.row)
+    vehicle = state.fleet.list[state.fleet.row[job.vehicle]]
+    change.dirty.add(vehicle.row)
     if job.doing:
-        _abort(state, member, change, reason)
+        _abort(state, vehicle, change, reason)
     return True
 
 
-def _abort(state: MissionState, member: Member, change: MissionChange, reason: str) -> None:
+def _abort(state: MissionData, vehicle: MissionVehicle, change: MissionChange, reason: str) -> None:
     """A vehicle gives up what it is doing."""
-    task = member.doing
-    if task is None or member.row in change.aborted:
+    task = vehicle.doing
+    if task is None or vehicle.row in change.aborted:
         return
-    change.aborted.add(member.row)
+    change.aborted.add(vehicle.row)
     state.board.give_back(task)
     if not state.setup.replan:
         state.undo(task, reason)

@@ -10,10 +10,10 @@ import numpy as np
 
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.costs import Covered
-from paddock.planning.mission.vehicles import STATUS_ON, Drawn, Member, Members, Status
+from paddock.planning.mission.vehicles import STATUS_ON, Drawn, MissionFleet, MissionVehicle, Status
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Pose
-from paddock.planning.problem import Happening, MissionSetup, Problem, Task
+from paddock.planning.problem import Happening, MissionSetup, Problem, Task, renamed_value
 from paddock.planning.routes import Leg, Route
 
 KINDS = (
@@ -28,10 +28,15 @@ class LogEntry(NamedTuple):
 
     time: float  # s
     kind: str
-    agent: str | None = None  # whom it concerns
+    vehicle: str | None = None  # the vehicle it concerns
     task: str | None = None  # which task it concerns
     detail: str = ""  # a state's name, a reason, how much changed
-    travelled: float | None = None  # m that the agent had flown by then
+    travelled: float | None = None  # m that the vehicle had flown by then
+
+    @property
+    def agent(self) -> str | None:
+        """Deprecated name of `vehicle`."""
+        return renamed_value(self, "agent", "vehicle")  # type: ignore[no-any-return]
 
 
 TaskStatus = Literal["unassigned", "assigned", "completed", "undone"]
@@ -44,11 +49,11 @@ class Job:
     version: int  # of the task, among all that the board has known
     added: float  # s
     state: TaskStatus = "unassigned"
-    agent: str | None = None  # who does it, or did it
+    vehicle: str | None = None  # which does it, or did it
     reason: str = ""  # why it is undone
     removed: bool = False
     doing: bool = False
-    assigned: float | None = None  # s, to the agent that has it now
+    assigned: float | None = None  # s, to its vehicle
     started: float | None = None  # s
     completed: float | None = None  # s
 
@@ -92,7 +97,7 @@ class Board:
     def give_back(self, name: str) -> None:
         """Nobody has it any more."""
         job = self.jobs[name]
-        job.state, job.agent, job.assigned, job.started, job.doing = "unassigned", None, None, None, False
+        job.state, job.vehicle, job.assigned, job.started, job.doing = "unassigned", None, None, None, False
 
 
 @dataclass(frozen=True)
@@ -162,12 +167,12 @@ class MissionChange:
         return ", ".join(damage + self.causes)
 
 
-class MissionState:
+class MissionData:
     """Everything about a mission that changes."""
 
     def __init__(self, setup: MissionSetup) -> None:
         self.setup = setup
-        self.board, self.members = Board(), Members()
+        self.board, self.fleet = Board(), MissionFleet()
         self.zones: tuple[Zone, ...] = setup.problem.zones
         self.log: list[LogEntry] = []
         self.time = 0.0  # s
@@ -177,45 +182,45 @@ class MissionState:
         self.queue: list[Request] = []  # what was asked for since the last observation
         self.replans = 0
         self.covered: Covered = {}  # paths of tasks, kept from one planning to the next
-        for agent in setup.problem.agents:
-            self.members.add(agent)
+        for spec in setup.problem.vehicles:
+            self.fleet.add(spec)
         for task in setup.problem.tasks:
             self.board.add(task, 0.0)
 
     @property
     def problem(self) -> Problem:
         """What is planned at first, with the zones that there are now."""
-        return replace(self.setup.problem, agents=(), tasks=(), zones=self.zones)
+        return replace(self.setup.problem, vehicles=(), tasks=(), zones=self.zones)
 
-    def tell(self, kind: str, member: Member | None = None, task: str | None = None, detail: str = "") -> None:
+    def tell(self, kind: str, vehicle: MissionVehicle | None = None, task: str | None = None, detail: str = "") -> None:
         """Write it down."""
-        name, way = (None, None) if member is None else (member.name, member.travelled)
+        name, way = (None, None) if vehicle is None else (vehicle.name, vehicle.travelled)
         self.log.append(LogEntry(self.time, kind, name, task, detail, way))
 
-    def become(self, member: Member, status: Status) -> None:
+    def become(self, vehicle: MissionVehicle, status: Status) -> None:
         """A vehicle's status changes."""
-        if member.status != status:
-            member.status = status
-            self.tell("state", member, detail=status)
+        if vehicle.status != status:
+            vehicle.status = status
+            self.tell("state", vehicle, detail=status)
 
-    def begin(self, member: Member, route: Route, drawn: Drawn) -> None:
+    def begin(self, vehicle: MissionVehicle, route: Route, drawn: Drawn) -> None:
         """A vehicle follows a new route from here on."""
-        self.members.follow(member, route, drawn)
+        self.fleet.follow(vehicle, route, drawn)
         if route.legs:
-            self._arrive(member, route.legs[0])
-        elif member.status != "damaged":
-            self.become(member, "home" if member.travelled > 0.0 else "idle")
+            self._arrive(vehicle, route.legs[0])
+        elif vehicle.status != "damaged":
+            self.become(vehicle, "home" if vehicle.travelled > 0.0 else "idle")
 
-    def pass_legs(self, member: Member, tolerance: float) -> None:
+    def pass_legs(self, vehicle: MissionVehicle, tolerance: float) -> None:
         """Go on to the leg that a vehicle is on, after all whose end it has passed to within `tolerance` (m)."""
-        all_, k = self.members, member.row
+        all_, k = self.fleet, vehicle.row
         while all_.progress[k] >= all_.due[k] - tolerance and self.time >= all_.gate[k]:
-            self._leave(member, member.route.legs[member.leg])
-            all_.enter(member, member.leg + 1)
-            if member.current is None:
-                self.become(member, "home")
+            self._leave(vehicle, vehicle.route.legs[vehicle.leg])
+            all_.enter(vehicle, vehicle.leg + 1)
+            if vehicle.current is None:
+                self.become(vehicle, "home")
             else:
-                self._arrive(member, member.current)
+                self._arrive(vehicle, vehicle.current)
 
     def undo(self, task: str, reason: str) -> None:
         """A task will not be done, unless something changes."""
@@ -225,31 +230,31 @@ class MissionState:
             job.state, job.reason = "undone", reason
             self.tell("undone", task=task, detail=reason)
 
-    def release(self, member: Member, reason: str, lasting: bool = False) -> None:
+    def release(self, vehicle: MissionVehicle, reason: str, lasting: bool = False) -> None:
         """A vehicle gives up all its tasks: others may do them, or nobody where nothing is planned anew.
 
         A lasting reason also stands where nobody else is able to do anything.
         """
-        doing = member.doing
-        for task in ([doing] if doing else []) + member.ahead:
+        doing = vehicle.doing
+        for task in ([doing] if doing else []) + vehicle.ahead:
             self.board.give_back(task)
             if not self.setup.replan:
                 self.undo(task, reason)
             elif lasting:
                 self.board.jobs[task].reason = reason
 
-    def _arrive(self, member: Member, leg: Leg) -> None:
-        self.become(member, STATUS_ON[leg.kind])
+    def _arrive(self, vehicle: MissionVehicle, leg: Leg) -> None:
+        self.become(vehicle, STATUS_ON[leg.kind])
         if leg.kind != "coverage":
             return
         job, task = self.board.jobs[str(leg.task)], self.board.task(str(leg.task))
         if not job.doing:  # otherwise it is what was left of it when a new route was made
             job.doing, job.started = True, self.time
             late = self.time - task.closes
-            self.tell("started", member, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")
+            self.tell("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")
 
-    def _leave(self, member: Member, leg: Leg) -> None:
+    def _leave(self, vehicle: MissionVehicle, leg: Leg) -> None:
         if leg.kind == "coverage":
             job = self.board.jobs[str(leg.task)]
             job.state, job.completed, job.doing = "completed", self.time, False
-            self.tell("completed", member, leg.task)
+            self.tell("completed", vehicle, leg.task)

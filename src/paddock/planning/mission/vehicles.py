@@ -12,7 +12,7 @@ import numpy as np
 
 from paddock.planning.costs import Costs
 from paddock.planning.paths.path import Path, Pose
-from paddock.planning.problem import Agent, Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle
 from paddock.planning.routes import Leg, Route, lifted, route_of
 from paddock.world.columns import Floats
 
@@ -25,15 +25,15 @@ TURNING = 2.658 * pi
 ARRAYS = ("progress", "travelled", "due", "gate", "since", "passed", "until", "whole", "fullest")
 
 
-class Member:
+class MissionVehicle:
     """One vehicle."""
 
-    def __init__(self, agent: Agent, row: int, everyone: Members) -> None:
-        self.agent = agent  # as it joined
+    def __init__(self, spec: Vehicle, row: int, everyone: MissionFleet) -> None:
+        self.spec = spec  # as it joined
         self.row = row
         self.status: Status = "idle"
-        self.route = Route(agent.name, (), agent.speed)
-        self.drawn = Drawn(agent, (), 0)
+        self.route = Route(spec.name, (), spec.speed)
+        self.drawn = Drawn(spec, (), 0)
         self.ends: list[float] = []  # m flown at the end of each leg
         self.leg = 0  # the leg that it is on
         self.spent = False  # its battery allows no more tasks
@@ -42,7 +42,7 @@ class Member:
     @property
     def name(self) -> str:
         """Its name."""
-        return self.agent.name
+        return self.spec.name
 
     @property
     def progress(self) -> float:
@@ -57,12 +57,12 @@ class Member:
     @property
     def range_left(self) -> float:
         """Metres that it may still fly, the reserve included."""
-        return max(self.agent.range - self.travelled, 0.0)
+        return max(self.spec.range - self.travelled, 0.0)
 
     @property
     def rest(self) -> Pose:
         """Where it is when it follows no leg."""
-        return self.route.legs[-1].end if self.route.legs else self.drawn.agent.pose
+        return self.route.legs[-1].end if self.route.legs else self.drawn.spec.pose
 
     @property
     def able(self) -> bool:
@@ -87,11 +87,11 @@ class Member:
         return [str(leg.task) for leg in self.route.legs[later:] if leg.kind == "coverage"]
 
 
-class Members:
+class MissionFleet:
     """All vehicles, in the order in which they joined. Arrays have a place for each."""
 
     def __init__(self) -> None:
-        self.list: list[Member] = []
+        self.list: list[MissionVehicle] = []
         self.row: dict[str, int] = {}
         self.progress: Floats = np.empty(0)  # m flown on the route
         self.travelled: Floats = np.empty(0)  # m flown in all
@@ -107,37 +107,37 @@ class Members:
         self.turning: Floats = np.empty(0)  # m that the way home may be longer than the straight one
         self.home: Floats = np.empty((0, 2))  # m
 
-    def add(self, agent: Agent) -> Member:
+    def add(self, spec: Vehicle) -> MissionVehicle:
         """One more."""
-        member = Member(agent, len(self.list), self)
-        self.row[agent.name] = member.row
-        self.list.append(member)
+        vehicle = MissionVehicle(spec, len(self.list), self)
+        self.row[spec.name] = vehicle.row
+        self.list.append(vehicle)
         new = {"due": inf, "gate": -inf, "until": inf, "fullest": np.nan}
         for name in ARRAYS:
             setattr(self, name, np.append(getattr(self, name), new.get(name, 0.0)))
-        self.speed, self.limit = np.append(self.speed, agent.speed), np.append(self.limit, agent.range)
-        self.turning = np.append(self.turning, TURNING * agent.radius)
-        self.home = np.vstack([self.home, agent.home[:2]])
-        return member
+        self.speed, self.limit = np.append(self.speed, spec.speed), np.append(self.limit, spec.range)
+        self.turning = np.append(self.turning, TURNING * spec.radius)
+        self.home = np.vstack([self.home, spec.home[:2]])
+        return vehicle
 
-    def follow(self, member: Member, route: Route, drawn: Drawn) -> None:
+    def follow(self, vehicle: MissionVehicle, route: Route, drawn: Drawn) -> None:
         """A vehicle begins a route."""
-        member.route, member.drawn = route, drawn
-        member.ends = list(accumulate(leg.flown for leg in route.legs))
-        self.progress[member.row] = 0.0
-        self.enter(member, 0)
+        vehicle.route, vehicle.drawn = route, drawn
+        vehicle.ends = list(accumulate(leg.flown for leg in route.legs))
+        self.progress[vehicle.row] = 0.0
+        self.enter(vehicle, 0)
 
-    def enter(self, member: Member, leg: int) -> None:
+    def enter(self, vehicle: MissionVehicle, leg: int) -> None:
         """A vehicle begins a leg of its route, or has none left."""
-        k, member.leg = member.row, leg
-        here = member.current
-        self.passed[k] = member.ends[leg - 1] if leg else 0.0
+        k, vehicle.leg = vehicle.row, leg
+        here = vehicle.current
+        self.passed[k] = vehicle.ends[leg - 1] if leg else 0.0
         if here is None:
             self.due[k], self.gate[k], self.since[k], self.until[k], self.whole[k] = inf, -inf, 0.0, inf, 0.0
             return
-        self.due[k], self.since[k], self.until[k] = member.ends[leg], here.begins, here.ends
+        self.due[k], self.since[k], self.until[k] = vehicle.ends[leg], here.begins, here.ends
         self.gate[k] = here.ends if here.kind == "wait" and here.flown == 0.0 else -inf
-        self.whole[k] = member.ends[-1] if here.kind == "coverage" or member.ahead else 0.0
+        self.whole[k] = vehicle.ends[-1] if here.kind == "coverage" or vehicle.ahead else 0.0
 
     def left(self) -> float:
         """Metres of all routes that are still to be flown."""
@@ -158,7 +158,7 @@ class Rest:
 class Drawn:
     """What a route was made from."""
 
-    agent: Agent  # as it was free
+    spec: Vehicle  # as it was free
     order: tuple[int, ...]  # versions of tasks on the board
     zones: int  # how many zones there were
     rest: Rest | None = None
@@ -168,7 +168,7 @@ def drawn_again(problem: Problem, known: Sequence[Task], drawn: Drawn) -> Route:
     """The route; `problem` gives the wind and all zones, `known` are the versions of tasks."""
     tasks = tuple(known[version] for version in drawn.order)
     zones = problem.zones[: drawn.zones]
-    costs = Costs(Problem((drawn.agent,), tasks, zones, problem.wind, clearance=problem.clearance))
+    costs = Costs(Problem((drawn.spec,), tasks, zones, problem.wind, clearance=problem.clearance))
     return with_rest(route_of(costs, 0, range(len(tasks))), drawn, problem, known)
 
 
@@ -176,12 +176,12 @@ def with_rest(route: Route, drawn: Drawn, problem: Problem, known: Sequence[Task
     """The route with what is left of the task at hand before it."""
     if drawn.rest is None:
         return route
-    leg = _rest_leg(drawn.rest, drawn.agent, problem, known[drawn.rest.task])
-    return Route(route.agent, (leg, *route.legs), route.speed)
+    leg = _rest_leg(drawn.rest, drawn.spec, problem, known[drawn.rest.task])
+    return Route(route.vehicle, (leg, *route.legs), route.speed)
 
 
-def _rest_leg(rest: Rest, agent: Agent, problem: Problem, task: Task) -> Leg:
-    covered = Costs(Problem((agent,), (task,), (), problem.wind)).coverage(0, 0)  # it is flown: no zone is in its way
+def _rest_leg(rest: Rest, spec: Vehicle, problem: Problem, task: Task) -> Leg:
+    covered = Costs(Problem((spec,), (task,), (), problem.wind)).coverage(0, 0)  # it is flown: no zone is in its way
     assert isinstance(covered, Path)
     whole = lifted(covered, rest.end[2])
     here = whole.at(rest.done)[0].tolist()
@@ -191,4 +191,4 @@ def _rest_leg(rest: Rest, agent: Agent, problem: Problem, task: Task) -> Leg:
     def make() -> Path:
         return whole.subpath(rest.done, whole.flown)
 
-    return Leg("coverage", task.name, flown, rest.begins, rest.begins + flown / agent.speed, start, rest.end, make)
+    return Leg("coverage", task.name, flown, rest.begins, rest.begins + flown / spec.speed, start, rest.end, make)

@@ -1,10 +1,11 @@
-"""What a mission looks like from outside: values of one moment, to read and to keep, here and over the wire."""
+"""Immutable views of a mission, for local readers and over the wire."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from paddock.planning.mission.state import LogEntry
+from paddock.planning.problem import renamed_value
 from paddock.world.columns import Floats
 
 
@@ -14,7 +15,7 @@ class TaskView(NamedTuple):
     name: str
     kind: str  # point, line, circle, area, polygon
     state: str  # unassigned, assigned, completed, undone
-    vehicle: str | None  # who does it, or did it
+    vehicle: str | None  # that does it, or did it
     doing: bool  # it is being done
     reason: str  # why it is undone
     outline: Floats  # (k, 2) m
@@ -28,7 +29,7 @@ class ZoneView(NamedTuple):
     outline: Floats  # (k, 2) m
 
 
-class MemberView(NamedTuple):
+class VehicleView(NamedTuple):
     """A vehicle that takes part."""
 
     name: str
@@ -46,31 +47,38 @@ class MissionView(NamedTuple):
     time: float  # s
     tasks: tuple[TaskView, ...]
     zones: tuple[ZoneView, ...]
-    members: tuple[MemberView, ...]
+    vehicles: tuple[VehicleView, ...]
     finished: bool
     metrics: dict[str, Any]
     log: tuple[LogEntry, ...]
 
+    @property
+    def members(self) -> tuple[VehicleView, ...]:
+        """Deprecated name of `vehicles`."""
+        return renamed_value(self, "members", "vehicles")  # type: ignore[no-any-return]
+
 
 def tree_of(view: MissionView) -> dict[str, Any]:
-    """Plain values and arrays."""
+    """Return a view as plain values and arrays."""
     return {
-        **view._asdict(),
+        "time": view.time,
         "tasks": [task._asdict() for task in view.tasks],
         "zones": [zone._asdict() for zone in view.zones],
-        "members": [member._asdict() for member in view.members],
+        "members": [vehicle._asdict() for vehicle in view.vehicles],
+        "finished": view.finished,
+        "metrics": view.metrics,
         "log": list(map(list, view.log)),
     }
 
 
 def view_from(tree: dict[str, Any]) -> MissionView:
-    """The inverse of `tree_of`, however lists and tuples were carried."""
-    members = (MemberView(**{**member, "ahead": tuple(member["ahead"])}) for member in tree["members"])
+    """Return the view of a tree, the inverse of `tree_of`; lists and tuples are equivalent."""
+    vehicles = (VehicleView(**{**vehicle, "ahead": tuple(vehicle["ahead"])}) for vehicle in tree["members"])
     return MissionView(
         tree["time"],
         tuple(TaskView(**task) for task in tree["tasks"]),
         tuple(ZoneView(**zone) for zone in tree["zones"]),
-        tuple(members),
+        tuple(vehicles),
         tree["finished"],
         dict(tree["metrics"]),
         tuple(LogEntry(*entry) for entry in tree["log"]),

@@ -11,7 +11,7 @@ import numpy as np
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import InfeasibleError
-from paddock.planning.obstacles.bends import Goal, Links, Start, WayEnds, Web, bends, ends, lattice, touching, web
+from paddock.planning.obstacles.bends import BendGraph, Goal, Links, Start, WayEnds, bends, ends, lattice, touching, web
 from paddock.planning.obstacles.crossing import arc_entry, blocked_by, inside, known_walls, line_entry
 from paddock.planning.obstacles.search import search, shorten
 from paddock.planning.obstacles.zones import CircleZone, Clearance, Walls, Zone, each_of
@@ -50,7 +50,7 @@ class ZoneMap:
         return direct if zone is None else self._around(start, goal, direct.length, zone)
 
     @cached_property
-    def web(self) -> Web:
+    def web(self) -> BendGraph:
         """The circles on which ways around the zones turn, and the lines between them."""
         return web(self.walls, bends(self.zones, self.walls, self.radius, self.clearance))
 

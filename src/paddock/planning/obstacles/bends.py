@@ -157,7 +157,7 @@ def _all_tangents(w: Walls, a: Floats, b: Floats) -> tuple[Floats, Floats]:
 all_tangents = parallel_routine(_all_tangents)
 
 
-class Web(NamedTuple):
+class BendGraph(NamedTuple):
     """Bends, and the lines between them."""
 
     bends: Floats  # (n, 9)
@@ -171,17 +171,17 @@ class Web(NamedTuple):
         headings, lengths = self.headings[source, target], self.lengths[source, target]
         return Links(first, target.astype(np.int64), headings, lengths)
 
-    def widened(self, w: Walls, more: Floats) -> Web:
+    def widened(self, w: Walls, more: Floats) -> BendGraph:
         """The same with more bends."""
         there, back, among = (all_tangents(w, a, b) for a, b in ((self.bends, more), (more, self.bends), (more, more)))
         lengths = np.block([[self.lengths, there[0]], [back[0], among[0]]])
         headings = np.block([[self.headings, there[1]], [back[1], among[1]]])
-        return Web(np.vstack([self.bends, more]), lengths, headings)
+        return BendGraph(np.vstack([self.bends, more]), lengths, headings)
 
 
-def web(w: Walls, bends: Floats) -> Web:
+def web(w: Walls, bends: Floats) -> BendGraph:
     """All lines between bends of different groups that enter no zone."""
-    return Web(bends, *all_tangents(w, bends, bends))
+    return BendGraph(bends, *all_tangents(w, bends, bends))
 
 
 def places(bend: Floats, heading: float) -> tuple[float, float]:

@@ -75,7 +75,7 @@ def _trail(tracks: Tracks, k: int) -> Floats:
     return tracks.poses[max(FINER * (k - 1), 0) : FINER * k + 1, :, :2].transpose(1, 0, 2)
 
 
-def _news(tracks: Tracks, k: int) -> list[News]:
+def _news(tracks: Tracks, k: int) -> list[MapChange]:
     """What has changed since the last frame."""
     until = tracks.times[FINER * k] + 1e-9
     since = tracks.times[FINER * (k - 1)] + 1e-9 if k else -np.inf
@@ -129,7 +129,7 @@ class Film:
         width = float(np.ptp(self.axes.get_xlim()))
         self.nose = NOSE * width * 0.013  # m
 
-    def frame(self, trail: Floats, poses: Floats, able: Flags, time: float, news: Sequence[News]) -> Frame:
+    def frame(self, trail: Floats, poses: Floats, able: Flags, time: float, news: Sequence[MapChange]) -> Frame:
         """Draw the ways (n, k, 2) since the last frame and what is new, then everybody where he is now."""
         self.canvas.restore_region(self.still)
         self.trails.set_segments(list(trail))
@@ -144,7 +144,7 @@ class Film:
         self.axes.draw_artist(self.said)
         return np.asarray(self.canvas.buffer_rgba()).copy()
 
-    def _change(self, news: News) -> None:
+    def _change(self, news: MapChange) -> None:
         """Draw something that stays."""
         before = list(self.axes.get_children())
         if news.done is not None:
@@ -205,7 +205,7 @@ def write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:
 
 
 @dataclass(frozen=True)
-class News:
+class MapChange:
     """What changes at a time: one of these."""
 
     time: float  # s
@@ -221,7 +221,7 @@ class Tracks:
     times: Floats  # s, (k,)
     poses: Floats  # x, y, z in m and heading in rad, (k, n, 4)
     able: NDArray[np.bool_]  # (k, n): not damaged
-    news: tuple[News, ...]  # in order
+    news: tuple[MapChange, ...]  # in order
 
 
 def tracks_of(plan: Plan, count: int) -> Tracks:
@@ -229,7 +229,7 @@ def tracks_of(plan: Plan, count: int) -> Tracks:
     times = np.linspace(0.0, plan.makespan, count)
     poses = planned_trace(plan, times).poses
     done = [
-        News(leg.ends, (str(leg.task), k))
+        MapChange(leg.ends, (str(leg.task), k))
         for k, route in enumerate(plan.routes)
         for leg in route.legs
         if leg.kind == "coverage"
@@ -243,14 +243,16 @@ def tracks_of_run(run: KinematicRun, count: int) -> Tracks:
     found = trace(run, max(run.time, 1e-3) / (count - 1))
     chosen = np.linspace(0.0, len(found.times) - 1.0, count).round().astype(np.int64)
     rows = {name: row for row, name in enumerate(found.names)}
-    news = [News(entry.time, (str(entry.task), rows[str(entry.agent)])) for entry in mission.log
+    news = [MapChange(entry.time, (str(entry.task), rows[str(entry.vehicle)])) for entry in mission.log
             if entry.kind == "completed"]  # fmt: skip
-    news += [News(one.at, task=one.task, zone=one.zone) for one in mission.setup.happenings if one.task or one.zone]
+    news += [
+        MapChange(one.at, task=one.task, zone=one.zone) for one in mission.setup.happenings if one.task or one.zone
+    ]
     able = found.statuses != STATUSES.index("damaged")
     return Tracks(found.times[chosen], found.poses[chosen], able[chosen], _ordered(news))
 
 
-def _ordered(news: list[News]) -> tuple[News, ...]:
+def _ordered(news: list[MapChange]) -> tuple[MapChange, ...]:
     return tuple(sorted(news, key=lambda one: one.time))
 
 

@@ -75,7 +75,7 @@ def _axes(axes: Any, plan: Plan, until: float) -> None:
     axes.set_xlim(0.0, until * 1.01)
     axes.set_ylim(max(rows, 1) - 0.4, -0.6)
     axes.set_yticks(range(rows) if rows <= MOST_ROWS else [])
-    axes.set_yticklabels([_plain(route.agent) for route in plan.routes] if rows <= MOST_ROWS else [])
+    axes.set_yticklabels([_plain(route.vehicle) for route in plan.routes] if rows <= MOST_ROWS else [])
     axes.grid(False, axis="y")
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("time, min:s" if until < 3600 else "time, h:min:s")
@@ -138,7 +138,7 @@ def _flown(axes: Any, plan: Plan) -> None:
     moments = np.unique(np.concatenate([[0.0, plan.makespan], *(times for times, _ in tables)]))
     flown = [np.interp(moments, *table) / 1000.0 if len(table[0]) else np.zeros(len(moments)) for table in tables]
     if flown:
-        names = [route.agent if k < LISTED else f"_{k}" for k, route in enumerate(plan.routes)]
+        names = [route.vehicle if k < LISTED else f"_{k}" for k, route in enumerate(plan.routes)]
         tones = [colour(k) for k in range(len(flown))]
         axes.stackplot(moments, *flown, labels=names, colors=tones, alpha=0.75, edgecolor=PAPER, linewidth=0.6)
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8.5, reverse=True)
@@ -193,13 +193,13 @@ def _chosen(axes: Any, plan: Plan, size: int) -> None:
 
 
 def _cost_names(axes: Any, plan: Plan) -> None:
-    agents = [agent.name.replace("$", r"\$") for agent in plan.problem.agents]
+    vehicles = [vehicle.name.replace("$", r"\$") for vehicle in plan.problem.vehicles]
     tasks = [task.name.replace("$", r"\$") for task in plan.problem.tasks]
-    written = len(agents) <= WRITTEN[0] and len(tasks) <= WRITTEN[1]
-    axes.set_yticks(range(len(agents)) if written else [])
+    written = len(vehicles) <= WRITTEN[0] and len(tasks) <= WRITTEN[1]
+    axes.set_yticks(range(len(vehicles)) if written else [])
     axes.set_xticks(range(len(tasks)) if written else [])
     if written:
-        axes.set_yticklabels(agents)
+        axes.set_yticklabels(vehicles)
         axes.set_xticklabels(tasks, rotation=45, ha="right", rotation_mode="anchor")
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)

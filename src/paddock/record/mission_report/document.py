@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from paddock.planning.metrics import Metrics, measure, pause
+from paddock.planning.metrics import MissionMetrics, measure, pause
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
-from paddock.planning.problem import Agent, MissionSetup, Task
+from paddock.planning.problem import MissionSetup, Task, Vehicle
 from paddock.planning.routes import Leg, Plan, Route
 from paddock.record.mission_report.comparison import Trial
 from paddock.record.mission_report.text import distance, duration
 
 
-def numbers(plan: Plan, metrics: Metrics) -> dict[str, Any]:
+def numbers(plan: Plan, metrics: MissionMetrics) -> dict[str, Any]:
     """What it amounts to; m and s."""
     return {
         "method": plan.method,
@@ -33,7 +33,7 @@ def numbers(plan: Plan, metrics: Metrics) -> dict[str, Any]:
     }
 
 
-def document(plan: Plan, name: str, metrics: Metrics) -> dict[str, Any]:
+def document(plan: Plan, name: str, metrics: MissionMetrics) -> dict[str, Any]:
     """Everything: the numbers, and every leg of every route. The same plan gives the same values."""
     problem = plan.problem
     return {
@@ -42,7 +42,7 @@ def document(plan: Plan, name: str, metrics: Metrics) -> dict[str, Any]:
         "scenario": name,
         **numbers(plan, metrics),
         "wind_m_s": list(problem.wind),
-        "agents": [_agent(agent) for agent in problem.agents],
+        "agents": [_vehicle(vehicle) for vehicle in problem.vehicles],
         "task_list": [_task(task) for task in problem.tasks],
         "zones": [{"name": zone.name, "outline": zone.outline().tolist()} for zone in problem.zones],
         "routes": [_route(route) for route in plan.routes],
@@ -63,16 +63,16 @@ def comparison(trials: Sequence[Trial], timed: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def _agent(agent: Agent) -> dict[str, Any]:
+def _vehicle(vehicle: Vehicle) -> dict[str, Any]:
     return {
-        "name": agent.name,
-        "moves": agent.moves,
-        "pose": list(agent.pose),
-        "home": list(agent.home),
-        "speed_m_s": agent.speed,
-        "turn_radius_m": agent.radius,
-        "range_m": _finite(agent.range),
-        "slope": _finite(agent.slope),
+        "name": vehicle.name,
+        "moves": vehicle.moves,
+        "pose": list(vehicle.pose),
+        "home": list(vehicle.home),
+        "speed_m_s": vehicle.speed,
+        "turn_radius_m": vehicle.radius,
+        "range_m": _finite(vehicle.range),
+        "slope": _finite(vehicle.slope),
     }
 
 
@@ -83,7 +83,7 @@ def _task(task: Task) -> dict[str, Any]:
 
 
 def _route(route: Route) -> dict[str, Any]:
-    return {"vehicle": route.agent, "tasks": list(route.tasks), "legs": [_leg(leg) for leg in route.legs]}
+    return {"vehicle": route.vehicle, "tasks": list(route.tasks), "legs": [_leg(leg) for leg in route.legs]}
 
 
 def _leg(leg: Leg) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Outcome:
     """A mission that has been flown."""
 
     run: KinematicRun
-    metrics: Metrics
+    metrics: MissionMetrics
     story: tuple[tuple[float, str], ...]  # s, and what happened then
 
     @property
@@ -126,14 +126,14 @@ def outcome_of(setup: MissionSetup, plan: Plan) -> Outcome:
     run = KinematicRun(Mission(setup, plan=plan))
     run.finish()
     told = ((entry.time, told_of(entry)) for entry in run.mission.log)
-    step = pause(run.time, len(run.mission.agents))
+    step = pause(run.time, len(run.mission.vehicles))
     metrics = measure(run.mission, None if step is None else trace(run, step))
     return Outcome(run, metrics, tuple((time, text) for time, text in told if text))
 
 
 def told_of(entry: LogEntry) -> str:
     """What an entry of the log means, in a line; nothing for what goes without saying."""
-    who, task = entry.agent, entry.task
+    who, task = entry.vehicle, entry.task
     busy = f" while it does {task}" if task else ""
     texts = {
         "task": f"new task {task}",

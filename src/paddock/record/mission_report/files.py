@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from paddock.errors import MissingFeatureError, PaddockError
-from paddock.planning.exchange import Loiter, to_geojson, to_plans
-from paddock.planning.metrics import Metrics, to_csv, to_parquet
+from paddock.planning.exchange import LoiterCircles, to_geojson, to_plans
+from paddock.planning.metrics import MissionMetrics, to_csv, to_parquet
 from paddock.planning.problem import MissionSetup
 from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.routes import Leg, Plan, Route
@@ -42,7 +42,7 @@ class Findings:
     scenario: Scenario
     setup: MissionSetup
     plan: Plan
-    metrics: Metrics  # that are foreseen
+    metrics: MissionMetrics  # that are foreseen
     trials: Sequence[Trial] = ()
     outcome: Outcome | None = None  # of a mission with events
     parquet: bool = False  # tables as Parquet, too
@@ -136,7 +136,7 @@ VEHICLES = {"aircraft": "fixed_wing", "hover": "quad", "ground": "rover"}
 
 def geojson_text(scenario: Scenario, setup: MissionSetup, plan: Plan) -> str:
     """Base, tasks, zones and routes as the text of a GeoJSON file."""
-    routes = [(route.agent, route.path.points(SPACING)) for route in plan.routes if route.legs]
+    routes = [(route.vehicle, route.path.points(SPACING)) for route in plan.routes if route.legs]
     return document_text(to_geojson(written_out(scenario, setup), Origin(*scenario.world.origin), routes))
 
 
@@ -144,12 +144,12 @@ def ground_station_texts(scenario: Scenario, plan: Plan) -> dict[str, str]:
     """The `.plan` files of all vehicles that leave the base, by their names."""
     assert scenario.mission is not None
     texts: dict[str, str] = {}
-    for route, agent in zip(plan.routes, plan.problem.agents, strict=True):
+    for route, vehicle in zip(plan.routes, plan.problem.vehicles, strict=True):
         if route.legs:
-            kind = {"vehicle": VEHICLES[agent.moves], "speed": agent.speed}
+            kind = {"vehicle": VEHICLES[vehicle.moves], "speed": vehicle.speed}
             origin = Origin(*scenario.world.origin)
-            found = to_plans([(route.agent, list(_parts(route)))], scenario.mission, origin, **kind)  # type: ignore[arg-type]
-            texts[_file(route.agent, texts)] = document_text(found[route.agent])
+            found = to_plans([(route.vehicle, list(_parts(route)))], scenario.mission, origin, **kind)  # type: ignore[arg-type]
+            texts[_file(route.vehicle, texts)] = document_text(found[route.vehicle])
     return texts
 
 
@@ -159,20 +159,20 @@ def written_out(scenario: Scenario, setup: MissionSetup) -> MissionSection:
     assert mission is not None
     if mission.generate is None:
         return mission
-    widest = max((agent.radius for agent in setup.problem.agents), default=80.0)
+    widest = max((vehicle.radius for vehicle in setup.problem.vehicles), default=80.0)
     names = [task.name for task in mission.tasks]
     drawn = drawn_tasks(scenario.seed, mission.generate, widest, names, mission.base)
     return mission.model_copy(update={"tasks": (*mission.tasks, *drawn), "generate": None})
 
 
-def _parts(route: Route) -> Iterator[Floats | Loiter]:
+def _parts(route: Route) -> Iterator[Floats | LoiterCircles]:
     """Waypoints, and circles as what they are."""
     for leg in route.legs:
         circle = _circle(leg)
         yield leg.path.points(SPACING) if circle is None else circle
 
 
-def _circle(leg: Leg) -> Loiter | None:
+def _circle(leg: Leg) -> LoiterCircles | None:
     """A leg that goes round and round one centre, and ends where it began."""
     segments = leg.path.segments
     curvatures = {round(segment.curvature * segment.gear, 9) for segment in segments}
@@ -184,7 +184,7 @@ def _circle(leg: Leg) -> Loiter | None:
     curvature = segments[0].curvature
     turns = float(np.sum([segment.length for segment in segments])) * abs(curvature) / (2.0 * pi)
     centre = (x - sin(heading) / curvature, y + cos(heading) / curvature)
-    return Loiter(*centre, z, 1.0 / abs(curvature), curvature > 0.0, round(turns, 6))
+    return LoiterCircles(*centre, z, 1.0 / abs(curvature), curvature > 0.0, round(turns, 6))
 
 
 def _file(vehicle: str, taken: dict[str, str]) -> str:

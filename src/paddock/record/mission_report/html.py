@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path as File
 
-from paddock.planning.metrics import AgentMetrics, Metrics, foreseen
+from paddock.planning.metrics import MissionMetrics, VehicleMetrics, foreseen
 from paddock.planning.routes import Plan, Route
 from paddock.record.mission_report.comparison import Trial
 from paddock.record.mission_report.document import Outcome, outcome_sentence
@@ -53,7 +53,7 @@ class MissionReport:
     pictures: Mapping[str, str] = field(default_factory=dict)  # SVG: routes, gantt, timeline, costs, compare
     missing: str = ""  # why there are no pictures
     outcome: Outcome | None = None  # of a mission with events
-    metrics: Metrics | None = None  # those that are foreseen
+    metrics: MissionMetrics | None = None  # those that are foreseen
     closest: str = ""  # who comes how near to whom
 
 
@@ -76,7 +76,7 @@ def _sections(report: MissionReport) -> Iterator[str]:
     yield f"<h1>{text(report.name)}</h1>"
     if report.description:
         yield f'<p class="soft">{text(report.description)}</p>'
-    yield f'<p class="lead">{text(summary(metrics, plan.problem.agents))}</p>'
+    yield f'<p class="lead">{text(summary(metrics, plan.problem.vehicles))}</p>'
     yield _figures(metrics)
     yield from _undone(plan)
     yield from _events(report.outcome)
@@ -84,7 +84,7 @@ def _sections(report: MissionReport) -> Iterator[str]:
     yield from _vehicles(metrics, report.closest)
     yield from _picture(report, "gantt", "Timetable")
     yield from _comparison(report)
-    yield from _legs(report, metrics.agents)
+    yield from _legs(report, metrics.vehicles)
     yield from _picture(report, "timeline", "Progress")
     yield from _picture(report, "costs", "Costs")
     if report.missing:
@@ -94,14 +94,14 @@ def _sections(report: MissionReport) -> Iterator[str]:
     yield f'<div class="sheet">{table(("what", "value"), rows)}</div>'
 
 
-def _figures(metrics: Metrics) -> str:
-    most = max((part.range_used for part in metrics.agents if part.range_used is not None), default=None)
-    out = sum(part.tasks > 0 for part in metrics.agents)
+def _figures(metrics: MissionMetrics) -> str:
+    most = max((part.range_used for part in metrics.vehicles if part.range_used is not None), default=None)
+    out = sum(part.tasks > 0 for part in metrics.vehicles)
     pairs = [
         (f"{metrics.done} of {len(metrics.tasks)}", "tasks done"),
         (duration(metrics.makespan), "until all are back"),
         (distance(metrics.total), "flown in all"),
-        (f"{out} of {len(metrics.agents)}", "vehicles with tasks"),
+        (f"{out} of {len(metrics.vehicles)}", "vehicles with tasks"),
     ]
     return cards([*pairs, *([] if most is None else [(percent(most), "largest share of a range")])])
 
@@ -134,12 +134,12 @@ def _picture(report: MissionReport, name: str, title: str) -> Iterator[str]:
         yield picture(report.pictures[name], name, CAPTIONS[name])
 
 
-def _vehicles(metrics: Metrics, closest: str) -> Iterator[str]:
-    if not metrics.agents:
+def _vehicles(metrics: MissionMetrics, closest: str) -> Iterator[str]:
+    if not metrics.vehicles:
         return
-    rows = [(dot(colour(k)) + text(part.name), *cells(part)) for k, part in enumerate(metrics.agents)]
+    rows = [(dot(colour(k)) + text(part.name), *cells(part)) for k, part in enumerate(metrics.vehicles)]
     rows.append(("all", *sums(metrics)))
-    classes = [""] * len(metrics.agents) + ["sum"]
+    classes = [""] * len(metrics.vehicles) + ["sum"]
     yield "<h2>Vehicles</h2>"
     yield f'<div class="sheet">{table(("vehicle", *HEADS), rows, range(1, 10), classes)}'
     note = (
@@ -183,11 +183,11 @@ def _more(own: float, least: float) -> str:
     return f"{100.0 * (own / least - 1.0) if least > 0.0 else 0.0:+.0f} %"
 
 
-def _legs(report: MissionReport, parts: Sequence[AgentMetrics]) -> Iterator[str]:
+def _legs(report: MissionReport, parts: Sequence[VehicleMetrics]) -> Iterator[str]:
     """Every vehicle's way, leg by leg."""
     yield "<h2>Leg by leg</h2>"
     for k, (route, part) in enumerate(zip(report.plan.routes, parts, strict=True)):
-        yield f'<div class="sheet"><h3>{dot(colour(k))}{text(route.agent)}</h3>'
+        yield f'<div class="sheet"><h3>{dot(colour(k))}{text(route.vehicle)}</h3>'
         yield f'<p class="soft">{text(_sentence(route, part))}</p>'
         if route.legs:
             rows = [tuple(text(cell) for cell in row) for row in leg_rows(route, report.plan, report.origin)]
@@ -197,7 +197,7 @@ def _legs(report: MissionReport, parts: Sequence[AgentMetrics]) -> Iterator[str]
     yield "ends, from north, clockwise; so are places, in metres east and north of the origin.</p>"
 
 
-def _sentence(route: Route, part: AgentMetrics) -> str:
+def _sentence(route: Route, part: VehicleMetrics) -> str:
     if not route.legs:
         return "Stays where it is."
     share = "" if part.range_used is None else f", {percent(part.range_used)} of its range"

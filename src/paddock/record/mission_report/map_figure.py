@@ -231,10 +231,10 @@ def _arrows(axes: Any, route: Route, tone: str) -> None:
 
 def _bases(axes: Any, plan: Plan, halo: Any, small: bool) -> None:
     """Where they begin, each in its colour, and where they return to."""
-    for k, agent in enumerate(plan.problem.agents):
+    for k, vehicle in enumerate(plan.problem.vehicles):
         look = {"markersize": 3.0 if small else 6.0, "markeredgecolor": PAPER, "markeredgewidth": 0.6, "zorder": 6}
-        axes.plot(*agent.pose[:2], "D", color=colour(k), **look)
-    homes = dict.fromkeys((round(agent.home[0], 3), round(agent.home[1], 3)) for agent in plan.problem.agents)
+        axes.plot(*vehicle.pose[:2], "D", color=colour(k), **look)
+    homes = dict.fromkeys((round(vehicle.home[0], 3), round(vehicle.home[1], 3)) for vehicle in plan.problem.vehicles)
     for x, y in homes:
         axes.plot(x, y, "s", color=INK, markersize=4.0 if small else 7.0, markeredgecolor=PAPER, zorder=6)
     if len(homes) == 1 and not small:
@@ -260,7 +260,9 @@ def draw_routes(figure_class: Any, plan: Plan, title: str) -> Any:
 
 def _legend(axes: Any, plan: Plan) -> None:
     for k, route in enumerate(plan.routes[:LISTED]):
-        label = f"{route.agent}: {len(route.tasks)} task{'' if len(route.tasks) == 1 else 's'}, {distance(route.flown)}"
+        label = (
+            f"{route.vehicle}: {len(route.tasks)} task{'' if len(route.tasks) == 1 else 's'}, {distance(route.flown)}"
+        )
         axes.plot([], [], color=colour(k), linestyle=stroke(k), linewidth=2.2, label=label)
     if len(plan.routes) > LISTED:
         axes.plot([], [], " ", label=f"and {len(plan.routes) - LISTED} more")

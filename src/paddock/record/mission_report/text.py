@@ -7,8 +7,8 @@ from math import atan2, ceil, degrees, hypot, isfinite, pi
 from typing import TYPE_CHECKING, Any
 
 from paddock.planning.exchange import to_places
-from paddock.planning.metrics import AgentMetrics, Metrics
-from paddock.planning.problem import Agent, MissionSetup
+from paddock.planning.metrics import MissionMetrics, VehicleMetrics
+from paddock.planning.problem import MissionSetup, Vehicle
 from paddock.planning.routes import Leg, Plan, Route
 from paddock.scenario import Scenario
 from paddock.world.geodesy import Origin
@@ -83,19 +83,19 @@ NAMES = {
 """One and many, by the way they move."""
 
 
-def fleet_word(agents: tuple[Agent, ...], count: int) -> str:
+def fleet_word(vehicles: tuple[Vehicle, ...], count: int) -> str:
     """What so many of these vehicles are called: aircraft, drones; vehicles when they are of several kinds."""
-    kinds = {agent.moves for agent in agents}
+    kinds = {vehicle.moves for vehicle in vehicles}
     one, many = NAMES[kinds.pop()] if len(kinds) == 1 else ("vehicle", "vehicles")
     return one if count == 1 else many
 
 
-def summary(metrics: Metrics, agents: tuple[Agent, ...]) -> str:
+def summary(metrics: MissionMetrics, vehicles: tuple[Vehicle, ...]) -> str:
     """`4 aircraft do 20 of 20 tasks in 14 min 20 s; 41.3 km in all; uav[2] uses 62 % of its range.`"""
-    parts, tasks = metrics.agents, len(metrics.tasks)
+    parts, tasks = metrics.vehicles, len(metrics.tasks)
     out = [part for part in parts if part.tasks > 0]
     many = f"{len(out)} of {len(parts)}" if 0 < len(out) < len(parts) else f"{len(parts)}"
-    who = f"{many} {fleet_word(agents, len(parts))}"
+    who = f"{many} {fleet_word(vehicles, len(parts))}"
     verb = "does" if len(out or parts) == 1 else "do"
     said = f"{who} {verb} {metrics.done} of {tasks} task{'' if tasks == 1 else 's'}"
     if not out:
@@ -105,7 +105,7 @@ def summary(metrics: Metrics, agents: tuple[Agent, ...]) -> str:
     return f"{said}; {most.name} uses {percent(most.range_used or 0.0)} of its range." if most else f"{said}."
 
 
-def closeness(metrics: Metrics, setup: MissionSetup) -> str:
+def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
     """`uav[0] and uav[2] come closest: 12 m at 8:15 (in the plan, ...).`; nothing where they stay apart."""
     near, kept = metrics.separation, setup.separation
     if near is None or (kept is not None and near.distance >= kept[0]):
@@ -128,13 +128,13 @@ MOVES = {
 def assumptions(plan: Plan) -> list[tuple[str, str]]:
     """What, and its value."""
     problem = plan.problem
-    agents = problem.agents
+    vehicles = problem.vehicles
     rows = [
-        ("vehicles", "; ".join(sorted({MOVES[agent.moves] for agent in agents})) or "none"),
-        ("speed through the air", _span((agent.speed for agent in agents), "m/s")),
-        ("turn radius", _span((agent.radius for agent in agents), "m")),
-        ("range that may be used", _span((agent.range for agent in agents), "m")),
-        ("steepest climb", _span((100.0 * agent.slope for agent in agents), "%")),
+        ("vehicles", "; ".join(sorted({MOVES[vehicle.moves] for vehicle in vehicles})) or "none"),
+        ("speed through the air", _span((vehicle.speed for vehicle in vehicles), "m/s")),
+        ("turn radius", _span((vehicle.radius for vehicle in vehicles), "m")),
+        ("range that may be used", _span((vehicle.range for vehicle in vehicles), "m")),
+        ("steepest climb", _span((100.0 * vehicle.slope for vehicle in vehicles), "%")),
         ("wind", wind_note(problem.wind).removeprefix("wind ") or "none"),
         ("no-fly zones", ", ".join(zone.name for zone in problem.zones) or "none"),
         ("method", plan.method),
@@ -237,9 +237,9 @@ SHOWN = 40
 HEADS = ("tasks", "distance", "range", "transit", "busy", "waiting", "return", "idle", "home at")
 
 
-def vehicle_table(metrics: Metrics) -> Table:
+def vehicle_table(metrics: MissionMetrics) -> Table:
     """A line for each vehicle, and one for all; times in minutes and seconds."""
-    parts = metrics.agents
+    parts = metrics.vehicles
     table = plain_table(["vehicle"], HEADS)
     for part in parts[:SHOWN]:
         table.add_row(escaped(part.name), *cells(part), style="" if part.tasks else "dim")
@@ -264,20 +264,20 @@ def plain_table(left: Sequence[str], right: Sequence[str]) -> Table:
     return table
 
 
-def cells(part: AgentMetrics) -> tuple[str, ...]:
+def cells(part: VehicleMetrics) -> tuple[str, ...]:
     """What stands under the heads, for a vehicle."""
     share = "-" if part.range_used is None else percent(part.range_used)
     back = "-" if part.rested is None else clock(part.rested)
     return f"{part.tasks}", distance(part.distance), share, *map(clock, spent(part)), back
 
 
-def sums(metrics: Metrics) -> tuple[str, ...]:
+def sums(metrics: MissionMetrics) -> tuple[str, ...]:
     """The same for all vehicles together."""
-    times = [clock(sum(column)) for column in zip(*map(spent, metrics.agents), strict=True)] or ["0:00"] * 5
+    times = [clock(sum(column)) for column in zip(*map(spent, metrics.vehicles), strict=True)] or ["0:00"] * 5
     return f"{metrics.done}", distance(metrics.total), "", *times, clock(metrics.makespan)
 
 
-def spent(part: AgentMetrics) -> tuple[float, ...]:
+def spent(part: VehicleMetrics) -> tuple[float, ...]:
     """Seconds in transit, busy, waiting, returning, and at rest while others are out."""
     waited, times = part.waited or 0.0, part.seconds
     return times["transit"] - waited, times["busy"], waited, times["returning"], times["idle"] + times["home"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from math import cos, sin
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from paddock.serve.subscribers.subscription import NATIVE, ranges
 from paddock.wire.operations.arguments import MOST_NAMES, ArgumentError, Robot
-from paddock.wire.operations.results import Moment, OrdersTree, RoutesTree, Spawned, SpawnedDrone
+from paddock.wire.operations.results import Moment, OrdersTree, OrderTree, RoutesTree, RouteTree, Spawned, SpawnedDrone
 from paddock.world.frames import convert_position, convert_quaternion
 from paddock.world.rotation import euler_from_quaternion
 
@@ -123,10 +123,11 @@ async def give_order(client: Client, vehicles: list[str | int], behaviour: Any) 
 async def get_orders(client: Client) -> OrdersTree:
     """The operation `orders`, with ids as ranges."""
     found = (await client.request("orders")).result
-    return {"orders": [{**one, "ids": ranges(one["ids"])} for one in found]}
+    return {"orders": [cast(OrderTree, {**one, "ids": ranges(one["ids"])}) for one in found]}
 
 
 async def get_routes(client: Client) -> RoutesTree:
     """The operation `routes`, with ids as ranges and points as lists."""
     found = (await client.request("routes")).result
-    return {"routes": [{**one, "ids": ranges(one["ids"]), "points": one["points"].tolist()} for one in found]}
+    trees = [{**one, "ids": ranges(one["ids"]), "points": one["points"].tolist()} for one in found]
+    return {"routes": cast(list[RouteTree], trees)}

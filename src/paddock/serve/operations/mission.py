@@ -13,7 +13,7 @@ from paddock.engine.actions import MissionAction
 from paddock.errors import UnknownNameError
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import Job
-from paddock.planning.mission.vehicles import Member
+from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.mission.views import tree_of
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
@@ -118,7 +118,7 @@ class MissionTrees:
         return {
             "tasks": [self._task(mission.task(name), job) for name, job in mission.tasks.items() if not job.removed],
             "zones": list(map(_zone, mission.zones)),
-            "members": [_member(member, id_of(member.name)) for member in mission.agents],
+            "members": [_vehicle(vehicle, id_of(vehicle.name)) for vehicle in mission.vehicles],
             "base": [base[0], base[1], height, base[-1]],
         }
 
@@ -128,7 +128,7 @@ class MissionTrees:
             drawing = _drawing(task)
             self._drawn[task.name] = task, drawing
         reason = job.reason if job.state == "undone" else ""
-        return {**drawing, "name": task.name, "state": _state(job), "vehicle": job.agent, "reason": reason}
+        return {**drawing, "name": task.name, "state": _state(job), "vehicle": job.vehicle, "reason": reason}
 
 
 def _drawing(task: Task) -> TaskDrawing:
@@ -149,15 +149,15 @@ def _zone(zone: Zone) -> ZoneTree:
     return {"name": zone.name, "outline": list(map(_place, zone.outline()))}
 
 
-def _member(member: Member, id: int | None) -> MemberTree:
-    doing = member.doing
+def _vehicle(vehicle: MissionVehicle, id: int | None) -> MemberTree:
+    doing = vehicle.doing
     return {
         "id": id,
-        "name": member.name,
-        "status": member.status,
-        "travelled": round(member.travelled, DECIMALS),
-        "range": member.agent.range if isfinite(member.agent.range) else None,
-        "tasks": [*([doing] if doing else ()), *member.ahead],
+        "name": vehicle.name,
+        "status": vehicle.status,
+        "travelled": round(vehicle.travelled, DECIMALS),
+        "range": vehicle.spec.range if isfinite(vehicle.spec.range) else None,
+        "tasks": [*([doing] if doing else ()), *vehicle.ahead],
     }
 
 

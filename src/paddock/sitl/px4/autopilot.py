@@ -11,7 +11,7 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot
 from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.packets import Writer
+from paddock.sitl.mavlink.packets import PacketWriter
 from paddock.sitl.px4.hil import LOCKSTEP, HilMessages, apply_controls
 from paddock.sitl.sensor_data import SensorColumns, SensorData
 from paddock.world.geodesy import Origin
@@ -202,7 +202,7 @@ class Px4Autopilot(Autopilot):
         self._ticks = max(1, round(1.0 / (rate * dt)))
         self._server = SimulatorServer(address, simulator_port(instance) if port is None else port)
         self._messages = HilMessages(origin)
-        self._writer = Writer(SYSTEM, COMPONENT)
+        self._writer = PacketWriter(SYSTEM, COMPONENT)
         self._commands = ActuatorCommands()
         self._offset_us = FIRST_US  # PX4's clock never decreases, even when the world's does
         self._clock_us = 0

@@ -163,7 +163,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
         z=maximum(at.z, w.ground_z),
         vx=airspeed * cosine + w.wind_x,
         vy=airspeed * sine + w.wind_y,
-        vz=w.wind_z + none,
+        vz=w.wind_z,
         yaw=at.yaw,
         airspeed=airspeed,
         bank=none,

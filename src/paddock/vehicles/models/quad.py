@@ -69,12 +69,11 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     vx, vy, vz = rotate(qx, qy, qz, qw, at.speed, zero, zero)
     hover = sqrt(p.mass * w.gravity / (4.0 * p.thrust_max))
     speed = select(at.z > w.ground_z + 0.01, hover, zero)
-    full = zero + p.cells * FULL_CELL
     return State(
         *(at.x, at.y, at.z, vx, vy, vz, qx, qy, qz, qw, zero, zero, zero),
         *(speed, speed, speed, speed),
         *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),
-        *(at.x, at.y, at.z, zero + 1.0, full),
+        *(at.x, at.y, at.z, 1.0, p.cells * FULL_CELL),
     )
 
 
@@ -83,12 +82,11 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
     The velocity loop turns an error into an acceleration: the one that a bend needs is asked for as such an error.
     """
-    on = 0.0 * s.x
     bends = d.turn != 0.0
     inwards = d.turn / maximum(p.velocity_p, 0.1)
     vx, vy = select(bends, d.vx - inwards * d.vy, d.vx), select(bends, d.vy + inwards * d.vx, d.vy)
     return Command(
-        *(on + 1.0, on + VELOCITY, u.roll, u.pitch, u.yaw, u.throttle, u.x, u.y, u.z, u.heading, vx, vy, d.vz),
+        *(1.0, VELOCITY, u.roll, u.pitch, u.yaw, u.throttle, u.x, u.y, u.z, u.heading, vx, vy, d.vz),
         *(u.motor_1, u.motor_2, u.motor_3, u.motor_4),
     )
 

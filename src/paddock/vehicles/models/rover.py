@@ -71,7 +71,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     return State(
         x=s.x + chord * cosine,
         y=s.y + chord * sine,
-        z=w.ground_z + 0.0 * s.z,
+        z=w.ground_z,
         yaw=wrap_angle(s.yaw + turn_mean * dt),
         speed=speed,
         turn_rate=turn_rate,
@@ -105,7 +105,7 @@ def pose(s: State, p: Parameters) -> Pose:
 def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Starts on the ground, driving straight ahead, at most at top speed."""
     speed = clamp(at.speed, -p.speed_max, p.speed_max)
-    return State(at.x, at.y, w.ground_z + 0.0 * at.z, at.yaw, speed, 0.0 * at.x, speed, speed)
+    return State(at.x, at.y, w.ground_z, at.yaw, speed, 0.0 * at.x, speed, speed)
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:

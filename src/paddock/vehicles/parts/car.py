@@ -191,6 +191,6 @@ def guided(yaw: float, forward: float, u: Command, p: Parameters, d: Desire) -> 
         steer=steering(yaw, u.steer, p, d),
         throttle=select(halt, 0.0, throttle),
         brake=select(halt, maximum(brake, HOLDING_BRAKE), brake),
-        gear=d.gear + 0.0 * vx,
+        gear=d.gear,
         handbrake=0.0 * vx,
     )

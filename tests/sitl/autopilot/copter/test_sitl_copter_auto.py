@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
-from paddock.sitl.autopilot.notices import ItemReached
-from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.telemetry import ItemReached, Landed
 from paddock.sitl.sensor_data import Floats
 
 PLACE = (35.6812, 139.7671, 40.0)
@@ -33,7 +32,7 @@ def beside(log: Floats, start: tuple[float, float], end: tuple[float, float]) ->
 
 def flown(craft: Any, items: list[MissionItem], seconds: float = 200.0) -> tuple[Floats, list[int]]:
     """The whole mission; the log from its start, and the items reached."""
-    answer = craft.autopilot.accept_plan(PlanKind.MISSION, [at(WAYPOINT, 0.0, 0.0, 0.0), *items])
+    answer = craft.autopilot.set_plan(PlanKind.MISSION, [at(WAYPOINT, 0.0, 0.0, 0.0), *items])
     assert answer[0] == 0
     craft.ready()
     craft.autopilot.outbox.clear()

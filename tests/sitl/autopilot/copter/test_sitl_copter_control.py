@@ -9,25 +9,31 @@ import numpy as np
 import pytest
 
 from paddock.sitl import actuators
-from paddock.sitl.autopilot.control import copter_columns as at
-from paddock.sitl.autopilot.control.copter_flight import control_period
-from paddock.sitl.autopilot.control.copter_legs import Leg, Legs, Range
-from paddock.sitl.autopilot.control.copter_parameters import COPTER_PARAMETERS, write_gains
-from paddock.sitl.autopilot.control.copter_track import Heading, Limits, Track
+from paddock.sitl.autopilot.control import copter as at
+from paddock.sitl.autopilot.control.copter import control_period, write_gains
+from paddock.sitl.autopilot.control.copter_path import (
+    CopterHeading,
+    CopterLegs,
+    CopterTrack,
+    LegLimits,
+    MotionLimits,
+    StraightLeg,
+)
 from paddock.sitl.autopilot.copter import Copter
-from paddock.sitl.autopilot.crafts import find_craft
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE
+from paddock.sitl.autopilot.parameter_tables import COPTER
 from paddock.sitl.autopilot.parameters import Parameters
+from paddock.sitl.autopilot.vehicle import find_vehicle
 from paddock.sitl.sensor_data import Floats
 
-LEVEL = Limits(10.0, 2.5, 5.0)
-LIMITS = Range(LEVEL, Limits(2.5, 1.0, 5.0), Limits(1.5, 1.0, 5.0))
+LEVEL = MotionLimits(10.0, 2.5, 5.0)
+LIMITS = LegLimits(LEVEL, MotionLimits(2.5, 1.0, 5.0), MotionLimits(1.5, 1.0, 5.0))
 
 
 @pytest.fixture
 def gains() -> Floats:
     row = np.zeros(at.GAINS_WIDTH)
-    write_gains(Parameters(COPTER_PARAMETERS), row)
+    write_gains(Parameters(COPTER), row)
     return row
 
 
@@ -140,7 +146,7 @@ def test_the_throttle_opens_until_the_copter_rises(gains: Floats, estimate: Floa
 
 @pytest.mark.parametrize("length", [0.05, 1.0, 20.0, 200.0])
 def test_a_leg_keeps_its_limits_and_ends_where_it_should(length: float) -> None:
-    leg = Leg((1.0, 0.0, 0.0), length, LEVEL)
+    leg = StraightLeg((1.0, 0.0, 0.0), length, LEVEL)
     states = []
     while not leg.over:
         states.append(leg.state())
@@ -152,7 +158,7 @@ def test_a_leg_keeps_its_limits_and_ends_where_it_should(length: float) -> None:
     assert np.diff(way) == pytest.approx(0.5 * (speed[1:] + speed[:-1]) * 0.01, abs=1e-5)
 
 
-def flown(legs: Legs, track: Track, dt: float = 0.02, seconds: float = 60.0) -> tuple[Floats, list[int]]:
+def flown(legs: CopterLegs, track: CopterTrack, dt: float = 0.02, seconds: float = 60.0) -> tuple[Floats, list[int]]:
     """Positions and velocities until the legs have ended."""
     rows = []
     while not legs.arrived and len(rows) * dt < seconds:
@@ -162,9 +168,9 @@ def flown(legs: Legs, track: Track, dt: float = 0.02, seconds: float = 60.0) -> 
 
 
 def test_a_motion_that_is_under_way_ends_softly_while_the_new_leg_begins() -> None:
-    track = Track()
+    track = CopterTrack()
     track.ve = 5.0
-    legs = Legs(track)
+    legs = CopterLegs(track)
     legs.go((40.0, 0.0, -10.0), LIMITS)
     rows = flown(legs, track)
     assert rows[-1, :3] == pytest.approx([40.0, 0.0, -10.0], abs=1e-6)
@@ -173,8 +179,8 @@ def test_a_motion_that_is_under_way_ends_softly_while_the_new_leg_begins() -> No
 
 
 def test_a_corner_is_cut_by_less_than_the_radius() -> None:
-    track = Track()
-    legs = Legs(track)
+    track = CopterTrack()
+    legs = CopterLegs(track)
     legs.go((50.0, 0.0, 0.0), LIMITS)
     rows = []
     while not legs.arrived:
@@ -189,8 +195,8 @@ def test_a_corner_is_cut_by_less_than_the_radius() -> None:
 
 
 def test_a_waypoint_on_a_straight_line_does_not_change_the_speed() -> None:
-    track = Track()
-    legs = Legs(track)
+    track = CopterTrack()
+    legs = CopterLegs(track)
     legs.go((60.0, 0.0, 0.0), LIMITS)
     rows = []
     while not legs.arrived:
@@ -202,8 +208,8 @@ def test_a_waypoint_on_a_straight_line_does_not_change_the_speed() -> None:
 
 
 def test_the_steepness_of_a_leg_limits_its_speed() -> None:
-    track = Track()
-    legs = Legs(track)
+    track = CopterTrack()
+    legs = CopterLegs(track)
     legs.go((0.0, 30.0, -40.0), LIMITS)  # 3-4-5
     rows = flown(legs, track)
     assert -rows[:, 5].min() == pytest.approx(2.5, abs=0.01)
@@ -211,7 +217,7 @@ def test_the_steepness_of_a_leg_limits_its_speed() -> None:
 
 
 def test_a_track_reaches_its_place_without_passing_it() -> None:
-    track = Track()
+    track = CopterTrack()
     north = []
     for _ in range(700):
         track.seek(20.0, 0.0, LEVEL, 0.02)
@@ -222,7 +228,7 @@ def test_a_track_reaches_its_place_without_passing_it() -> None:
 
 
 def test_a_heading_turns_the_shorter_way_within_its_rate() -> None:
-    heading = Heading()
+    heading = CopterHeading()
     heading.yaw = np.radians(170.0)
     rates = []
     for _ in range(200):
@@ -233,10 +239,10 @@ def test_a_heading_turns_the_shorter_way_within_its_rate() -> None:
 
 
 def test_the_outputs_are_pwm_of_four_motors(rig: Any) -> None:
-    craft = rig("iris").autopilot.craft
+    craft = rig("iris").autopilot.vehicle
     commands = actuators.ActuatorCommands(motors=(0.0, 0.25, 0.5, 1.0)).row
     assert craft.outputs(commands) == [1000, 1250, 1500, 2000] + [0] * 12
-    assert find_craft("copter") is Copter
+    assert find_vehicle("copter") is Copter
     assert {kind.name: number for number, kind in Copter.modes.items()} == {
         "STABILIZE": 0,
         "ALT_HOLD": 2,

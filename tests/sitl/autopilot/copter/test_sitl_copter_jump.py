@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.estimator import layout
-from paddock.sitl.autopilot.estimator.satellites import jump
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
+from paddock.sitl.autopilot.estimator.measurements import jump
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.sensor_data import Floats
 
 GUIDED, LOITER, CIRCLE, LAND = 4, 5, 7, 9
@@ -89,7 +90,7 @@ def test_a_circle_stays_where_it_is_in_the_world(rig: Any) -> None:
 def test_an_ordered_place_is_on_the_map_and_is_flown_to_gently(rig: Any) -> None:
     craft = rig("iris", noisy=True)
     craft.take_off(10.0)
-    assert craft.autopilot.position_target(GuidedTarget(position=(0.0, 0.0, -10.0))).accepted
+    assert craft.autopilot.set_guided_target(GuidedTarget(position=(0.0, 0.0, -10.0))).accepted
     craft.run(2.0)
     jump_now(craft)
     log = craft.run(12.0)

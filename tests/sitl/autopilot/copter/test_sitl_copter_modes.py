@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl.autopilot.targets import Sticks
+from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.sensor_data import Floats
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
-from paddock.sitl.autopilot.notices import StatusText
-from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.rc import Sticks
+from paddock.sitl.autopilot.telemetry import StatusText
 from paddock.sitl.sensor_data import Floats
 
 PLACE = LocalFrame(35.6812, 139.7671, 40.0)
@@ -34,9 +35,9 @@ def off(log: Floats, north: float, east: float) -> float:
 def test_brake_stops_soon_and_holds_the_place(rig: Any, wind: tuple[float, float]) -> None:
     craft = rig("iris", wind=wind, FS_THR_ENABLE=0)
     craft.take_off(10.0)
-    craft.autopilot.position_target(GuidedTarget(velocity=(8.0, 0.0, 0.0)))
+    craft.autopilot.set_guided_target(GuidedTarget(velocity=(8.0, 0.0, 0.0)))
     craft.run(2.9)
-    craft.autopilot.position_target(GuidedTarget(velocity=(8.0, 0.0, 0.0)))
+    craft.autopilot.set_guided_target(GuidedTarget(velocity=(8.0, 0.0, 0.0)))
     craft.run(2.0)
     assert craft.state.vy == pytest.approx(8.0, abs=0.5)
     assert craft.autopilot.set_mode(BRAKE).accepted and craft.autopilot.mode.name == "BRAKE"
@@ -81,7 +82,7 @@ def test_a_mission_looks_where_a_station_says(rig: Any) -> None:
         MissionItem(TAKEOFF, z=10.0),
         MissionItem(WAYPOINT, x=latitude, y=longitude, z=10.0),
     ]
-    assert craft.autopilot.accept_plan(PlanKind.MISSION, items)[0] == 0
+    assert craft.autopilot.set_plan(PlanKind.MISSION, items)[0] == 0
     craft.ready()
     assert craft.autopilot.command(START, [0.0] * 7).accepted
     craft.run(30.0, lambda: craft.state.y > 5.0)
@@ -95,7 +96,7 @@ def test_orbit_goes_round_the_given_place(rig: Any) -> None:
     craft = rig("iris")
     craft.take_off(10.0)
     order = at(20.0, 10.0, 15.0, -12.0, 3.0, 0.0, nan)
-    assert craft.autopilot.command(ORBIT, order, Frame.RELATIVE).accepted
+    assert craft.autopilot.command(ORBIT, order, AltitudeFrame.RELATIVE).accepted
     assert craft.autopilot.mode.name == "CIRCLE"
     craft.run(15.0)
     log = craft.run(10.0)
@@ -121,7 +122,7 @@ def test_a_mission_changes_the_speeds_of_climb_and_descent(rig: Any) -> None:
         MissionItem(WAYPOINT, x=latitude, y=longitude, z=15.0),
         MissionItem(WAYPOINT, x=latitude, y=longitude, z=5.0, p1=1.0),
     ]
-    assert craft.autopilot.accept_plan(PlanKind.MISSION, items)[0] == 0
+    assert craft.autopilot.set_plan(PlanKind.MISSION, items)[0] == 0
     craft.ready()
     assert craft.autopilot.command(START, [0.0] * 7).accepted
     log = craft.run(60.0, lambda: craft.autopilot.executor.finished)

@@ -11,12 +11,12 @@ import pytest
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.sitl.adapter import Placed
 from paddock.sitl.adapters.lightweight import LightweightAdapter
-from paddock.sitl.autopilot.answer import Result
+from paddock.sitl.autopilot.ack import CommandResult
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
-from paddock.sitl.autopilot.notices import HomeChanged
-from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
-from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.rc import Sticks
+from paddock.sitl.autopilot.telemetry import HomeChanged, Landed
 from paddock.sitl.bridge import Bridge
 
 Make = Callable[..., Any]
@@ -24,22 +24,22 @@ METRE = 1e-3 / 111.175  # deg of latitude at 47 north: a degree is 111.175 km
 
 
 def rally(latitude: float, longitude: float, height: float) -> MissionItem:
-    return MissionItem(5100, Frame.RELATIVE, x=latitude, y=longitude, z=height)
+    return MissionItem(5100, AltitudeFrame.RELATIVE, x=latitude, y=longitude, z=height)
 
 
 def test_control_runs_at_its_period_and_decisions_at_50_hz(copter: Any) -> None:
-    copter.pilot.craft.steps.clear()
+    copter.pilot.vehicle.steps.clear()
     decided: list[float] = []
     copter.pilot.mode.update = decided.append
     copter.run(1.0, dt_us=2000)
-    assert len(copter.pilot.craft.steps) == 250 and len(decided) == 50
-    assert copter.pilot.craft.steps[10] == pytest.approx(0.004) and decided[10] == pytest.approx(0.02)
+    assert len(copter.pilot.vehicle.steps) == 250 and len(decided) == 50
+    assert copter.pilot.vehicle.steps[10] == pytest.approx(0.004) and decided[10] == pytest.approx(0.02)
 
 
 def test_a_gap_is_not_one_long_step(copter: Any) -> None:
     copter.now_us += 10_000_000
     copter.run(0.02)
-    assert copter.pilot.craft.steps[-1] == 0.1
+    assert copter.pilot.vehicle.steps[-1] == 0.1
 
 
 def test_collect_answers_at_once_and_tells_whether_it_is_armed(copter: Any) -> None:
@@ -59,7 +59,7 @@ def test_time_that_falls_is_a_new_beginning(copter: Any) -> None:
 
 def test_reset_keeps_parameters_and_plans_only(copter: Any) -> None:
     copter.pilot.parameters.set("FENCE_RADIUS", 55)
-    copter.pilot.accept_plan(PlanKind.RALLY, [rally(47.001, 8.0, 10.0)])
+    copter.pilot.set_plan(PlanKind.RALLY, [rally(47.001, 8.0, 10.0)])
     copter.fly()
     copter.pilot.reset()
     assert copter.pilot.parameters.value("FENCE_RADIUS") == 55 and len(copter.pilot.plans[PlanKind.RALLY]) == 1
@@ -122,9 +122,9 @@ def test_modes_need_what_they_need_only_when_armed(copter: Any) -> None:
     assert copter.pilot.set_mode(0).accepted
     assert copter.pilot.arm().accepted  # STABILIZE needs none
     refused = copter.pilot.set_mode(5)
-    assert refused == (Result.TEMPORARILY_REJECTED, "Mode LOITER: no position")
+    assert refused == (CommandResult.TEMPORARILY_REJECTED, "Mode LOITER: no position")
     assert copter.pilot.mode.name == "STABILIZE"
-    assert copter.pilot.set_mode(99) == (Result.DENIED, "Mode 99: a copter has no such mode")
+    assert copter.pilot.set_mode(99) == (CommandResult.DENIED, "Mode 99: a copter has no such mode")
 
 
 # home -----------------------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def test_home_is_the_first_good_position_and_where_it_was_armed(copter: Any) -> 
 
 def test_the_nearest_rally_point_within_its_limit_is_where_it_returns(copter: Any) -> None:
     near, far = rally(47.0 + 200 * METRE, 8.0, 30.0), rally(47.0 + 1000 * METRE, 8.0, 30.0)
-    assert copter.pilot.accept_plan(PlanKind.RALLY, [near, far]) == (0, 0)
+    assert copter.pilot.set_plan(PlanKind.RALLY, [near, far]) == (0, 0)
     assert copter.pilot.parameters.value("RALLY_TOTAL") == 2
     assert copter.pilot.return_point() == (0.0, 0.0, 0.0)  # home is nearer
     copter.believe(north=150.0)
@@ -178,7 +178,7 @@ def test_a_throttle_that_nobody_holds_rests_where_a_copter_in_the_air_keeps_its_
         vehicle.pilot.rc_override(only_yaw)
         vehicle.run(0.1)
         assert (vehicle.pilot.sticks.throttle, vehicle.pilot.sticks.yaw) == (0.0, 0.2)
-    copter.pilot.craft.landed = Landed.IN_AIR  # while the same override holds
+    copter.pilot.vehicle.landed = Landed.IN_AIR  # while the same override holds
     copter.run(0.1)
     assert copter.pilot.sticks.throttle == 0.5
     copter.pilot.rc_override([65535, 65535, 1700, 65535])
@@ -210,7 +210,7 @@ def test_overrides_may_be_refused_or_stay_for_ever(bench: Make) -> None:
 
 def test_an_order_from_before_the_last_landing_is_forgotten(copter: Any) -> None:
     copter.fly()
-    copter.pilot.position_target(GuidedTarget(position=(50.0, 0.0, -10.0)))
+    copter.pilot.set_guided_target(GuidedTarget(position=(50.0, 0.0, -10.0)))
     copter.pilot.disarm(force=True)
     assert copter.pilot.guided.position is None
 

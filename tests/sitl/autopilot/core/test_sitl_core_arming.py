@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from paddock.sitl.autopilot.answer import Result
+from paddock.sitl.autopilot.ack import CommandResult
 from paddock.sitl.autopilot.telemetry import Landed
 
 Make = Callable[..., Any]
@@ -50,7 +50,7 @@ def test_each_check_has_its_line(
     copter.sense(**senses)
     copter.believe(**beliefs)
     copter.run(12.0)
-    assert copter.pilot.arm() == (Result.FAILED, f"Arm: {line}")
+    assert copter.pilot.arm() == (CommandResult.FAILED, f"Arm: {line}")
     assert not copter.pilot.armed and copter.pilot.status.note == line
     assert copter.pilot.arm(force=True).accepted
 
@@ -135,12 +135,12 @@ def test_who_tried_is_reminded_every_30_s_and_nobody_else(copter: Any) -> None:
 
 def test_disarming_in_the_air_needs_force(copter: Any) -> None:
     copter.fly()
-    assert copter.pilot.disarm() == (Result.TEMPORARILY_REJECTED, "Disarm: in the air; land, or force it")
+    assert copter.pilot.disarm() == (CommandResult.TEMPORARILY_REJECTED, "Disarm: in the air; land, or force it")
     assert copter.pilot.armed
     assert copter.pilot.disarm(force=True).accepted and not copter.pilot.armed
     copter.run(0.1)
     assert copter.pilot.arm().text == "Arm: already flying"
-    copter.pilot.craft.landed = Landed.ON_GROUND
+    copter.pilot.vehicle.landed = Landed.ON_GROUND
     copter.run(0.1)
     assert copter.pilot.arm().accepted and copter.pilot.disarm().accepted
 

@@ -12,9 +12,9 @@ import pytest
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
-from paddock.sitl.autopilot.notices import StatusText
-from paddock.sitl.autopilot.targets import GuidedTarget
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.telemetry import StatusText
 
 Make = Callable[..., Any]
 WORLD: dict[str, Any] = {"clock": {"rate": 250}, "vehicles": []}
@@ -89,7 +89,7 @@ def test_a_copter_that_leaves_its_fence_comes_back(trip: Make, standalone_world:
     copter.take_off(5.0)
     assert copter.height == pytest.approx(5.0, abs=1.0)
     for _ in range(6):
-        copter.pilot.position_target(GuidedTarget(velocity=(5.0, 0.0, 0.0)))
+        copter.pilot.set_guided_target(GuidedTarget(velocity=(5.0, 0.0, 0.0)))
         copter.run(2.0, lambda: copter.pilot.fence.breached)
     assert copter.pilot.fence.breached and copter.pilot.mode.name == "RTL"
     farthest = copter.distance
@@ -159,7 +159,7 @@ def test_a_rover_holds_at_an_exclusion_zone_of_an_uploaded_fence(trip: Make) -> 
     rover.wait()
     home = rover.pilot.home
     tree = MissionItem(5004, p1=5.0, x=home[0] + 20 * METRE, y=home[1])
-    assert rover.pilot.accept_plan(PlanKind.FENCE, [tree]) == (0, 0)
+    assert rover.pilot.set_plan(PlanKind.FENCE, [tree]) == (0, 0)
     rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
     rover.order(400, 1)
     rover.run(20.0, lambda: rover.pilot.mode.name == "HOLD")
@@ -172,7 +172,7 @@ def test_a_lost_ground_station_brings_a_rover_home(trip: Make) -> None:
     rover = trip("rover", LightweightAdapter(), FS_GCS_ENABLE=1, FS_GCS_TIMEOUT=2)
     rover.wait()
     home = rover.pilot.home
-    rover.pilot.heard_gcs(rover.pilot.now_us)
+    rover.pilot.note_gcs_heartbeat(rover.pilot.now_us)
     rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
     rover.order(400, 1)
     rover.run(2.5)
@@ -191,7 +191,7 @@ def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str, standalone_w
         if craft == "copter":
             one.order(22, 0, 0, 0, 0, 0, 0, 5.0)
         else:
-            one.pilot.position_target(GuidedTarget(position=(20.0, 10.0, 0.0)))
+            one.pilot.set_guided_target(GuidedTarget(position=(20.0, 10.0, 0.0)))
         one.run(2.0)
         return one.actuators, one.lines
 

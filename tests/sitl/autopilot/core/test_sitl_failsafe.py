@@ -14,7 +14,7 @@ Make = Callable[..., Any]
 def heartbeats(vehicle: Any, seconds: int) -> None:
     """A ground station that is heard every second."""
     for _ in range(seconds):
-        vehicle.pilot.heard_gcs(vehicle.pilot.now_us)
+        vehicle.pilot.note_gcs_heartbeat(vehicle.pilot.now_us)
         vehicle.run(1.0)
 
 
@@ -29,7 +29,7 @@ def test_a_ground_station_that_falls_silent(bench: Make) -> None:
     assert copter.pilot.mode.name == "GUIDED"
     copter.run(0.3)
     assert copter.pilot.mode.name == "RTL" and copter.texts() == ["GCS failsafe: RTL"]
-    copter.pilot.heard_gcs(copter.pilot.now_us)
+    copter.pilot.note_gcs_heartbeat(copter.pilot.now_us)
     copter.run(0.5)
     assert copter.pilot.failsafes.gcs.active  # one heartbeat is not enough
     copter.run(0.8)

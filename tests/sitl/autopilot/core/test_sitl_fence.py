@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.fence import FenceZone, fence_zones
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
 from paddock.sitl.autopilot.telemetry import Landed
-from paddock.sitl.autopilot.zones import Zone, zones_of
 
 Make = Callable[..., Any]
 FRAME = LocalFrame(47.0, 8.0, 500.0)
@@ -20,7 +20,7 @@ SQUARE = ((-50.0, -50.0), (50.0, -50.0), (50.0, 50.0), (-50.0, 50.0))
 
 def item(command: int, north: float, east: float, p1: float) -> MissionItem:
     latitude, longitude, _ = FRAME.to_geodetic(north, east, 0.0)
-    return MissionItem(command, Frame.GLOBAL, p1=p1, x=latitude, y=longitude)
+    return MissionItem(command, AltitudeFrame.GLOBAL, p1=p1, x=latitude, y=longitude)
 
 
 def polygon(command: int, points: tuple[tuple[float, float], ...]) -> list[MissionItem]:
@@ -41,13 +41,13 @@ def fenced(bench: Make, **parameters: float) -> Any:
     [((0, 0), -50.0), ((40, 10), -10.0), ((50, 0), 0.0), ((60, 0), 10.0), ((53, 54), 5.0), ((-90, 0), 40.0)],
 )
 def test_distance_to_a_square(place: tuple[float, float], outside: float) -> None:
-    assert Zone(True, SQUARE).outside(*place) == pytest.approx(outside)
-    assert Zone(False, SQUARE).outside(*place) == pytest.approx(-outside)
+    assert FenceZone(True, SQUARE).outside(*place) == pytest.approx(outside)
+    assert FenceZone(False, SQUARE).outside(*place) == pytest.approx(-outside)
 
 
 def test_a_polygon_need_not_be_convex() -> None:
     letter = ((0.0, 0.0), (100.0, 0.0), (100.0, 20.0), (20.0, 20.0), (20.0, 100.0), (0.0, 100.0))  # an L
-    zone = Zone(True, letter)
+    zone = FenceZone(True, letter)
     assert zone.outside(10.0, 90.0) == pytest.approx(-10.0) and zone.outside(90.0, 10.0) == pytest.approx(-10.0)
     assert zone.outside(50.0, 60.0) == pytest.approx(30.0)
     assert zone.outside(110.0, 30.0) == pytest.approx(sqrt(200.0))
@@ -55,7 +55,7 @@ def test_a_polygon_need_not_be_convex() -> None:
 
 def test_circles_and_polygons_of_a_plan() -> None:
     plan = [item(5003, 10.0, 0.0, 25.0), *polygon(5002, SQUARE), item(5000, 0.0, 0.0, 0.0)]
-    circle, square = zones_of(plan, FRAME)
+    circle, square = fence_zones(plan, FRAME)
     assert circle.inclusion and circle.outside(40.0, 0.0) == pytest.approx(5.0, abs=1e-3)
     assert not square.inclusion and square.outside(0.0, 0.0) == pytest.approx(50.0, abs=1e-3)
 
@@ -114,7 +114,7 @@ def test_too_high_and_too_low(bench: Make) -> None:
     copter.believe(down=-4.0)
     copter.run(0.2)
     assert "Min Alt fence breached by 1.0m" in copter.texts() and copter.pilot.fence.last == 1
-    copter.pilot.craft.landed = Landed.ON_GROUND
+    copter.pilot.vehicle.landed = Landed.ON_GROUND
     copter.run(0.2)
     assert not copter.pilot.fence.breached
 
@@ -122,7 +122,7 @@ def test_too_high_and_too_low(bench: Make) -> None:
 @pytest.mark.parametrize(("command", "inside", "outside"), [(5001, 0.0, 55.0), (5002, 80.0, 40.0)])
 def test_uploaded_zones(bench: Make, command: int, inside: float, outside: float) -> None:
     copter = fenced(bench)
-    assert copter.pilot.accept_plan(PlanKind.FENCE, polygon(command, SQUARE)) == (0, 0)
+    assert copter.pilot.set_plan(PlanKind.FENCE, polygon(command, SQUARE)) == (0, 0)
     assert copter.pilot.parameters.value("FENCE_TOTAL") == 4
     copter.believe(north=inside)
     copter.run(0.2)
@@ -190,7 +190,7 @@ def test_a_rover_has_no_height_to_keep(rover: Any) -> None:
         ([item(5003, 0, 0, inf)], (6, 0)),
         ([MissionItem(5003, p1=10.0, x=nan, y=8.0)], (10, 0)),
         ([item(5003, 0, 0, 10.0), MissionItem(5003, p1=10.0, x=47.0, y=181.0)], (11, 1)),
-        ([MissionItem(5003, Frame.MISSION, p1=10.0, x=47.0, y=8.0)], (2, 0)),
+        ([MissionItem(5003, AltitudeFrame.MISSION, p1=10.0, x=47.0, y=8.0)], (2, 0)),
         ([item(16, 0, 0, 0)], (3, 0)),
         ([item(5003, 0, 0, 10.0)] * 2001, (4, 2000)),
     ],
@@ -199,22 +199,22 @@ def test_a_fence_that_makes_no_sense_is_refused_and_the_old_one_stays(
     copter: Any, items: list[MissionItem], answer: tuple[int, int]
 ) -> None:
     good = polygon(5001, SQUARE)
-    copter.pilot.accept_plan(PlanKind.FENCE, good)
-    assert copter.pilot.accept_plan(PlanKind.FENCE, items) == answer
+    copter.pilot.set_plan(PlanKind.FENCE, good)
+    assert copter.pilot.set_plan(PlanKind.FENCE, items) == answer
     assert copter.pilot.plans[PlanKind.FENCE] == tuple(good)
 
 
 def test_a_polygon_that_crosses_itself_or_the_date_line_encloses_something(copter: Any) -> None:
     bow_tie = polygon(5001, (SQUARE[0], SQUARE[2], SQUARE[1], SQUARE[3]))  # both halves cancel in its signed area
-    assert copter.pilot.accept_plan(PlanKind.FENCE, bow_tie) == (0, 0)
+    assert copter.pilot.set_plan(PlanKind.FENCE, bow_tie) == (0, 0)
     corners = ((-17.0, 179.9999), (-17.0, -179.9999), (-17.001, 180.0))
-    pacific = [MissionItem(5001, Frame.GLOBAL, p1=3.0, x=x, y=y) for x, y in corners]
-    assert copter.pilot.accept_plan(PlanKind.FENCE, pacific) == (0, 0)
+    pacific = [MissionItem(5001, AltitudeFrame.GLOBAL, p1=3.0, x=x, y=y) for x, y in corners]
+    assert copter.pilot.set_plan(PlanKind.FENCE, pacific) == (0, 0)
 
 
 def test_a_return_point_of_the_fence_is_no_secret_but_not_used(copter: Any) -> None:
     copter.texts()
-    assert copter.pilot.accept_plan(PlanKind.FENCE, [item(5000, 9.0, 0.0, 0.0)]) == (0, 0)
+    assert copter.pilot.set_plan(PlanKind.FENCE, [item(5000, 9.0, 0.0, 0.0)]) == (0, 0)
     assert copter.texts() == ["Fence: no use for its return point, RTL goes home or to a rally point"]
 
 
@@ -231,6 +231,6 @@ def test_missions_are_checked_by_their_own_table(copter: Any, rover: Any) -> Non
     assert copter.pilot.check_item(PlanKind.MISSION, takeoff) == 0
     assert rover.pilot.check_item(PlanKind.MISSION, takeoff) == 3
     waypoints = [MissionItem(16, x=47.0, y=8.0, z=10.0), MissionItem(16, x=nan, y=8.0, z=10.0)]
-    assert copter.pilot.accept_plan(PlanKind.MISSION, waypoints) == (10, 1)
-    assert copter.pilot.accept_plan(PlanKind.MISSION, waypoints[:1] * 3) == (0, 0)
+    assert copter.pilot.set_plan(PlanKind.MISSION, waypoints) == (10, 1)
+    assert copter.pilot.set_plan(PlanKind.MISSION, waypoints[:1] * 3) == (0, 0)
     assert copter.pilot.parameters.value("MIS_TOTAL") == 3

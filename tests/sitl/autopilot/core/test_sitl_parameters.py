@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
-from paddock.sitl.autopilot.common_parameters import COMMON
+from paddock.sitl.autopilot.parameter_tables import COMMON
 from paddock.sitl.autopilot.parameters import Parameter, Parameters, ParamKind
 
 SPEED = Parameter("SPEED", 1.1, 0, 10, summary="m/s")

@@ -41,7 +41,7 @@ def test_outputs_are_as_the_craft_has_them(craft: str, functions: list[int], rat
     assert [value(f"SERVO{k}_FUNCTION") for k in range(1, 5)] == functions
     assert value("SCHED_LOOP_RATE") == rate
     assert value("RC3_TRIM") == throttle
-    resting = autopilot.craft.outputs(autopilot.commands)[:8]
+    resting = autopilot.vehicle.outputs(autopilot.commands)[:8]
     for k, pulse in enumerate(resting, start=1):
         function = value(f"SERVO{k}_FUNCTION")
         assert (pulse > 0) == (function > 0)

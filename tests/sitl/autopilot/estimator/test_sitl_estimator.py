@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from paddock.sensing.site import field_at
-from paddock.sitl.autopilot.estimator import Estimator, SensorHealth
-from paddock.sitl.autopilot.estimator.filter import run_filter, update
-from paddock.sitl.autopilot.local_frame import LocalFrame
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.estimator.estimator import Estimator, SensorHealth, run_filter, update
 from paddock.sitl.sensor_data import SensorData
 
 MOTIONS = ["standing", "circle", "turn", "shuttle"]

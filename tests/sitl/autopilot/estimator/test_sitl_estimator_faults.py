@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl.autopilot.estimator import Estimator
+from paddock.sitl.autopilot.estimator.estimator import Estimator
 from paddock.sitl.sensor_data import SensorData
 
 

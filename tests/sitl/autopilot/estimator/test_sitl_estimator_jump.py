@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl.autopilot.estimate import PLACE
-from paddock.sitl.autopilot.estimator import Estimator
-from paddock.sitl.autopilot.local_frame import LocalFrame
+from paddock.sitl.autopilot.estimate import PLACE, LocalFrame
+from paddock.sitl.autopilot.estimator.estimator import Estimator
 from paddock.sitl.sensor_data import COLUMN, SensorData
 
 BACK = 30.0  # s, when fixes are good again

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from paddock.sitl.autopilot.mission.executor import MissionState
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem
 
 Make = Callable[..., Any]
 Way = list[tuple[float, float]]
@@ -84,7 +84,7 @@ def test_without_a_pivot_angle_it_drives_its_turns(skid: Make) -> None:
 
 def test_it_waits_at_a_waypoint_and_changes_its_speed(skid: Make) -> None:
     yard = skid()
-    speed = MissionItem(178, Frame.MISSION, 1.0, 0.8)
+    speed = MissionItem(178, AltitudeFrame.MISSION, 1.0, 0.8)
     yard.plan([yard.waypoint(10.0, 0.0, p1=4.0), speed, yard.waypoint(20.0, 0.0)])
     yard.begin(10)
     yard.until(lambda: yard.autopilot.executor.current == 3)
@@ -100,7 +100,7 @@ def test_it_waits_at_a_waypoint_and_changes_its_speed(skid: Make) -> None:
 def test_turns_round_a_point_and_back_home(skid: Make) -> None:
     yard = skid()
     circle = yard.waypoint(20.0, 0.0, 18, p1=1.5, p3=-6.0)
-    yard.plan([circle, MissionItem(20, Frame.MISSION)])
+    yard.plan([circle, MissionItem(20, AltitudeFrame.MISSION)])
     yard.begin(10)
     yard.until(lambda: yard.reached == [1])
     lap = yard.track[-round(2 * 3.1416 * 6.0 / 2.0 / 0.02) :]
@@ -114,7 +114,7 @@ def test_turns_round_a_point_and_back_home(skid: Make) -> None:
 
 def test_jumps_repeat_as_often_as_they_say(skid: Make) -> None:
     yard = skid()
-    jump = MissionItem(177, Frame.MISSION, 1.0, 2.0)
+    jump = MissionItem(177, AltitudeFrame.MISSION, 1.0, 2.0)
     yard.plan([yard.waypoint(5.0, 0.0), yard.waypoint(5.0, 5.0), jump, yard.waypoint(0.0, 0.0)])
     yard.begin(10)
     yard.until(lambda: yard.autopilot.mode.number != 10)
@@ -158,7 +158,7 @@ def test_without_a_mission_auto_is_refused(skid: Make) -> None:
     yard = skid()
     yard.begin()
     assert yard.autopilot.set_mode(10).text == "Mode AUTO: no mission"
-    yard.plan([MissionItem(178, Frame.MISSION, 1.0, 1.0)])
+    yard.plan([MissionItem(178, AltitudeFrame.MISSION, 1.0, 1.0)])
     assert yard.autopilot.set_mode(10).text == "Mode AUTO: the mission goes nowhere"
 
 

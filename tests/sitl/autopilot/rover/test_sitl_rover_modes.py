@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.rc import Sticks
 
 Make = Callable[..., Any]
 MANUAL, ACRO, STEERING, HOLD, LOITER, CIRCLE, AUTO, RTL, SMARTRTL, GUIDED = 0, 1, 3, 4, 5, 9, 10, 11, 12, 15
@@ -23,12 +24,12 @@ def stick(yard: Any, seconds: float, throttle: float = 0.0, roll: float = 0.0) -
 
 
 def order(yard: Any, **values: Any) -> None:
-    answer = yard.autopilot.position_target(GuidedTarget(**values))
+    answer = yard.autopilot.set_guided_target(GuidedTarget(**values))
     assert answer.accepted, answer.text
 
 
 def test_all_modes_have_ardupilots_numbers_and_names(skid: Make) -> None:
-    modes = {number: kind.name for number, kind in skid().autopilot.craft.modes.items()}
+    modes = {number: kind.name for number, kind in skid().autopilot.vehicle.modes.items()}
     assert modes == {
         0: "MANUAL", 1: "ACRO", 3: "STEERING", 4: "HOLD", 5: "LOITER",
         9: "CIRCLE", 10: "AUTO", 11: "RTL", 12: "SMARTRTL", 15: "GUIDED",
@@ -104,8 +105,8 @@ def test_without_a_position_hold_does_not_trust_the_speed(skid: Make) -> None:
     stick(yard, 3.0, 1.0)
     autopilot = yard.autopilot
     autopilot.estimate = autopilot.estimate._replace(position_ok=0.0)
-    autopilot.craft.driver.halt()
-    autopilot.craft.control(np.array(autopilot.estimate), np.zeros(1), 10.0, autopilot.commands)
+    autopilot.vehicle.driver.halt()
+    autopilot.vehicle.control(np.array(autopilot.estimate), np.zeros(1), 10.0, autopilot.commands)
     assert not autopilot.commands[1:].any()
 
 
@@ -224,4 +225,4 @@ def test_parameters_are_read_while_driving(skid: Make) -> None:
     assert yard.autopilot.parameters.set("WP_SPEED", 1.0)
     yard.run(3.0)
     assert yard.plant.motion()[3] == pytest.approx(1.0, abs=0.03)
-    assert min((yard.autopilot.parameters.value(p.name) for p in yard.autopilot.craft.parameters), default=inf) >= 0.0
+    assert min((yard.autopilot.parameters.value(p.name) for p in yard.autopilot.vehicle.parameters), default=inf) >= 0.0

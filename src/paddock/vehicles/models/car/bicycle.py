@@ -99,7 +99,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     return State(
         x=s.x + (along * heading[1] - across * heading[0]),
         y=s.y + (along * heading[0] + across * heading[1]),
-        z=w.ground_z + 0.0 * s.x,
+        z=w.ground_z,
         yaw=s.yaw + 0.5 * dt * (s.yaw_rate + rate),
         vx=vx,
         vy=vy,
@@ -258,9 +258,8 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
 def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Starts on the ground, wheels straight, rolling at the placement's speed."""
     zero = 0.0 * at.x
-    ground = w.ground_z + zero
     turning = at.speed * (1.0 / p.wheel_radius)
-    return State(at.x, at.y, ground, at.yaw, at.speed, zero, zero, zero, zero, zero, zero, turning)
+    return State(at.x, at.y, w.ground_z, at.yaw, at.speed, zero, zero, zero, zero, zero, zero, turning)
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:

@@ -61,7 +61,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     return State(
         x=s.x + chord * (speed * cosine - side * sine),
         y=s.y + chord * (speed * sine + side * cosine),
-        z=w.ground_z + 0.0 * s.x,
+        z=w.ground_z,
         yaw=s.yaw + dt * rate,
         vx=vx,
         steer=steer,
@@ -123,7 +123,7 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Starts on the ground, wheels straight, rolling at the placement's speed."""
-    return State(at.x, at.y, w.ground_z + 0.0 * at.x, at.yaw, at.speed, 0.0 * at.x, at.speed * (1.0 / p.wheel_radius))
+    return State(at.x, at.y, w.ground_z, at.yaw, at.speed, 0.0 * at.x, at.speed * (1.0 / p.wheel_radius))
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
