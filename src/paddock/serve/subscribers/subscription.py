@@ -19,8 +19,7 @@ from paddock.world.layout import POSE, FleetLayout, Ints, Layout
 from paddock.world.rotation import quaternion_conjugate, quaternion_multiply
 from paddock.world.snapshot import ORIENTATION, VELOCITY, Snapshot
 
-Wanted = tuple[str | int, ...]
-"""Names of vehicles and fleets, and ids."""
+Wanted = tuple[str | int, ...]  # names of vehicles and fleets, and ids
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,7 @@ def refuse_unknown(layout: Layout, wanted: Wanted) -> None:
 Floats = NDArray[np.float64]
 
 
-MOST_VALUES = 4_000_000
-"""Values per frame of one subscriber."""
+MOST_VALUES = 4_000_000  # values per frame of one subscriber
 
 
 class ColumnChoice(NamedTuple):

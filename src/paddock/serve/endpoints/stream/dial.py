@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from paddock.serve.endpoints.stream.endpoint import StreamServer
 
 
-SOONEST, LATEST = 0.2, 5.0
-"""s between attempts: doubled from the first to the second value, with jitter."""
-CONNECTING = 5.0
-"""s for one attempt."""
+SOONEST, LATEST = 0.2, 5.0  # s between attempts: doubled from the first to the second value, with jitter
+CONNECTING = 5.0  # s for one attempt
 
 
 class Dialer:
