@@ -213,7 +213,7 @@ def _read(members: dict[str, Any], key: str) -> float:
 
 
 def _vector(members: dict[str, Any], key: str, count: int) -> tuple[float, ...]:
-    values = members.get(key)
+    values: Any = members.get(key)
     right = isinstance(values, list) and len(values) == count
     if not right or any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
         raise WireError("value", f"ArduPilot JSON: {key} must be a list of {count} numbers")
