@@ -91,11 +91,7 @@ def test_orders_are_clusters_and_the_nearest_task_comes_next() -> None:
 
 def _home(costs: Costs, vehicle: int, order: list[int]) -> float:
     """Seconds of the way home after an order: its tour against one of a vehicle whose home is where it ends."""
-    from paddock.planning.tours import LEG_COLUMNS, write_legs
-
-    table = np.empty((len(order) + 1, LEG_COLUMNS))
-    write_legs(costs.movers[vehicle], costs.jobs(vehicle), costs.detours(vehicle), np.array(order), table)
-    return float(table[-1, 0]) / costs.problem.vehicles[vehicle].speed
+    return float(costs.legs(vehicle, order)[-1, 0]) / costs.problem.vehicles[vehicle].speed
 
 
 def test_fewer_tasks_than_vehicles() -> None:

@@ -259,17 +259,11 @@ class TourEnds(NamedTuple):
 
 
 def started(costs: Costs) -> TourEnds:
-    """Nobody has a task yet."""
+    """Return the ends of tours without tasks."""
     ends = TourEnds(empty((costs.vehicles, 7)), zeros(costs.vehicles, int64))
     if costs.vehicles:
-        _start(costs.fleet, ends)
+        append_pairs(costs.fleet, ends, np.arange(costs.vehicles), np.full(costs.vehicles, -1))
     return ends
-
-
-def start(fleet: TourData, ends: TourEnds) -> None:
-    """Write where the vehicles are."""
-    for a in range(len(ends.before)):
-        put(fleet, ends, a, begin(mover_of(fleet, a)))
 
 
 def put(fleet: TourData, ends: TourEnds, vehicle: int, at: Stand) -> None:
@@ -319,11 +313,13 @@ def matrix(fleet: TourData, ends: TourEnds, tasks: Ints, by_time: bool, found: F
 
 
 def append_all(fleet: TourData, ends: TourEnds, vehicles: Ints, tasks: Ints) -> None:
-    """Give tasks to vehicles, pair by pair."""
+    """Give tasks to vehicles, pair by pair; task -1 starts an empty tour."""
     for k in range(len(vehicles)):
-        append(fleet, ends, vehicles[k], tasks[k])
+        if tasks[k] < 0:
+            put(fleet, ends, vehicles[k], begin(mover_of(fleet, vehicles[k])))
+        else:
+            append(fleet, ends, vehicles[k], tasks[k])
 
 
-_start = tour_routine(start)
 append_costs = parallel_tour_routine(matrix)
 append_pairs = tour_routine(append_all)

@@ -15,7 +15,6 @@ from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.paths.path import Path, Pose, Segment, joined
 from paddock.planning.problem import Problem, Task, Vehicle, renamed
-from paddock.planning.tours import LEG_COLUMNS, write_legs
 from paddock.planning.transits import NARROW, Goal
 
 LegKind = Literal["transit", "wait", "coverage", "return"]
@@ -137,10 +136,9 @@ def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
 
 def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
     who, jobs = costs.problem.vehicles[vehicle], costs.jobs(vehicle)
-    table = np.empty((len(order) + 1, LEG_COLUMNS))
-    write_legs(costs.movers[vehicle], jobs, costs.detours(vehicle), np.array(order, dtype=np.int64), table)
+    table = costs.legs(vehicle, order)
     writer = _Writer(costs, vehicle)
-    for t, (way, wait, begin, arrival, end) in zip(order, table.tolist(), strict=False):  # the last row is the way home
+    for t, (way, wait, begin, arrival, end, _) in zip(order, table[:-1].tolist(), strict=True):
         task, z = costs.problem.tasks[t], writer.here[2]
         x, y, heading = task.entry
         there: Pose = (x, y, z, arrival)

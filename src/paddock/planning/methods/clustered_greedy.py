@@ -14,6 +14,7 @@ from paddock.planning.costs import Costs
 from paddock.planning.insertion import ROOM, Packed, insertions, packed, place_in, put_in, retrace, traced, unpacked
 from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
 from paddock.planning.tours import (
+    SLACK,
     Ints,
     TourData,
     approach,
@@ -37,7 +38,8 @@ def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)], {"clusters": 0})
     fleet = costs.fleet
-    able = np.flatnonzero(_able(fleet))
+    fitting = np.isfinite(costs.alone) & (costs.alone <= _limits(costs)[:, None] * (1.0 + SLACK))
+    able = np.flatnonzero(fitting.any(axis=1))  # vehicles that can do any task within their range
     orders = packed(costs, [[] for _ in range(costs.vehicles)])
     count = min(len(able), costs.tasks)
     if count:
@@ -84,20 +86,6 @@ def _owners(fleet: TourData, able: Ints, centres: Floats) -> Ints:
     return owner
 
 
-def useful(fleet: TourData) -> Ints:
-    """1 for each vehicle that can do any of the tasks and be home within its range."""
-    found = zeros(len(fleet.kind), int64)
-    for a in range(len(found)):
-        m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
-        for t in range(len(j.cover)):
-            at = step(m, j, extra, begin(m), t)
-            flown = at.flown + way_home(m, extra, at)
-            if fits(flown, m.range):
-                found[a] = 1
-                break
-    return found
-
-
 def distances(fleet: TourData, able: Ints, centres: Floats, found: Floats) -> None:
     """Metres flown (vehicles, centres) to each centre, with any heading."""
     for k in range(len(able)):
@@ -131,7 +119,6 @@ def sequence(fleet: TourData, labels: Ints, owner: Ints, orders: Packed) -> None
                 at = after
 
 
-_able = tour_routine(useful)
 _distances = tour_routine(distances)
 _sequence = tour_routine(sequence)
 

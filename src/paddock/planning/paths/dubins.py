@@ -108,13 +108,16 @@ def shorter(
 
 
 def turn_and_straight(x: float, y: float) -> tuple[float, float, float]:
-    """Length (infinite where it does not exist), turn and straight of LS to a point."""
+    """Return length (infinite where it does not exist), turn and straight of LS to a point.
+
+    A point up to SLACK inside the circle lies on it, as for `same_side`.
+    """
     u, v = x, y - 1.0
     square = u * u + v * v - 1.0
     p = sqrt(maximum(square, 0.0))
     theta = atan2(p * v + u, p * u - v)
     t = turned(theta, SLACK)
-    return select(square > -SLACK, t + p, inf), t, p
+    return select(square > -2.5 * SLACK, t + p, inf), t, p
 
 
 def two_turns(x: float, y: float) -> tuple[float, float, float]:
@@ -136,7 +139,8 @@ def two_turns(x: float, y: float) -> tuple[float, float, float]:
 def best_free_word(x: float, y: float) -> tuple[float, int, float, float, float]:
     """The shortest of LS, RS, RL and LR to (x, y), any heading: as `best_word`, with a last or a middle part of 0."""
     length, t, p = turn_and_straight(x, y)
-    best = (length, 0, t, p, 0.0)
+    here = x * x + y * y < 1.5 * SLACK * SLACK  # as near as circles that count as one
+    best = (select(here, 0.0, length), 0, select(here, 0.0, t), select(here, 0.0, p), 0.0)
     length, t, p = turn_and_straight(x, -y)
     best = shorter(best, length, 1, t, p, 0.0)
     length, t, q = two_turns(x, -y)
