@@ -136,7 +136,7 @@ def _late(costs: Costs, route: Route) -> int | None:
 def reason(costs: Costs, task: int) -> str:
     """Return why no vehicle does a task, in one line."""
     if not costs.vehicles:
-        return "no vehicle is available"
+        return "no vehicle is able to do anything"
     wrong = [costs.coverage(vehicle, task) for vehicle in range(costs.vehicles)]
     errors = [error for error in wrong if isinstance(error, InfeasibleError)]
     if len(errors) == len(wrong):
@@ -171,7 +171,7 @@ def _too_late(costs: Costs, task: int) -> str:
         if arrival <= closes:
             circle = 2.0 * pi * vehicle.radius / vehicle.speed
             return (
-                f"{vehicle.name} arrives at {arrival:.0f} s, too early for its window from {opens:g} to {closes:g} s, "
+                f"{vehicle.name} is there at {arrival:.0f} s, too early for its window from {opens:g} to {closes:g} s, "
                 f"and it can only wait in circles of {circle:.0f} s"
             )
-    return f"no vehicle can arrive before its window closes at {closes:g} s"
+    return f"no vehicle can be there before its window closes at {closes:g} s"
