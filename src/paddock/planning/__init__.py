@@ -1,9 +1,12 @@
-"""What should it do? Paths, coverage, obstacles, who does what, and missions.
+"""Mission planning: paths, coverage, no-fly zones, assignment of tasks to vehicles, and running missions.
 
 from paddock.planning import dubins, plan
 
 path = dubins((0, 0, 0), (400, 400, 1.57), radius=80)
 answer = plan("survey", method="routing")
+
+The way of a task: `from_scenario.py` (scenario to Problem), `costs.py` (estimates), `methods/` (order of tasks),
+`planner.py` and `routes.py` (routes along real paths), `mission/` (execution, events, replanning).
 """
 
 from __future__ import annotations
@@ -85,7 +88,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The public names, imported when they are first asked for."""
+    """Return the public names, imported when they are first asked for."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""What everything costs, in metres flown: the arrays that methods search in, made once for a problem."""
+"""Costs of a problem in metres flown: the arrays that methods search in, computed once."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class Costs:
         return len(self.problem.tasks)
 
     def jobs(self, vehicle: int) -> Jobs:
-        """The tasks as an vehicle sees them."""
+        """Return the tasks as an vehicle sees them."""
         return self._jobs[self.class_of[vehicle]]
 
     def coverage(self, vehicle: int, task: int) -> Path | InfeasibleError:
-        """The path on which an vehicle does a task, level at height 0; or why it cannot."""
+        """Return the path on which an vehicle does a task, level at height 0; or why it cannot."""
         return self._coverage[self.class_of[vehicle]][task]
 
     def detours(self, vehicle: int) -> Detours:
@@ -76,7 +76,7 @@ class Costs:
         return Detours(*self._walls, start[vehicle], from_start[vehicle], leave, entry, home[vehicle])
 
     def possible(self, tasks: Ints) -> Ints:
-        """Those of some tasks that anybody can do, wherever it comes from."""
+        """Return the tasks that at least one vehicle can do."""
         able = np.zeros(len(tasks), bool)
         for jobs in self._jobs:
             able |= np.isfinite(jobs.cover[tasks])
@@ -95,7 +95,7 @@ class Costs:
         return table
 
     def fits(self, vehicle: int, order: Sequence[int]) -> bool:
-        """Whether it can be done within the vehicle's range."""
+        """Return whether it can be done within the vehicle's range."""
         return fits(self.tour(vehicle, order)[0], self.problem.vehicles[vehicle].range)
 
     @property
@@ -133,7 +133,7 @@ class Costs:
         return TourData(movers, kind, *jobs, *self._walls, start, ways, leaving, entering, home)
 
     def between(self, vehicle: int, tasks: Ints) -> Floats:
-        """Metres flown (n, n) from the end of one of these tasks to the beginning of another, for an vehicle.
+        """Return metres flown (n, n) from the end of one of these tasks to the beginning of another, for an vehicle.
 
         Where a task may be left with any heading, the straight one to the next is taken.
         """
@@ -168,20 +168,20 @@ class Costs:
 
 
 def _outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, float, float]:
-    """The nearest place outside of zones and how far it is (m); infinitely far where there is none."""
+    """Return the nearest place outside of zones and its distance (m); infinite where all is inside."""
     free_x, free_y = nearest_outside(x, y, zones)
     return (x, y, inf) if isnan(free_x) else (free_x, free_y, hypot(free_x - x, free_y - y))
 
 
 def mover(vehicle: Vehicle, wind: tuple[float, float]) -> Mover:
-    """An vehicle for compiled code."""
+    """Return an vehicle for compiled code."""
     carried = vehicle.moves != "ground"
     wind_x, wind_y = (wind[0] / vehicle.speed, wind[1] / vehicle.speed) if carried else (0.0, 0.0)
     circles, reverse = float(vehicle.moves == "aircraft") * (2.0 if vehicle.aloft else 1.0), float(vehicle.reverse)
     height, slope = vehicle.pose[2] if vehicle.height is None else vehicle.height, max(vehicle.slope, 1e-9)
     own = (height, vehicle.speed, vehicle.radius, vehicle.range, slope, vehicle.ready)
     fields = (*vehicle.pose, *vehicle.home, *own, wind_x, wind_y, circles, reverse, vehicle.under_way)
-    return Mover(*map(float, fields))  # whole numbers would be compiled anew
+    return Mover(*map(float, fields))  # integers would need another compilation
 
 
 def _jobs(tasks: Sequence[Task], coverage: Sequence[Path | InfeasibleError]) -> Jobs:
@@ -199,7 +199,7 @@ def _jobs(tasks: Sequence[Task], coverage: Sequence[Path | InfeasibleError]) -> 
 
 
 class KnownCoverage(NamedTuple):
-    """What was found out about a task."""
+    """The path of a task."""
 
     task: Task  # it stays with its path, so that its identity does
     path: Path | InfeasibleError  # level at height 0; or why there is none
@@ -207,13 +207,13 @@ class KnownCoverage(NamedTuple):
 
 
 Covered = dict[tuple[int, float, float, Moves, float | None], KnownCoverage]
-"""By the identity of the task, and what matters of who flies it."""
+"""By the identity of the task and the properties of the vehicle that matter."""
 
 
 def covered_by(
     vehicle: Vehicle, tasks: Sequence[Task], transits: Transits, known: Covered
 ) -> list[Path | InfeasibleError]:
-    """The path on which an vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
+    """Return the path on which an vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
     zones, own = transits.zones, (vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest)
     around = [tuple(known_walls((zone,), transits.clearance).around[0].tolist()) for zone in zones]
     found: list[Path | InfeasibleError] = []
@@ -228,7 +228,7 @@ def covered_by(
 
 
 def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> bool:
-    """Whether the zones since then, by circles around all of them, are farther away than its path is long."""
+    """Return whether the zones since then, by circles around all of them, are farther away than its path is long."""
     if isinstance(known.path, InfeasibleError) or known.zones > len(around):
         return False
     x, y, _ = known.task.shape.entry

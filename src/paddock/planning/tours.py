@@ -1,6 +1,6 @@
-"""Tours, evaluated in compiled code: what a vehicle flies that does some tasks in some order, and goes home.
+"""Tours in compiled code: metres and times of a vehicle that does tasks in an order and returns home.
 
-Plain scalar functions (see compute/routine.py): methods call them inside their own compiled searches.
+Plain scalar functions (see compute/routine.py) that methods call inside their own compiled searches.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Mover(NamedTuple):
 
 
 class Detours(NamedTuple):
-    """What zones mean for one vehicle: see obstacles/detours.py; arrays without elements where there are no zones."""
+    """Estimated detours of one vehicle around zones (obstacles/detours.py); no corners without zones."""
 
     edges: Floats  # (e, 4), and
     parts: Ints  # (p + 1,), and
@@ -69,21 +69,21 @@ REVERSE = Mover._fields.index("reverse")
 def level_way(
     m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float
 ) -> tuple[float, float]:  # fmt: skip
-    """Metres flown from a pose to another (heading NaN: any) on one level, and the heading of arrival."""
+    """Return metres flown from a pose to another (heading NaN: any) on one level, and the heading of arrival."""
     if m.wind_x != 0.0 or m.wind_y != 0.0:
         return flown_in_wind(x, y, heading, gx, gy, gh, m.radius, m.wind_x, m.wind_y)
     return windless_way(m, x, y, heading, gx, gy, gh)
 
 
 def windless_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
-    """The same where no wind blows."""
+    """Return the same where no wind blows."""
     if m.reverse > 0.5 and not isnan(gh):
         return reeds_shepp_length(x, y, heading, gx, gy, gh, m.radius), gh
     return forward_way(m, x, y, heading, gx, gy, gh)
 
 
 def forward_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
-    """The same for vehicles that only go forwards, where no wind blows."""
+    """Return the same for vehicles that only go forwards, where no wind blows."""
     return length_to(x, y, heading, gx, gy, gh, m.radius)
 
 
@@ -163,7 +163,7 @@ class Jobs(NamedTuple):
 
 
 class Stand(NamedTuple):
-    """Where a vehicle stands in its tour."""
+    """The state of a vehicle within its tour."""
 
     x: float  # m
     y: float
@@ -177,7 +177,7 @@ class Stand(NamedTuple):
 def transit(
     m: Mover, x: float, y: float, z: float, heading: float, gx: float, gy: float, gz: float, gh: float
 ) -> tuple[float, float]:
-    """Metres flown from a pose to another (heading NaN: any), zones apart, and the heading of arrival."""
+    """Return metres flown from a pose to another (heading NaN: any), zones apart, and the heading of arrival."""
     level, arrival = level_way(m, x, y, heading, gx, gy, gh)
     rise = abs(gz - z)
     if rise > 0.0:
@@ -186,22 +186,22 @@ def transit(
 
 
 def slowest(m: Mover) -> float:
-    """Metres flown for each metre over the ground, at least: with the wind."""
+    """Return metres flown for each metre over the ground, at least: with the wind."""
     return 1.0 / (1.0 + hypot(m.wind_x, m.wind_y))
 
 
 def slackened(limit: float) -> float:
-    """A range (m) and what rounding may add to it."""
+    """Return a range (m) plus its rounding error."""
     return limit * (1.0 + SLACK)
 
 
 def fits(flown: float, limit: float) -> bool:
-    """Whether a tour is possible, and within a range (m)."""
+    """Return whether a tour is possible, and within a range (m)."""
     return flown < inf and flown <= slackened(limit)
 
 
 def waited(m: Mover, before: int, seconds: float) -> tuple[float, float]:
-    """Metres flown and seconds passed while waiting so long, after a task (-1: none yet).
+    """Return metres flown and seconds passed while waiting so long, after a task (-1: none yet).
 
     Aircraft fly whole circles, as wide as it takes to end in time; never tighter ones than they turn, so that they
     wait for one of those at least. One that has not set out yet sets out later instead.
@@ -226,7 +226,7 @@ def step(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> Stand:
 
 
 def after(m: Mover, j: Jobs, at: Stand, t: int, way: float, begin_at: float, arrival: float) -> Stand:
-    """The same, for so many metres to the task, the time (s) at which it begins and the heading of arrival."""
+    """Return the state after a task, given the metres to it, its start time (s) and the heading of arrival."""
     height = m.height if isnan(j.z[t]) else j.z[t]
     heading = arrival if isnan(j.leave[t, 2]) else j.leave[t, 2]
     flown = at.flown + way + j.cover[t] if begin_at <= j.closes[t] else inf
@@ -243,7 +243,7 @@ def approach(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> tuple[floa
 
 
 def way_home(m: Mover, extra: Detours, at: Stand) -> float:
-    """Metres flown from there home; 0 for a vehicle without tasks that has not set out, or is at home already."""
+    """Return metres flown home; 0 for a vehicle without tasks that has not set out or is at home."""
     if at.before < 0 and (m.under_way < 0.5 or abs(m.home_x - m.x) + abs(m.home_y - m.y) < 1e-9):
         return 0.0
     way, _ = transit(m, at.x, at.y, at.z, at.heading, m.home_x, m.home_y, m.home_z, m.home_heading)
@@ -253,7 +253,7 @@ def way_home(m: Mover, extra: Detours, at: Stand) -> float:
 
 
 def tour(m: Mover, j: Jobs, extra: Detours, order: Ints, count: int) -> tuple[float, float]:
-    """Metres flown and the time (s) at home, for the first `count` tasks of `order`; inf where it is impossible."""
+    """Return metres flown and the time (s) at home for the first `count` tasks of `order`; inf: impossible."""
     at = begin(m)
     for k in range(count):
         at = step(m, j, extra, at, order[k])
@@ -320,7 +320,7 @@ ways_between = parallel_tour_routine(across)
 
 
 class TourData(NamedTuple):
-    """a vehicles of k classes, t tasks. Arrays of detours have no corners where there are no zones."""
+    """All vehicles (a) of k classes and tasks (t); arrays of detours have no corners without zones."""
 
     movers: Floats  # (a, fields of Mover)
     kind: Ints  # (a,) the class of each vehicle
@@ -367,13 +367,13 @@ def mover_of(fleet: TourData, vehicle: int) -> Mover:
 
 
 def jobs_of(fleet: TourData, vehicle: int) -> Jobs:
-    """The tasks as an vehicle sees them."""
+    """Return the tasks as an vehicle sees them."""
     k = fleet.kind[vehicle]
     return Jobs(fleet.entry[k], fleet.leave[k], fleet.z[k], fleet.cover[k], fleet.opens[k], fleet.closes[k])
 
 
 def detours_of(fleet: TourData, vehicle: int) -> Detours:
-    """What zones add to its ways."""
+    """Return the detours of a vehicle."""
     k, edges, parts, bounds = fleet.kind[vehicle], fleet.edges, fleet.parts, fleet.bounds
     start, way, home = fleet.start[vehicle], fleet.from_start[vehicle], fleet.home_sights[vehicle]
     return Detours(edges, parts, bounds, start, way, fleet.leave_ways[k], fleet.entry_sights[k], home)

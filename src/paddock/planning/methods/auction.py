@@ -1,4 +1,4 @@
-"""Auction: in rounds, vehicles bid for tasks; one task for every vehicle."""
+"""Auction: in rounds, vehicles bid for one more task each."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
     return assign_in_rounds(costs, partial(auction, epsilon=options.epsilon), tell)
 
 
-METHOD = Method("in rounds, vehicles bid for one more task each until nobody wants to change", solve, Options)
+METHOD = Method("in rounds, vehicles bid for one more task each until no bid changes", solve, Options)

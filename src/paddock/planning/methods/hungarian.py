@@ -1,4 +1,4 @@
-"""Hungarian: in rounds, one task for every vehicle, by the cheapest assignment of all."""
+"""Hungarian: in rounds, one more task for every vehicle by the cheapest assignment."""
 
 from __future__ import annotations
 
