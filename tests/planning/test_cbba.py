@@ -47,7 +47,7 @@ def problem(seed: int, vehicles: int, tasks: int) -> Problem:
 
 @pytest.mark.parametrize("kind", ["line", "ring", "complete"])
 @given(st.integers(0, 2**32 - 1), st.integers(1, 10), st.integers(1, 12), st.booleans())
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=settings.default.max_examples // 4)
 def test_single_tasks_equal_sequential_greedy_within_the_bound(
     kind: str, seed: int, n: int, m: int, ties: bool
 ) -> None:

@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.planning.costs import Costs
@@ -39,7 +39,6 @@ def revised(problem: Problem, orders: list[list[int]]) -> MethodResult:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 10))
-@settings(deadline=None, max_examples=50)
 def test_points_belong_to_the_nearest_centre_which_is_their_mean(seed: int, n: int, count: int) -> None:
     points = np.random.default_rng(seed).normal(size=(n, 2)) * 100.0
     labels, centres = clusters_of(points, min(count, n), seed)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.planning.paths.dubins import dubins, dubins_lengths, length_to
@@ -14,7 +14,6 @@ HEADINGS = np.linspace(-PI, PI, 3600, endpoint=False)
 angle = st.floats(-PI, PI)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.floats(-3.5, 3.5), st.floats(-3.5, 3.5), angle)
 def test_free_is_the_best_of_all_fixed_headings(x: float, y: float, heading: float) -> None:
     path = dubins((0.0, 0.0, heading), (x, y, None), 1.0)
@@ -65,7 +64,6 @@ def test_where_one_stands_is_reached_at_once() -> None:
     assert length_to(3.0, 4.0, 1.0, 3.0, 4.0, math.nan, 80.0) == (0.0, 1.0)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.floats(-300, 300), st.floats(-300, 300), angle)
 def test_the_arrival_heading_is_that_of_the_path(x: float, y: float, heading: float) -> None:
     path = dubins((5.0, 6.0, heading), (x, y, None), 80.0)
