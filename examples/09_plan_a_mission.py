@@ -28,8 +28,6 @@ for undone in found.undone:
     print(f"  {undone.task}: {undone.reason}")
 
 flown = measure(simulate(scenario).mission)
-print(
-    f"flown, planned anew {flown.replans} times: {flown.done} of {len(flown.tasks)} tasks after {flown.makespan:.0f} s"
-)
+print(f"flown, replanned {flown.replans} times: {flown.done} of {len(flown.tasks)} tasks after {flown.makespan:.0f} s")
 for vehicle in flown.vehicles:
     print(f"  {vehicle.name} is {vehicle.status}: {vehicle.tasks} tasks, {vehicle.distance / 1000:.1f} km")

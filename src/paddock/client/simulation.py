@@ -16,7 +16,7 @@ from paddock.client.requests import Verb, as_method
 from paddock.client.session import Session
 from paddock.client.states import Watching
 from paddock.errors import PaddockError
-from paddock.planning.mission.views import MissionView
+from paddock.planning.mission.views import VIEW_NAMES, MissionView
 from paddock.wire.messages.controls import Command
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.messages.recordings import Event
@@ -114,7 +114,7 @@ class RemoteMission(Part):
         self._seen = seen
 
     def __getattr__(self, name: str) -> Any:
-        if name in MissionView._fields and self._seen is not None:
+        if name in VIEW_NAMES and self._seen is not None:
             return getattr(self._seen, name)
         raise AttributeError(f"a mission has no attribute {name!r}")
 

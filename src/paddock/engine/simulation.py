@@ -292,7 +292,7 @@ class Simulation(DeprecatedVerbs):
 class MissionControl:
     """The mission of a simulation, `sim.mission`.
 
-    The fields of `view()` (`time`, `tasks`, `zones`, `members`, `finished`, `metrics`, `log`) are attributes. Changes
+    The fields of `view()` (`time`, `tasks`, `zones`, `vehicles`, `finished`, `metrics`, `log`) are attributes. Changes
     take effect immediately or at `at_tick`; the mission reacts when it next looks. Any thread may make them.
     """
 
@@ -308,9 +308,9 @@ class MissionControl:
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the view."""
-        from paddock.planning.mission.views import MissionView
+        from paddock.planning.mission.views import VIEW_NAMES, MissionView
 
-        if name not in MissionView._fields:
+        if name not in VIEW_NAMES:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
         return getattr(self.view(), name)
 

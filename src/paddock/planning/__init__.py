@@ -12,6 +12,7 @@ The way of a task: `from_scenario.py` (scenario to Problem), `costs.py` (estimat
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 if TYPE_CHECKING:
     from paddock.planning.assignment import Assignment, assign
@@ -88,11 +89,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return the public names, imported when they are first asked for."""
+    """Import a public name when it is first used."""
+    if name == "Agent":
+        warn("paddock.planning.Agent is deprecated; use Vehicle", DeprecationWarning, stacklevel=2)
+        name = "Vehicle"
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     found = getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
-    globals()[name] = found  # in place of a module of the same name, which the import above has put here
+    globals()[name] = found  # replaces a module of the same name, which the import has set
     return found

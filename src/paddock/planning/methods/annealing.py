@@ -40,9 +40,9 @@ PRICE = 100.0
 class Options(NamedTuple):
     """How long and how hot."""
 
-    steps: Annotated[float, Column("", "moves that are tried; 0: 5,000 for each task, at most 1,000,000", 0, 1e9)] = 0
+    steps: Annotated[float, Column("", "moves to try; 0: 5,000 for each task, at most 1,000,000", 0, 1e9)] = 0
     temperature: Annotated[
-        float, Column("", "at the start, as a share of what a task costs on average; 0: only for the better", 0, 100)
+        float, Column("", "at the start, as a share of the mean cost of a task; 0: accept improvements only", 0, 100)
     ] = SHARE
     cooling: Annotated[float, Column("", "temperature at the end, as a share of that at the start", 1e-9, 1)] = 1e-3
 

@@ -15,7 +15,8 @@ class Options(NamedTuple):
     """How exact the auctions are."""
 
     epsilon: Annotated[
-        float, Column("m", "least rise of a bid: a round adds at most so much for each vehicle", 1e-6, 1e6)
+        float,
+        Column("m", "least rise of a bid: a round is at most this much above the optimum for each vehicle", 1e-6, 1e6),
     ] = 0.01
 
 

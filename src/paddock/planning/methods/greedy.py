@@ -79,4 +79,4 @@ def cheapest(fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, cost:
 
 _chosen = tour_routine(chosen)
 
-METHOD = Method("the task that adds least to any tour goes to its end, again and again", solve)
+METHOD = Method("repeatedly appends the task that adds least to the end of any tour", solve)
