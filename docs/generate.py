@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from math import isinf
 from pathlib import Path
@@ -23,16 +22,15 @@ from paddock.serve.endpoints.vds1.publisher import AXLES, PLAIN, WHEELS, sources
 from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot.frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
-from paddock.sitl.autopilot.common_parameters import COMMON
-from paddock.sitl.autopilot.crafts import CRAFTS, find_craft
-from paddock.sitl.autopilot.mission.items import KINDS, Role
-from paddock.sitl.autopilot.mode_switch import switch_parameters
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, Role
+from paddock.sitl.autopilot.parameter_tables import COMMON, switch_parameters
 from paddock.sitl.autopilot.parameters import Parameter as Setting
+from paddock.sitl.autopilot.vehicle import VEHICLE_TYPES, find_vehicle
 from paddock.sitl.equipment import VEHICLES
 from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.messages import KNOWN
-from paddock.sitl.mavlink.rates import EVERY, GROUP_OF, UNGROUPED
+from paddock.sitl.mavlink.streams import EVERY, GROUP_OF, UNGROUPED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record, byte_table
@@ -319,25 +317,25 @@ def demo_overview() -> str:
 
 
 def mode_tables() -> str:
-    """The modes of each kind of craft; both kinds of rover have the same."""
+    """Return the modes of each vehicle type; both types of rover have the same."""
     parts = []
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
         rows = []
-        for key, mode in sorted(find_craft(craft).modes.items()):
-            told = (sys.modules[mode.__module__].__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
+        for key, mode in sorted(find_vehicle(craft).modes.items()):
+            summary = (mode.__doc__ or "").partition("\n")[0].rstrip(".")
             needs = "yes" if mode.needs_position else ""
-            rows.append([str(key), f"`{mode.name}`", told, needs, "yes" if mode.can_arm else ""])
+            rows.append([str(key), f"`{mode.name}`", summary, needs, "yes" if mode.can_arm else ""])
         head = ["number", "mode", "what it does", "needs a position", "may be armed in"]
         parts.append(f"**{title}**\n\n" + table(head, rows))
     return "\n".join(parts)
 
 
 def setting_tables() -> str:
-    """The parameters of the built-in autopilot: those of all, then those of each craft."""
+    """Return the parameters of the built-in autopilot: common ones, then those of each vehicle type."""
     common = {setting.name for setting in COMMON}
-    parts = ["**All craft**\n\n" + setting_table(COMMON)]
+    parts = ["**All vehicles**\n\n" + setting_table(COMMON)]
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
-        settings = *switch_parameters(craft), *find_craft(craft).parameters
+        settings = *switch_parameters(craft), *find_vehicle(craft).parameters
         own = [setting for setting in settings if setting.name not in common]
         parts.append(f"**{title}**\n\n" + setting_table(own))
     return "\n".join(parts)
@@ -348,7 +346,7 @@ def setting_table(settings: Iterable[Setting]) -> str:
     rows = [
         [
             f"`{s.name}`",
-            "read only" if s.fixed else f"{number(s.low)} to {number(s.high)}",
+            "read-only" if s.fixed else f"{number(s.low)} to {number(s.high)}",
             number(s.default),
             s.summary,
         ]
@@ -367,9 +365,9 @@ def item_table() -> str:
     roles = {Role.NAV: "goes", Role.CONDITION: "waits", Role.DO: "does", Role.JUMP: "jumps"}
     rows = [
         [str(int(key)), f"`{command_name(key)}`", kind.name, roles.get(kind.role, "announces"), crafts_of(kind.flying)]
-        for key, kind in sorted(KINDS.items())
+        for key, kind in sorted(ITEM_KINDS.items())
     ]
-    return table(["number", "item", "in status texts", "role", "craft"], rows)
+    return table(["number", "item", "in status texts", "role", "vehicles"], rows)
 
 
 def crafts_of(flying: bool) -> str:
@@ -381,8 +379,8 @@ def command_table() -> str:
     """The commands that the built-in autopilot carries out."""
     rows = []
     for key, function in sorted(AUTOPILOT_COMMANDS.items()):
-        told = (function.__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
-        rows.append([str(key), f"`{command_name(key)}`", told])
+        summary = (function.__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
+        rows.append([str(key), f"`{command_name(key)}`", summary])
     return table(["number", "command", "parameters and meaning"], rows)
 
 
@@ -425,8 +423,8 @@ def craft_table() -> str:
     """The kinds of craft, and the vehicles that `paddock sitl --type` makes."""
     rows = [
         [f"`{craft}`", f"`{VEHICLES[craft]['model']}`, preset `{VEHICLES[craft]['preset']}`",
-         f"{1e6 / find_craft(craft).control_period_us:g} Hz"]
-        for craft in CRAFTS
+         f"{1e6 / find_vehicle(craft).control_period_us:g} Hz"]
+        for craft in VEHICLE_TYPES
     ]  # fmt: skip
     return table(["type", "vehicle", "control"], rows)
 

@@ -3,13 +3,13 @@
 import sys
 
 import paddock
-from paddock.client.control import ControlRequest
+from paddock.client.control import RemoteControlRequest
 
 car = {"name": "red", "model": "car.bicycle", "preset": "sports", "pose": [0, 3, 0], "speed": 8}
 scenario = {"seed": 4, "clock": {"rate": 500, "pace": 0, "sync": {"every": 5, "timeout": 2}}, "vehicles": [car]}
 
 
-def drive(request: ControlRequest) -> dict[str, dict[str, float]]:
+def drive(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
     """Back to the x axis, at 10 m/s; the simulation waits for this answer."""
     red = request.snapshot["red"]
     steer = -0.05 * red.position[1] - 0.6 * red.yaw
@@ -24,11 +24,11 @@ def control(url: str) -> None:
             sim.step(1000)
             red = sim.snapshot()["red"]
             print(f"{sim.time:4.1f} s: {red.position[1]:6.3f} m beside the axis, {red.speed:.2f} m/s")
-            sim.mark(paddock.Marker.text("speed", 1, f"{red.speed:.1f} m/s", frame="red"))
+            sim.markers.put(paddock.Marker.text("speed", 1, f"{red.speed:.1f} m/s", frame="red"))
 
 
 if len(sys.argv) > 1:
     control(sys.argv[1])
-else:  # nobody serves: serve one
+else:  # no server running: serve one here
     with paddock.load(scenario) as server, paddock.share(server, zmq={"port": 0}) as host:
         control(f"tcp://127.0.0.1:{host.addresses['zmq']['port']}")

@@ -37,7 +37,7 @@ def drive(address: tuple[str, int], vehicle: int, commands: int) -> None:
 if len(sys.argv) > 1:
     host, _, port = sys.argv[1].rpartition(":")
     drive((host, int(port)), int(sys.argv[2]) if len(sys.argv) > 2 else 1, 1_000_000)
-else:  # nobody serves: serve and drive one
+else:  # no server running: serve one here and drive it
     red = {"id": 1, "name": "red", "model": "car.bicycle", "pose": [RADIUS, 0, math.pi / 2], "speed": SPEED}
     options = {"port": 0, "state": None}
     with paddock.load({"vehicles": [red]}) as sim, paddock.share(sim, vds1=options) as served, sim.running():

@@ -47,7 +47,7 @@ def drive(link: mavutil.mavfile) -> None:
 
 if len(sys.argv) > 1:
     drive(mavutil.mavlink_connection(sys.argv[1]))
-else:  # nobody runs one: run a rover with the built-in autopilot here, ten times as fast as real time
+else:  # no server running: run a rover with the built-in autopilot here, at ten times real time
     link = mavutil.mavlink_connection("udpin:127.0.0.1:0")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))  # a port that is free

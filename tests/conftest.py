@@ -47,7 +47,7 @@ def udp_block() -> Callable[[int], int]:
     return _block
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def own_links() -> Callable[[int], dict[str, Any]]:
     """`own_links(n)`: the `mavlink` section of n systems on unused ports."""
     return lambda systems: {"port": (base := _block(2 * systems)), "station": base + systems}

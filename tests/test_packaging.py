@@ -90,7 +90,7 @@ def test_npm_failure_is_reported_in_one_line(hook: ModuleType, project: Path, mo
     monkeypatch.setenv("PATH", str(project))
     with pytest.raises(hook.PageError) as told:
         hook.build_if_stale(project)
-    assert str(told.value) == "npm ci, for the page, failed: npm error code ENOTFOUND"
+    assert str(told.value) == "npm ci for the page failed: npm error code ENOTFOUND"
     assert (project / hook.BUILT / "index.html").read_text() == "<p>built</p>"  # what there was stays
 
 

@@ -62,7 +62,7 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: 
 
 
 def _show(sim: Simulation, height: int) -> Any:
-    from paddock.serve.notebook import show
+    from paddock.serve.share import show
 
     return show(sim, height)
 

@@ -52,7 +52,7 @@ CASES = {
     "port": (["demo", "--serve", "stream=abc"],
              "--serve stream: a port is an integer from 0 to 65535, not 'abc'"),
     "last port": (["demo", "--serve", "zmq=65535"],
-                  "--serve zmq: there is no port after 65535 for states: take a lower port, or say publish"),
+                  "--serve zmq: there is no port after 65535 for states: use a lower port, or set publish"),
     "record": (["demo", "--record", ""], "--record takes a file name, not ''"),
     "benchmark": (["bench", "swrm"], "unknown benchmark 'swrm'; did you mean 'swarm'?"),
 }  # fmt: skip

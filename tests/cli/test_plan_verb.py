@@ -154,7 +154,7 @@ def test_a_mission_is_drawn_as_yaml(ask: Ask, tmp_path: Path) -> None:
     assert (scenario.seed, len(scenario.mission.tasks), scenario.mission.method.name) == (3, 5, "greedy")
     assert sum(entry.count for entry in scenario.vehicles) == 2
     code, out, err = ask("--generate", "drawn.yaml", *SMALL)
-    assert (code, out) == (0, "") and "plan it with: paddock plan drawn.yaml" in err
+    assert (code, out) == (0, "") and "next: paddock plan drawn.yaml" in err
     assert yaml.safe_load((tmp_path / "drawn.yaml").read_text())["seed"] == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn.yaml"]
     before = (tmp_path / "drawn.yaml").read_bytes()

@@ -44,7 +44,7 @@ def test_a_server_that_is_not_there() -> None:
 
 @pytest.mark.parametrize("url", ["127.0.0.1:5556", "tcp://nowhere", "http://127.0.0.1:80"])
 def test_something_that_is_no_address(url: str) -> None:
-    with pytest.raises(paddock.PaddockError, match=r"is no address: .* e\.g\. tcp://127\.0\.0\.1:5556"):
+    with pytest.raises(paddock.PaddockError, match=r"is not a valid address: .* e\.g\. tcp://127\.0\.0\.1:5556"):
         paddock.connect(url, timeout=0.3)
 
 
@@ -96,7 +96,7 @@ def test_leaving_gives_everything_back_at_once(serve: Any) -> None:
         second.step(3)
         second.claim("red")
         assert second.tick == 3 and second.metadata["owner"].startswith("second")
-    assert served.host.source.stage.claims == {} and served.host.source.stage.owner.client is None
+    assert served.host.source.run.claims == {} and served.host.source.run.owner.client is None
 
 
 def test_a_restarted_server_is_met_again(serve: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import paddock
-from paddock.client.control import ControlRequest
+from paddock.client.control import RemoteControlRequest
 
 
 def steer_by_position(request: Any) -> dict[str, dict[str, float]]:
@@ -34,7 +34,7 @@ def test_synchronous_control_gives_the_same_run(serve: Any, drive: bool) -> None
         ticks = []
 
         @sim.on_control_request("red")
-        def drive_red(request: ControlRequest) -> dict[str, dict[str, float]]:
+        def drive_red(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
             ticks.append(request.tick)
             assert request.vehicles == ("red",)
             assert request.tick == request.snapshot.tick
@@ -81,7 +81,7 @@ def test_who_is_too_slow_is_not_waited_for(serve: Any, steps: list[int]) -> None
     served = serve(scenario)
     with paddock.connect(served.url, name="slow") as sim:
 
-        def handler(request: ControlRequest) -> dict[str, dict[str, float]]:
+        def handler(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
             if request.tick == 1:
                 sleep(0.3)
             return {"red": {"throttle": 0.1 * request.tick, "brake": 0.0}}
@@ -102,7 +102,7 @@ def test_an_error_of_a_handler_comes_out_of_step(serve: Any) -> None:
     served = serve()
     with paddock.connect(served.url) as sim:
 
-        def handler(request: ControlRequest) -> dict[str, dict[str, float]]:
+        def handler(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
             if request.tick == 5:
                 raise ZeroDivisionError("in my controller")
             return {"red": {"throttle": 0.5}}
@@ -135,8 +135,8 @@ def test_verbs_work_within_a_handler(serve: Any) -> None:
     with paddock.connect(served.url) as sim:
         seen = []
 
-        def handler(request: ControlRequest) -> None:
-            sim.mark(paddock.Marker.text("note", 1, f"tick {request.tick}"))
+        def handler(request: RemoteControlRequest) -> None:
+            sim.markers.put(paddock.Marker.text("note", 1, f"tick {request.tick}"))
             seen.append(sim.snapshot().tick)
 
         sim.on_control_request("red", handler=handler)
@@ -172,7 +172,7 @@ def test_nobody_waits_and_the_handlers_run_all_the_same(serve: Any) -> None:
     with paddock.connect(served.url) as driver, paddock.connect(served.url) as clock:
         threads = set()
 
-        def handler(request: ControlRequest) -> dict[str, dict[str, float]]:
+        def handler(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
             threads.add(threading.current_thread().name)
             return {"red": {"throttle": 0.5}}
 

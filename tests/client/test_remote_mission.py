@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.errors import PaddockError
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
 from paddock.serve.replay import ReplaySource
@@ -38,14 +39,14 @@ def story(sim: Any) -> list[Any]:
     """What a program does with a mission; the same with a local and a remote simulation."""
     told = [seen(sim.mission)]
     sim.step(100)
-    sim.add_task("mill", point={"at": np.array([-10.0, 20.0])})
-    sim.add_zone("pit", polygon=[[40, 40], [50, 40], [50, 50]])
-    sim.add_vehicle("late", model="rover", pose=[5, 5, 0.0])
-    sim.move_task("gate", np.float64(31.0), 2)
-    sim.remove_task("pond")
+    sim.mission.add_task("mill", point={"at": np.array([-10.0, 20.0])})
+    sim.mission.add_zone("pit", polygon=[[40, 40], [50, 40], [50, 50]])
+    sim.mission.add_vehicle("late", model="rover", pose=[5, 5, 0.0])
+    sim.mission.move_task("gate", np.float64(31.0), 2)
+    sim.mission.remove_task("pond")
     sim.step(40)
     told.append(seen(sim.mission))
-    sim.damage("bus[1]")
+    sim.mission.damage("bus[1]")
     sim.step(400)
     told.append(seen(sim.mission))
     return [*told, sim.state_hash(), [(event.tick, event.kind, event.subject) for event in sim.events.since(0)]]
@@ -81,31 +82,31 @@ def test_a_mission_is_the_same_from_elsewhere(serve: Any, drive: bool) -> None:
 
 
 MISTAKES = [
-    lambda sim: sim.add_task("x"),
-    lambda sim: sim.add_task("x", pont={"at": [1, 2]}),
-    lambda sim: sim.add_task("x", verb="damage"),
-    lambda sim: sim.add_task("x", point={"at": [1, float("nan")]}),
-    lambda sim: sim.add_task("x", point={"at": [1, 2], "heding": 1}),
-    lambda sim: sim.add_task("gate", point={"at": [1, 2]}),
-    lambda sim: sim.add_task("", point={"at": [1, 2]}),
-    lambda sim: sim.add_task(5, point={"at": [1, 2]}),
-    lambda sim: sim.add_task("x", point={"at": [1e9, 2]}),
-    lambda sim: sim.add_zone("x", circle={"at": [1, 2], "radius": -1}),
-    lambda sim: sim.add_zone("house", circle={"at": [1, 2], "radius": 1}),
-    lambda sim: sim.add_vehicle("x", model="rovr"),
-    lambda sim: sim.add_vehicle("x", modl="rover"),
-    lambda sim: sim.add_vehicle("bus", model="rover"),
-    lambda sim: sim.add_vehicle("x", model="rover", behaviour="hold"),
-    lambda sim: sim.add_vehicle("x", model="rover", parameters={"mas": 1.0}),
-    lambda sim: sim.damage("bus[7]"),
-    lambda sim: sim.damage(None),
-    lambda sim: sim.move_task("gat", 1, 2),
-    lambda sim: sim.move_task("gate", None, 2),
-    lambda sim: sim.move_task("gate", True, 2),
-    lambda sim: sim.move_task("gate", float("inf"), 2),
-    lambda sim: sim.move_task("gate", 1, 1e9),
-    lambda sim: sim.remove_task("gat"),
-    lambda sim: sim.remove_task(3),
+    lambda sim: sim.mission.add_task("x"),
+    lambda sim: sim.mission.add_task("x", pont={"at": [1, 2]}),
+    lambda sim: sim.mission.add_task("x", verb="damage"),
+    lambda sim: sim.mission.add_task("x", point={"at": [1, float("nan")]}),
+    lambda sim: sim.mission.add_task("x", point={"at": [1, 2], "heding": 1}),
+    lambda sim: sim.mission.add_task("gate", point={"at": [1, 2]}),
+    lambda sim: sim.mission.add_task("", point={"at": [1, 2]}),
+    lambda sim: sim.mission.add_task(5, point={"at": [1, 2]}),
+    lambda sim: sim.mission.add_task("x", point={"at": [1e9, 2]}),
+    lambda sim: sim.mission.add_zone("x", circle={"at": [1, 2], "radius": -1}),
+    lambda sim: sim.mission.add_zone("house", circle={"at": [1, 2], "radius": 1}),
+    lambda sim: sim.mission.add_vehicle("x", model="rovr"),
+    lambda sim: sim.mission.add_vehicle("x", modl="rover"),
+    lambda sim: sim.mission.add_vehicle("bus", model="rover"),
+    lambda sim: sim.mission.add_vehicle("x", model="rover", behaviour="hold"),
+    lambda sim: sim.mission.add_vehicle("x", model="rover", parameters={"mas": 1.0}),
+    lambda sim: sim.mission.damage("bus[7]"),
+    lambda sim: sim.mission.damage(None),
+    lambda sim: sim.mission.move_task("gat", 1, 2),
+    lambda sim: sim.mission.move_task("gate", None, 2),
+    lambda sim: sim.mission.move_task("gate", True, 2),
+    lambda sim: sim.mission.move_task("gate", float("inf"), 2),
+    lambda sim: sim.mission.move_task("gate", 1, 1e9),
+    lambda sim: sim.mission.remove_task("gat"),
+    lambda sim: sim.mission.remove_task(3),
 ]
 
 
@@ -139,7 +140,8 @@ def test_where_there_is_no_mission(serve: Any) -> None:
     served = serve({"vehicles": [ROVERS]})
     with paddock.connect(served.url) as sim:
         assert sim.mission is None
-        with pytest.raises(paddock.PaddockError, match=r"^damage: there is no mission; add a section `mission`"):
+        no_mission = r"^damage: there is no mission; add a section `mission`"
+        with pytest.warns(DeprecationWarning, match="mission.damage"), pytest.raises(PaddockError, match=no_mission):
             sim.damage("bus[0]")
 
 
@@ -154,7 +156,8 @@ def test_a_recording_keeps_no_mission(tmp_path: Path) -> None:
             paddock.connect(f"tcp://127.0.0.1:{host.addresses['zmq']['port']}") as remote,
         ):
             assert remote.mission is None
-            with pytest.raises(paddock.PaddockError, match="remove_task refused: this is a recording"):
+            refused = "remove_task refused: this is a recording"
+            with pytest.warns(DeprecationWarning, match="mission.remove"), pytest.raises(PaddockError, match=refused):
                 remote.remove_task("gate")
 
 
@@ -163,7 +166,7 @@ def test_a_vehicle_that_joins_cannot_have_modules_imported(serve: Any) -> None:
     with paddock.connect(served.url) as sim:
         for fields in ({"model": "this"}, {"model": "rover", "sensors": ["antigravity"]}):
             with pytest.raises(paddock.PaddockError, match=r"^add_vehicle\.\S+: unknown"):
-                sim.add_vehicle("x", **fields)
+                sim.mission.add_vehicle("x", **fields)
     assert "this" not in sys.modules and "antigravity" not in sys.modules
 
 
@@ -173,17 +176,17 @@ def test_the_same_verbs_as_coroutines(serve: Any) -> None:
     async def asked() -> Any:
         async with await paddock.connect_async(served.url) as sim:
             await asyncio.gather(
-                sim.add_task("mill", point={"at": [-10, 20]}),
-                sim.add_zone("pit", circle={"at": [45, 45], "radius": 5}),
-                sim.add_vehicle("late", model="rover", pose=[5, 5, 0.0]),
-                sim.move_task("gate", 31, 2),
-                sim.remove_task("pond"),
-                sim.damage("bus[1]"),
+                sim.mission.add_task("mill", point={"at": [-10, 20]}),
+                sim.mission.add_zone("pit", circle={"at": [45, 45], "radius": 5}),
+                sim.mission.add_vehicle("late", model="rover", pose=[5, 5, 0.0]),
+                sim.mission.move_task("gate", 31, 2),
+                sim.mission.remove_task("pond"),
+                sim.mission.damage("bus[1]"),
             )
             await sim.step(20)
             with pytest.raises(paddock.PaddockError, match="did you mean 'gate'"):
-                await sim.remove_task("gat")
-            return await sim.mission()
+                await sim.mission.remove_task("gat")
+            return await sim.mission.view()
 
     view = asyncio.run(asked())
     assert [zone.name for zone in view.zones] == ["house", "pit"]

@@ -30,17 +30,17 @@ def story(sim: Any) -> dict[str, Any]:
     sim.run(until=0.75)
     told["ran"] = (sim.tick, sim.time, sim.state_hash())
     name = sim.spawn(name="blue", model="car.kinematic", pose=[5, 5, 1.0], speed=3)
-    sim.set_frame("lidar", "red", (1.2, 0.0, 0.4))
-    sim.order([3, "scouts[0]"], {"waypoints": {"path": np.array([[30.0, 0.0, 20.0], [30.0, 9.0, 25.0]])}})
-    sim.order("scouts[3]", "hold")
-    sim.order("scouts[3]", None)
+    sim.frames.set("lidar", "red", (1.2, 0.0, 0.4))
+    sim.override([3, "scouts[0]"], {"waypoints": {"path": np.array([[30.0, 0.0, 20.0], [30.0, 9.0, 25.0]])}})
+    sim.override("scouts[3]", "hold")
+    sim.override("scouts[3]", None)
     sim.step(7)
     told["snapshot"] = sim.snapshot()
-    told["transform"] = sim.transform("world", "lidar")
+    told["transform"] = sim.frames.transform("world", "lidar")
     told["sensors"] = sim.sensors("red")
     told["fleet_sensors"] = sim.sensors("scouts")
     told["inspect"] = sim.inspect("blue")
-    told["orders"] = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.orders()]
+    told["orders"] = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.overrides()]
     told["routes"] = [(*route[:1], route.ids.tolist(), *route[2:4], route.points.tolist()) for route in sim.routes()]
     told["spawned"] = (name, sim.state_hash())
     told["events"] = [(event.number, event.tick, event.kind, event.subject) for event in sim.events.since(0)]
@@ -122,13 +122,13 @@ def test_errors_are_those_of_a_local_simulation(serve: Any) -> None:
             lambda: sim.run(until=float("nan")),
             lambda: sim.spawn(name="x", model="quod"),
             lambda: sim.inspect("scouts"),
-            lambda: sim.transform("world", "nowhere"),
-            lambda: sim.mark(paddock.Marker.circle("goal", 1, frame="nowhere")),
+            lambda: sim.frames.transform("world", "nowhere"),
+            lambda: sim.markers.put(paddock.Marker.circle("goal", 1, frame="nowhere")),
             lambda: sim.remove("nobody"),
-            lambda: sim.order("red", "flok"),
-            lambda: sim.order([], "hold"),
-            lambda: sim.order("red", {"goto": {"x": 1}}),
-            lambda: sim.unmark(id=3),
+            lambda: sim.override("red", "flok"),
+            lambda: sim.override([], "hold"),
+            lambda: sim.override("red", {"goto": {"x": 1}}),
+            lambda: sim.markers.remove(id=3),
         ]
         errors = []
         for mistake in tried:
@@ -194,7 +194,7 @@ def test_a_target_that_is_none_is_refused(serve: Any, target: Any) -> None:
 
 def test_a_frame_without_numbers_is_refused(serve: Any) -> None:
     with paddock.connect(serve().url) as sim, pytest.raises(InvalidValueError) as caught:
-        sim.set_frame("f", position=None)
+        sim.frames.set("f", position=None)
     assert str(caught.value) == "position must be a list of numbers, not None"
 
 
@@ -239,7 +239,7 @@ def test_markers_reach_subscribers(serve: Any) -> None:
     served = serve()
     heard: list[Any] = []
     with paddock.connect(served.url) as sender, paddock.connect(served.url) as watcher:
-        sender.mark(paddock.Marker.circle("goal", 1, (40.0, 0.0), radius=2.0, ttl=5.0))
+        sender.markers.put(paddock.Marker.circle("goal", 1, (40.0, 0.0), radius=2.0, ttl=5.0))
         watcher.on_markers(heard.append)
         _until(lambda: any(command.markers for command in heard if hasattr(command, "markers")))
         early = heard[0].markers[0]
@@ -247,12 +247,12 @@ def test_markers_reach_subscribers(serve: Any) -> None:
         assert early.position == (40.0, 0.0, 0.0) and early.scale[0] == 2.0
         assert early.ttl == pytest.approx(5.0)
         line = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]], np.float32)
-        sender.mark(paddock.Marker.line("plan", 7, line, frame="red"))
+        sender.markers.put(paddock.Marker.line("plan", 7, line, frame="red"))
         _until(lambda: any(m.id == 7 for c in heard if hasattr(c, "markers") for m in c.markers))
         np.testing.assert_array_equal(heard[-1].markers[0].vertices, line)
-        sender.show_markers("plan", False)
-        sender.unmark("goal", 1)
-        sender.unmark()
+        sender.markers.show("plan", False)
+        sender.markers.remove("goal", 1)
+        sender.markers.remove()
         _until(lambda: type(heard[-1]).__name__ == "ClearMarkers")
         assert [type(command).__name__ for command in heard[-3:]] == ["ShowMarkers", "DeleteMarkers", "ClearMarkers"]
 

@@ -108,7 +108,7 @@ def test_capacity_doubles(load: Load) -> None:
             {"fleet": "scouts", "model": "quad"},
             "new members of 'scouts' take commands, count, id, pose, spawn, speed; not 'model'",
         ),
-        ({"fleet": "scouts", "count": 2}, "vehicles[0].count: count is 2 and nothing says where they start; add spawn"),
+        ({"fleet": "scouts", "count": 2}, "vehicles[0].count: count is 2: add spawn with the start positions"),
         ({"model": "point", "spread": {"mas": 0.1}}, "vehicles[0].spread.mas: unknown parameter of point 'mas'"),
     ],
 )

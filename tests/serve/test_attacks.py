@@ -105,7 +105,7 @@ def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None
     host.source.run.director = lambda scenario: pytest.fail("begun")
     behaviours: list[Any] = ["antigravity", {"this": {}}, "idlelib.idle"]
     for behaviour in behaviours:
-        with pytest.raises(PaddockError, match="order: unknown behaviour"):
+        with pytest.raises(PaddockError, match="override: unknown behaviour"):
             ask(host, "order", target="red", behaviour=behaviour)
         text = json.dumps({"vehicles": [{"model": "rover", "behaviour": behaviour}]}, indent=1)
         with pytest.raises(PaddockError, match="unknown behaviour"):

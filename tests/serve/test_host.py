@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.serve.counters import Counters
+from paddock.serve.counters import HubCounters
 from paddock.serve.endpoints.metrics import exposition
 from paddock.serve.host import Host
 
@@ -76,7 +76,7 @@ def test_metrics_are_the_simulations_own_figures(served: tuple[paddock.Simulatio
 
 
 def test_counts_are_told_in_words_and_without_empty_labels() -> None:
-    counters = Counters()
+    counters = HubCounters()
     counters.add("groups", 3, endpoint="shm")
     counters.add("ignored", 2, endpoint="zmq", reason="")
     counters.add("ignored", 1, endpoint="zmq", reason="full")
@@ -85,7 +85,7 @@ def test_counts_are_told_in_words_and_without_empty_labels() -> None:
         mirror=SimpleNamespace(figures={}), restarts=0, endpoints={"stream": slow, "shm": object()}, counters=counters
     )
     lines = exposition(cast(Any, hub)).splitlines()
-    assert "# HELP paddock_hub_groups_total Groups of frames, each of one tick, written." in lines
+    assert "# HELP paddock_hub_groups_total Groups of frames written, one per tick." in lines
     assert 'paddock_hub_ignored_total{endpoint="zmq"} 2.0' in lines
     assert 'paddock_hub_ignored_total{endpoint="zmq",reason="full"} 1.0' in lines
     assert 'paddock_subscriber_skipped_total{client="ann",endpoint="stream"} 5.0' in lines
@@ -100,7 +100,7 @@ def test_a_killed_hub_is_replaced_on_the_same_port_and_the_run_goes_on(
     assert eventually(lambda: host.restarts == 1 and host.hub_pid != before)
     assert eventually(lambda: _answers(host))
     assert sim.tick > tick
-    assert told == ["the hub process ended with code -9; a new one starts"]
+    assert told == ["the hub process ended with code -9; restarting it"]
 
 
 def test_a_hub_that_hangs_is_replaced(
@@ -146,7 +146,7 @@ def test_listening_beyond_this_machine_needs_a_token_or_a_word() -> None:
             paddock.share(sim, vds1={"port": 0}, bind="0.0.0.0", token="long enough")
         with paddock.share(sim, metrics={"port": 0}, bind="0.0.0.0", insecure=True) as host:
             assert host.addresses["metrics"]["port"] > 0
-        with pytest.raises(PaddockError, match="say what to serve"):
+        with pytest.raises(PaddockError, match="name at least one endpoint"):
             paddock.share(sim)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.serve.link import Decoder, Link, LinkClosedError, encode
+from paddock.serve.link import Decoder, HubLink, LinkClosedError, encode
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -43,7 +43,7 @@ def test_what_cannot_travel_is_refused_by_type() -> None:
 
 def test_sending_never_waits_for_a_peer_that_does_not_read_and_nothing_is_lost() -> None:
     left, right = socket.socketpair()
-    link = Link(left)
+    link = HubLink(left)
     blob = bytes(range(256)) * 4096  # 1 MiB: more than the socket takes
     for number in range(5):
         link.send({"number": number, "blob": blob})
@@ -61,7 +61,7 @@ def test_sending_never_waits_for_a_peer_that_does_not_read_and_nothing_is_lost()
 
 def test_a_peer_that_has_gone_is_noticed() -> None:
     left, right = socket.socketpair()
-    link = Link(left)
+    link = HubLink(left)
     right.close()
     with pytest.raises(LinkClosedError, match="gone"):
         link.send({"hello": 1})

@@ -120,7 +120,7 @@ def test_a_client_of_the_stream_can_seek(served: tuple[Player, Host]) -> None:
 def test_a_recording_cannot_be_changed(served: tuple[Player, Host]) -> None:
     _, host = served
     for operation, arguments in (("step", {"ticks": 1}), ("command", {"target": "red", "inputs": {"steer": 1.0}})):
-        with pytest.raises(PaddockError, match=f"{operation} refused: this is a recording; it can be asked for"):
+        with pytest.raises(PaddockError, match=f"{operation} refused: this is a recording; it offers"):
             host.source.operate(operation, "ann", arguments)
     with pytest.raises(PaddockError, match="seek takes a time in s"):
         host.source.operate("seek", "ann", {"position": float("nan")})

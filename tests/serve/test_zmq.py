@@ -17,7 +17,7 @@ import pytest
 import zmq
 
 import paddock
-from paddock.serve.endpoints.zmq.endpoint import ZmqEndpoint
+from paddock.serve.endpoints.zmq.endpoint import ZmqServer
 from paddock.wire import messages_pb2 as pb
 
 SCENARIO: dict[str, Any] = {
@@ -119,7 +119,7 @@ def test_hello(raw: Any, served: Any) -> None:
     assert welcome.publish == served[1].addresses["zmq"]["publish"]
     stranger = raw(hello=False)
     reply = stranger.ask(pb.Request(id=3, admin=pb.Admin(pause=pb.Pause())))
-    assert (reply.id, reply.error.code, reply.error.message) == (3, "hello", "say Hello first")
+    assert (reply.id, reply.error.code, reply.error.message) == (3, "hello", "send Hello first")
     reply = stranger.ask(pb.Request(id=4, hello=pb.Hello(protocol=2)))
     assert (reply.error.code, reply.error.message) == ("protocol", "this server speaks protocol 1, not 2")
 
@@ -241,7 +241,7 @@ def test_who_was_cut_off_is_not_heard_for_a_while(raw: Any, served: Any) -> None
         bad.send(b"\xff\xff")
     while (reply := bad.receive()).error.code != "cut_off":
         pass
-    assert reply.error.message.startswith("cut off for 5 s: too many messages like this: these 2 bytes are no ")
+    assert reply.error.message.startswith("blocked for 5 s: too many messages like this: these 2 bytes are no ")
     assert counted(served, "cut_off", endpoint="zmq", reason="malformed") == before + 1
     bad.send(pb.Request(id=1, heartbeat=pb.Heartbeat()))
     with pytest.raises(zmq.Again):
@@ -253,7 +253,7 @@ def test_too_many_requests(raw: Any, served: Any) -> None:
     greedy, good = raw(), raw()
     for k in range(6000):
         greedy.send(pb.Request(id=k + 1, heartbeat=pb.Heartbeat()))
-    assert greedy.until("error").error.message == "cut off for 5 s: more than 2000 requests per second"
+    assert greedy.until("error").error.message == "blocked for 5 s: more than 2000 requests per second"
     assert good.ask(pb.Request(id=5, heartbeat=pb.Heartbeat())).id == 5
 
 
@@ -270,7 +270,7 @@ def test_unknown_names_are_told(raw: Any) -> None:
     assert reply.error.code == "UnknownNameError"
     assert reply.error.message == "unknown operation 'stat_hash'; did you mean 'state_hash'?"
     reply = client.ask(pb.Request(id=2, call=pb.Call(method="events", json='{"client": "x", "operation": 3}')))
-    assert reply.error.message.startswith("unknown argument of events 'client'")
+    assert reply.error.message.startswith("events: unknown fields 'client', 'operation'")
     marker = pb.Marker(namespace="a", id=1, kind=pb.CIRCLE, frame="nowhere")
     put = pb.MarkerCommand(put=pb.MarkerArray(markers=[marker]))
     assert "nowhere" in client.ask(pb.Request(id=3, markers=put)).error.message
@@ -345,22 +345,22 @@ def test_only_documented_operations_can_be_called(raw: Any, method: str) -> None
 @pytest.mark.parametrize(
     ("method", "arguments", "message"),
     [
-        ("inspect", '{"target": ["red"]}', "inspect: 'target' must be a text or a whole number, not ['red']"),
-        ("sensors", '{"target": true}', "sensors: 'target' must be a text or a whole number, not True"),
-        ("events", '{"since": 1.5}', "events: 'since' must be a whole number, not 1.5"),
-        ("spawn", '{"entry": [1]}', "spawn: 'entry' must be an object, not [1]"),
-        ("transform", '{"target": "red", "source": {}}', "transform: 'source' must be a text, not {}"),
+        ("inspect", '{"target": ["red"]}', "inspect: 'target' must be a text or a whole number, got a list"),
+        ("sensors", '{"target": true}', "sensors: 'target' must be a text or a whole number, got true"),
+        ("events", '{"since": 1.5}', "events: 'since' must be a whole number of 0 or more, got 1.5"),
+        ("spawn", '{"entry": [1]}', "spawn: 'entry' must be an object, got a list"),
+        ("transform", '{"target": "red", "source": {}}', "transform: 'source' must be a text, got an object"),
         (
             "transform",
             '{"target": "red", "source": "world", "time": "x"}',
-            "transform: 'time' must be a number or None, not 'x'",
+            "transform: 'time' must be a number, got \"x\"",
         ),
-        ("restore", '{"state": "x"}', "restore: 'state' must be bytes, not 'x'"),
-        ("set_frame", '{"name": "f", "moving": 1}', "set_frame: 'moving' must be True or False, not 1"),
+        ("restore", '{"state": "x"}', "restore: 'state' must be bytes, got \"x\""),
+        ("set_frame", '{"name": "f", "moving": 1}', "set_frame: 'moving' must be true or false, got 1"),
         (
             "set_frame",
             '{"name": "f", "position": [0, "a", 0]}',
-            "set_frame: 'position' must be a list, each item a number, not [0, 'a', 0]",
+            "set_frame: 'position[1]' must be a number, got \"a\"",
         ),
     ],
 )
@@ -371,8 +371,8 @@ def test_arguments_of_a_wrong_type_are_refused(raw: Any, method: str, arguments:
 
 def test_a_live_simulation_cannot_be_wound(raw: Any) -> None:
     reply = raw().ask(pb.Request(id=2, call=pb.Call(method="seek", json='{"position": 1.0}')))
-    assert reply.error.code == "UnknownNameError"
-    assert reply.error.message.startswith("unknown operation 'seek'; ")
+    assert reply.error.code == "PaddockError"
+    assert reply.error.message.startswith("seek refused: this is a live simulation")
 
 
 def test_whoever_cannot_be_asked_loses_its_claim_and_time_goes_on(
@@ -390,7 +390,7 @@ def test_whoever_cannot_be_asked_loses_its_claim_and_time_goes_on(
     client.send(pb.Request(id=3, admin=pb.Admin(step=pb.Step(ticks=2))))
     replies = {(reply := client.receive()).id: reply for _ in range(2)}
     assert replies[3].WhichOneof("body") == "done" and replies[3].tick == start + 2
-    told = f"the simulation could not ask for commands at tick {start}: the claim has ended"
+    told = f"the simulation could not send the control request of tick {start}: the claim has ended"
     assert (replies[0].error.code, replies[0].error.message) == ("RuntimeError", told)
     reply = client.ask(pb.Request(id=4, admin=pb.Admin(set_mode=pb.SetMode(mode=0))))
     assert reply.error.message == "release: this client has claimed nothing"
@@ -446,7 +446,7 @@ def test_what_the_endpoint_did_not_expect_stays_in_it(monkeypatch: pytest.Monkey
 
     hub = SimpleNamespace(counters=Counters(), tick=4, time=0.04, options=SimpleNamespace(token=None))
     options = {"clients": 2, "requests": 100, "port": 0, "publish": 0}
-    endpoint = ZmqEndpoint(hub, options, 1)  # type: ignore[arg-type]
+    endpoint = ZmqServer(hub, options, 1)  # type: ignore[arg-type]
 
     def fail(*_: object) -> None:
         raise ValueError("nobody thought of this")
@@ -457,5 +457,5 @@ def test_what_the_endpoint_did_not_expect_stays_in_it(monkeypatch: pytest.Monkey
     asyncio.run(endpoint.close())
     assert hub.counters.names == [("endpoint_errors", "zmq")]
     assert [(reply.id, reply.error.code, reply.error.message) for reply in sent] == [
-        (6, "PaddockError", "the server failed at this request")
+        (6, "PaddockError", "internal error of the server")
     ]

@@ -88,8 +88,8 @@ def test_verbs_are_calls_by_name(caller: Caller) -> None:
     ("method", "arguments", "code", "message"),
     [
         ("add_tsk", {}, "UnknownNameError", "unknown operation 'add_tsk'; did you mean 'add_task'?"),
-        ("add_task", {"task": []}, "InvalidValueError", "add_task: 'task' must be an object, not []"),
-        ("add_task", {}, "PaddockError", "add_task needs 'task'"),
+        ("add_task", {"task": []}, "InvalidValueError", "add_task: 'task' must be an object, got a list"),
+        ("add_task", {}, "PaddockError", "add_task: 'task' is missing: an object"),
         ("remove_task", {"name": "fenc"}, "UnknownNameError", "unknown task 'fenc'; did you mean 'fence'?"),
         ("move_task", {"name": "a", "x": "1", "y": 2}, "InvalidValueError", "move_task.x: must be a number, not '1'"),
         ("damage", {"vehicle": 77}, "UnknownNameError", "no vehicle has the id 77"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -78,50 +78,71 @@ def crosstrack(points: np.ndarray, way: np.ndarray) -> list[float]:
     return distances
 
 
-def test_runs_with_the_same_seed_are_identical_in_their_mavlink_logs(tmp_path: Path, own_links: Links) -> None:
-    hashes, logs = [], []
-    for k in range(2):
-        with paddock.load(mixed(own_links(2), tmp_path / str(k))) as sim:
-            for ticks in (250 * 6,) if k else (100, 7, 250 * 6 - 107):  # however it is stepped
-                sim.step(ticks)
-            hashes.append(sim.state_hash())
-        logs.append([path.read_bytes() for path in sorted((tmp_path / str(k)).glob("*.tlog"))])
-    assert hashes[0] == hashes[1]
-    assert len(logs[0]) == 2 and all(len(log) > 5000 for log in logs[0])
-    assert logs[0] == logs[1]
+class Reference(NamedTuple):
+    """A run of 4 s: what a repeated run must equal."""
+
+    scenario: Any
+    entries: Any
+    state_hash: str
+    logs: list[bytes]
+
+
+TICKS = 1000
+
+
+def logs_in(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(folder.glob("*.tlog"))]
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory, own_links: Links) -> Reference:
+    folder = tmp_path_factory.mktemp("reference")
+    with paddock.load(mixed(own_links(2), folder)) as sim:
+        sim.step(TICKS)
+        found = sim.scenario, sim.log.complete(), sim.state_hash()
+    return Reference(*found, logs_in(folder))
+
+
+def test_runs_with_the_same_seed_are_identical_in_their_mavlink_logs(
+    tmp_path: Path, own_links: Links, reference: Reference
+) -> None:
+    assert len(reference.logs) == 2 and all(len(log) > 3000 for log in reference.logs)
+    with paddock.load(mixed(own_links(2), tmp_path / "same")) as sim:
+        for ticks in (100, 7, TICKS - 107):  # however it is stepped
+            sim.step(ticks)
+        assert sim.state_hash() == reference.state_hash
+    assert logs_in(tmp_path / "same") == reference.logs
     with paddock.load(mixed(own_links(2), tmp_path / "other", seed=4)) as sim:
-        sim.step(250 * 6)
-    assert (tmp_path / "other" / "vehicle_1.tlog").read_bytes() != logs[0][0]
+        sim.step(TICKS // 2)
+    other = logs_in(tmp_path / "other")[0]
+    assert other != reference.logs[0][: len(other)]
 
 
-def test_a_recorded_run_is_replayed_without_its_autopilots(own_links: Links) -> None:
+def test_a_recorded_run_is_replayed_without_its_autopilots(reference: Reference) -> None:
+    with paddock.replayed(reference.scenario, reference.entries, TICKS) as again:
+        assert again.tick == TICKS and again.state_hash() == reference.state_hash
+        assert not again.autopilots.partners
+
+
+def test_a_reset_repeats_the_run(own_links: Links, reference: Reference) -> None:
     with paddock.load(mixed(own_links(2))) as sim:
-        sim.step(250 * 8)
-        with paddock.replayed(sim.scenario, sim.log.entries, sim.tick) as again:
-            assert again.tick == sim.tick and again.state_hash() == sim.state_hash()
-            assert not again.autopilots.partners
-
-
-def test_reset_begins_everything_anew(own_links: Links) -> None:
-    with paddock.load(mixed(own_links(2))) as sim:
-        sim.step(250 * 5)
-        first = sim.state_hash()
+        sim.step(TICKS // 4)
         sim.reset()
-        sim.step(250 * 5)
-        assert sim.state_hash() == first
+        sim.step(TICKS)
+        assert sim.state_hash() == reference.state_hash
 
 
-def test_a_port_that_is_taken_is_one_line_and_frees_the_others(own_links: Links) -> None:
+def test_a_port_in_use_is_an_error_and_releases_the_others(own_links: Links) -> None:
     ports = own_links(3)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", ports["port"] + 1))
-        with pytest.raises(PaddockError, match=f"vehicle 2: UDP port {ports['port'] + 1} is taken"):
+        with pytest.raises(PaddockError, match=f"vehicle 2: UDP port {ports['port'] + 1} is in use"):
             paddock.load(quick_scenario("rover", 3, mavlink=ports))
     with paddock.load(quick_scenario("rover", 3, mavlink=ports)) as sim:
         assert [row.sysid for row in host_of(sim).status()] == [1, 2, 3]
 
 
-def test_other_simulators_keep_the_engines_time(own_links: Links) -> None:
+def test_other_simulators_follow_the_engine(own_links: Links) -> None:
     scenario = {
         "clock": {"rate": 100},
         "vehicles": [],
@@ -134,11 +155,11 @@ def test_other_simulators_keep_the_engines_time(own_links: Links) -> None:
     with paddock.load(scenario) as sim:
         sim.step(100 * 20)
         host = host_of(sim)
-        assert host.bridge.adapter("arena").sim_time_us == pytest.approx(20e6, abs=20_001)
+        assert host.bridge.links["arena"].adapter.sim_time_us == pytest.approx(20e6, abs=20_001)
         assert all(row.armed and row.mode == "AUTO" for row in host.status())
 
 
-def test_the_table_of_ports_and_the_hints(own_links: Links) -> None:
+def test_ports_and_hints(own_links: Links) -> None:
     ports = own_links(2)
     with paddock.load(quick_scenario("copter", 2, mavlink=ports)) as sim:
         host = host_of(sim)
@@ -152,7 +173,7 @@ def test_the_table_of_ports_and_the_hints(own_links: Links) -> None:
         assert f"udpin:127.0.0.1:{ports['station']}" in text
 
 
-def test_a_shared_port_has_everybody_at_the_first_station(own_links: Links) -> None:
+def test_a_shared_port_sends_all_systems_to_the_first_ground_station(own_links: Links) -> None:
     ports = own_links(3)
     ports["shared"] = ports["port"] + 2
     with paddock.load(quick_scenario("rover", 2, mavlink=ports)) as sim:
@@ -166,7 +187,7 @@ def test_a_shared_port_has_everybody_at_the_first_station(own_links: Links) -> N
         assert f"udpout:127.0.0.1:{ports['shared']}" in text
 
 
-def test_the_physics_of_real_autopilots_say_how_to_start_them() -> None:
+def test_hints_show_how_to_start_real_autopilots() -> None:
     with paddock.load(quick_scenario("copter", 2, "ardupilot", instance=70)) as sim:
         host = host_of(sim)
         assert [row.listens for row in host.ports()] == ["udp 9702", "udp 9712"]
@@ -179,21 +200,19 @@ def test_the_physics_of_real_autopilots_say_how_to_start_them() -> None:
         paddock.load(slow)
 
 
-def test_the_mavlink_log_does_not_depend_on_how_time_passes(tmp_path: Path, own_links: Links) -> None:
-    """Stepped, run as fast as possible, and run with slices that the clock on the wall cuts."""
-    logs = []
-    for k, pace in enumerate((None, 0.0, 20.0)):
-        with paddock.load(mixed(own_links(2), tmp_path / str(k))) as sim:
-            if pace is None:
-                sim.step(250 * 4)
-            else:
-                sim.run(until=4.0, pace=pace)
-            assert sim.tick == 1000
-        logs.append([path.read_bytes() for path in sorted((tmp_path / str(k)).glob("*.tlog"))])
-    assert logs[0] == logs[1] == logs[2] and len(logs[0][0]) > 3000
+@pytest.mark.soak
+@pytest.mark.parametrize("pace", [0.0, 20.0])
+def test_the_mavlink_log_does_not_depend_on_the_pace(
+    pace: float, tmp_path: Path, own_links: Links, reference: Reference
+) -> None:
+    """As fast as possible, and in slices that the wall clock cuts."""
+    with paddock.load(mixed(own_links(2), tmp_path)) as sim:
+        sim.run(until=4.0, pace=pace)
+        assert sim.tick == TICKS
+    assert logs_in(tmp_path) == reference.logs
 
 
-def test_a_vehicle_with_an_autopilot_takes_nobody_elses_commands(own_links: Links) -> None:
+def test_a_vehicle_with_an_autopilot_refuses_other_commands(own_links: Links) -> None:
     with paddock.load(mixed(own_links(2))) as sim:
         for refused in (
             lambda: sim.command("rover", speed=1.0),
@@ -208,7 +227,7 @@ def test_a_vehicle_with_an_autopilot_takes_nobody_elses_commands(own_links: Link
         assert sim.snapshot()["rover"].speed > 0.0
 
 
-def test_hints_say_that_qgroundcontrol_comes_by_itself_only_where_it_does(own_links: Links) -> None:
+def test_qgroundcontrol_connects_automatically_at_its_default_port_only(own_links: Links) -> None:
     ports = own_links(1)
     with paddock.load(quick_scenario("rover", mavlink=ports)) as sim:
         text = "\n".join(host_of(sim).hints())
@@ -233,7 +252,7 @@ def test_options_of_adapters_are_checked(options: dict[str, Any], message: str) 
         paddock.load({"vehicles": [], "sitl": section})
 
 
-def test_whatever_an_adapter_raises_when_it_is_made_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_in_an_adapters_init_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def mine(name: str, mesh: str = "") -> None:
         raise FileNotFoundError(2, "no such mesh", mesh)
 
@@ -261,7 +280,7 @@ HEAD = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t35.68\t139.76\t40\t1\n"
         ("1\t0\t900\t16\t0\t0\t0\t0\t35.6\t139.7\t10\t1", "item 1: frame 900 is not valid"),
     ],
 )
-def test_a_bad_mission_file_is_one_line_with_the_item(
+def test_an_invalid_mission_file_is_an_error_with_the_item(
     item: str, message: str, tmp_path: Path, own_links: Links
 ) -> None:
     file = tmp_path / "bad.waypoints"
@@ -272,7 +291,7 @@ def test_a_bad_mission_file_is_one_line_with_the_item(
         paddock.load(scenario)
 
 
-def test_a_mission_file_with_an_action_is_flown(tmp_path: Path, own_links: Links) -> None:
+def test_a_mission_file_with_an_action_is_uploaded(tmp_path: Path, own_links: Links) -> None:
     """Items that go nowhere have no degrees: their numbers are not scaled on the wire."""
     file = tmp_path / "good.waypoints"
     places = "1\t0\t2\t178\t0\t1.5\t0\t0\t300\t0\t0\t1\n2\t0\t3\t16\t0\t0\t0\t0\t35.6813\t139.7671\t0\t1\n"

@@ -102,7 +102,7 @@ def test_the_lightweight_adapter_passes_every_check() -> None:
     assert str(report).startswith("adapter 'lightweight': 17 checks passed")
 
 
-def test_a_third_partys_adapter_is_one_file_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_adapter_is_one_file_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "somebody"
     folder.mkdir()
     (folder / "rail.py").write_text(THIRD_PARTY)
@@ -114,7 +114,7 @@ def test_a_third_partys_adapter_is_one_file_found_by_its_name(tmp_path: Path, mo
         assert report.details["capabilities"] == "2 kinds of sensor delivered, 6 absent as declared"
         with Bridge() as bridge:  # and flies on the bridge as any other does
             bridge.register(find_adapter("somebody.rail")("track"))
-            assert bridge.adapters == ("track",)
+            assert bridge.links["track"].connected
     finally:
         for name in ("somebody.rail", "somebody"):
             sys.modules.pop(name, None)
@@ -138,6 +138,6 @@ def test_an_unknown_type_is_refused_with_the_nearest_name() -> None:
         (lambda: 1 / 0, "declarations: cannot be created without arguments: ZeroDivisionError"),
     ],
 )
-def test_what_makes_no_adapter_is_refused(given: Any, words: str) -> None:
+def test_an_invalid_factory_is_refused(given: Any, words: str) -> None:
     with pytest.raises(ConformanceError, match=words):
         check_adapter(given)

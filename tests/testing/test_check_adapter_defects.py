@@ -223,7 +223,7 @@ def test_a_defect_is_found(adapter: type[LightweightAdapter], check: str, words:
     assert str(caught.value).startswith("adapter 'lightweight': ")
 
 
-def test_an_adapter_that_crashes_is_told_in_one_line() -> None:
+def test_an_exception_of_the_adapter_is_one_line() -> None:
     class Crashes(Broken):
         def reset(self) -> None:
             if self._time_us:
@@ -234,7 +234,7 @@ def test_an_adapter_that_crashes_is_told_in_one_line() -> None:
         check_adapter(Crashes)
 
 
-def test_a_step_that_never_returns_is_told_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_never_returns_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock is held meanwhile, so that it cannot be disconnected either."""
     monkeypatch.setattr(adapters, "PATIENCE", 0.3)
     over = threading.Event()
@@ -254,7 +254,7 @@ def test_a_step_that_never_returns_is_told_after_a_while(monkeypatch: pytest.Mon
         over.set()
 
 
-def test_a_connect_that_never_returns_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connect_that_never_returns_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapters, "PATIENCE", 0.3)
     over = threading.Event()
 
@@ -269,7 +269,7 @@ def test_a_connect_that_never_returns_is_told_too(monkeypatch: pytest.MonkeyPatc
         over.set()
 
 
-def test_what_cannot_be_repeated_is_not_compared_where_it_is_not_claimed() -> None:
+def test_nondeterministic_runs_are_not_compared() -> None:
     report = check_adapter(Diced, deterministic=False)
     assert report.details["determinism"] == "not claimed"
 

@@ -1,4 +1,4 @@
-"""A real browser in front of a real server: what is clicked in the page is looked for in the simulation."""
+"""Fixtures: a real browser in front of a real server; tests click in the page and check the simulation."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from paddock.serve.host import Host
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
 PATIENCE = 30.0
-"""s until something that has to happen is missed; software rendering on a busy machine is slow."""
+"""Timeout in s; software rendering on a busy machine is slow."""
 LOOK_EVERY = 30
-"""ms between two looks at the page."""
+"""ms between two evaluations in the page."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
@@ -32,7 +32,7 @@ SIZE = {"width": 1280, "height": 720}
 
 
 def missing(what: str) -> None:
-    """Skip, or fail where these tests must not be left out."""
+    """Skip, or fail if browser tests are required."""
     if os.environ.get("PADDOCK_REQUIRE_BROWSER") == "1":
         pytest.fail(f"browser tests are required here: {what}")
     pytest.skip(f"{what} (PADDOCK_REQUIRE_BROWSER=1 makes this a failure)")
@@ -40,7 +40,7 @@ def missing(what: str) -> None:
 
 @pytest.fixture(scope="session")
 def page_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page, built from its sources as they are; or the one that was built before, where nothing can build it."""
+    """The page, built from its present sources; without Node the one built before."""
     if given := os.environ.get("PADDOCK_PAGE"):
         return Path(given)
     node = shutil.which("node")
@@ -52,20 +52,20 @@ def page_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return folder
     built = ROOT / "src" / "paddock" / "serve" / "page"
     if not (built / "index.html").is_file():
-        missing("the page is not built, and there is no node with web/node_modules to build it")
+        missing("the page is not built, and Node or web/node_modules is missing")
     return built
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium; one for the tests of a file, since its event loop would be in the way of other tests."""
+    """Chromium, one per test file: its event loop would interfere with other tests."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
         missing("the package playwright is not installed")
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
-        missing(f"no browser: none of {', '.join(BROWSERS)} is there")
+        missing(f"no browser found: {', '.join(BROWSERS)}")
     with sync_playwright() as driver:
         running = driver.chromium.launch(executable_path=found, args=ARGUMENTS)
         yield running
@@ -73,14 +73,14 @@ def browser() -> Iterator[Any]:
 
 
 class Window:
-    """A page in a browser of its own (no shared storage); whatever goes wrong in it is kept."""
+    """A page in its own browser context (no shared storage); collects its errors."""
 
     def __init__(self, browser: Any, url: str) -> None:
         self.url = url
         self.context = browser.new_context(viewport=SIZE, accept_downloads=True)
         self.page = self.context.new_page()
         self.errors: list[str] = []
-        self.foreign: list[str] = []  # requests to anywhere else
+        self.foreign: list[str] = []  # requests to other servers
         self.page.on("console", self._on_console)
         self.page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
         self.page.on("request", self._on_request)
@@ -105,25 +105,25 @@ class Window:
         return self.ask(f"window.paddock?.store?.{head}.value{'?.' + rest if rest else ''}")
 
     def until(self, true: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-        """What `true` returns, as soon as it is anything; the last thing it was when that takes too long."""
+        """Return the first truthy value of `true`; fail after a timeout."""
         for _ in range(round(1000 * seconds / LOOK_EVERY)):
             if found := true():
                 return found
             self.page.wait_for_timeout(LOOK_EVERY)
-        pytest.fail(f"nothing came of it within {seconds:g} s; the page says {self.told()}, errors {self.errors}")
+        pytest.fail(f"timeout after {seconds:g} s; notices {self.notices()}, errors {self.errors}")
 
-    def told(self) -> list[str]:
-        """The notices that are shown."""
+    def notices(self) -> list[str]:
+        """The texts of the shown notices."""
         return list(self.ask("(window.paddock?.store?.notices.value ?? []).map((one) => one.text)"))
 
     def ready(self) -> Window:
-        """Connected, with vehicles drawn (if there are any)."""
+        """Wait until the page is connected and has a frame."""
         self.until(lambda: self.signal("connection.state") == "open" and self.signal("metadata") is not None)
         self.until(lambda: self.ask("window.paddock.store.source.value?.sample(performance.now()) != null"))
         return self
 
     def shown_at(self, id: int) -> tuple[float, float] | None:
-        """Where in the window (CSS px) a vehicle is drawn."""
+        """Window position (CSS px) of a vehicle."""
         inside = self.ask(f"window.paddock?.project?.({id}) ?? null")
         if inside is None:
             return None
@@ -169,12 +169,12 @@ def serve(page_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]
 
 @pytest.fixture
 def open_page(browser: Any) -> Iterator[Open]:
-    """`open_page(url)`: a window; the test fails if anything went wrong in one, or if it asked any other server."""
+    """`open_page(url)`: a window; the test fails on console errors and on requests to other servers."""
     windows: list[Window] = []
     forgiven: list[str] = []
 
     def opened(url: str, forgive: str = "") -> Window:
-        """`forgive`: a pattern of console errors that belong to what is tested."""
+        """`forgive`: a pattern of expected console errors."""
         windows.append(Window(browser, url))
         forgiven.append(forgive)
         return windows[-1]
@@ -189,7 +189,7 @@ def open_page(browser: Any) -> Iterator[Open]:
 
 @pytest.fixture(scope="session")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where screenshots are kept: $PADDOCK_SCREENSHOTS, or a folder of this run."""
+    """Folder for screenshots: $PADDOCK_SCREENSHOTS, or a temporary one."""
     folder = os.environ.get("PADDOCK_SCREENSHOTS")
     if folder is None:
         return tmp_path_factory.mktemp("screenshots")

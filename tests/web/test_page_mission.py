@@ -1,4 +1,4 @@
-"""A mission on the page: zones and tasks are seen, a task is dragged elsewhere, and turns green when it is done."""
+"""A mission on the page: zones, dragging a task, completed tasks, and the mission panel."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="the package pillow is not installed")
 
-CREW = {"name": "bus", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}
+ROVERS = {"name": "bus", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}
 SCENARIO: dict[str, Any] = {
     "clock": {"rate": 10},
-    "vehicles": [CREW],
+    "vehicles": [ROVERS],
     "mission": {
         "method": "greedy",
         "execute": "kinematic",
@@ -36,11 +36,11 @@ def served(serve: Any) -> Any:
 
 @pytest.fixture
 def window(served: Any, open_page: Any) -> Any:
-    """The page, looking straight down on everything."""
+    """The page in the top view, framing everything."""
     opened = open_page(served.url).ready()
     opened.until(lambda: opened.ask("window.paddock.mission.value?.tasks.length") == 3)
     opened.page.keyboard.press("3")
-    opened.button("See everything").click()
+    opened.button("Frame everything").click()
     opened.page.get_by_role("tab", name="Mission").click()
     opened.button("Add a point task: click on the ground").wait_for()
     opened.page.wait_for_timeout(1500)
@@ -48,14 +48,14 @@ def window(served: Any, open_page: Any) -> Any:
 
 
 def at(window: Any, x: float, y: float) -> tuple[float, float]:
-    """A place on the ground in the window, CSS px."""
+    """Window position (CSS px) of a point on the ground."""
     inside = window.ask(f"window.paddock.stage.projectPoint({x}, {y}, 0)")
     left, top = window.ask("(({ x, y }) => [x, y])(window.paddock.stage.canvas.getBoundingClientRect())")
     return left + inside[0], top + inside[1]
 
 
 def around(window: Any, x: float, y: float, reach: int) -> Any:
-    """The pixels around a place of the world, (n, 3)."""
+    """Pixels around a world point, (n, 3)."""
     column, row = map(round, at(window, x, y))
     picture = np.asarray(Image.open(io.BytesIO(window.page.screenshot())).convert("RGB")).astype(int)
     return picture[row - reach : row + reach + 1, column - reach : column + reach + 1].reshape(-1, 3)
@@ -66,12 +66,12 @@ def redness(pixels: Any) -> float:
 
 
 def greenness(pixels: Any) -> float:
-    """Share of the pixels that are clearly green."""
+    """Fraction of clearly green pixels."""
     return float((pixels[:, 1] - np.maximum(pixels[:, 0], pixels[:, 2]) > 25).mean())
 
 
 def drag(window: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """With the button held down at the end."""
+    """Drag without releasing the button."""
     mouse = window.page.mouse
     mouse.move(*start)
     mouse.down()
@@ -83,9 +83,9 @@ def outline(sim: Any, name: str) -> Any:
     return next(task.outline for task in sim.mission.tasks if task.name == name)
 
 
-def test_zones_are_red_areas_and_can_be_hidden(window: Any, pictures: Path) -> None:
+def test_zones_are_red_and_can_be_hidden(window: Any, pictures: Path) -> None:
     window.page.screenshot(path=pictures / "mission.png")
-    for x, y in ((-20, -20), (-30, -30), (-20, -30)):  # beside the name in the middle
+    for x, y in ((-20, -20), (-30, -30), (-20, -30)):  # beside the label in the centre
         assert redness(around(window, x, y, 10)) > redness(around(window, x + 15, y + 50, 10)) + 8
     inside, outside = redness(around(window, -20, -20, 10)), redness(around(window, -5, -25, 10))
     assert inside > outside + 8
@@ -94,7 +94,7 @@ def test_zones_are_red_areas_and_can_be_hidden(window: Any, pictures: Path) -> N
     window.until(lambda: abs(redness(around(window, -20, -20, 10)) - outside) < 4)
 
 
-def test_a_task_turns_green_when_it_is_done(served: Any, window: Any) -> None:
+def test_a_completed_task_is_green(served: Any, window: Any) -> None:
     assert greenness(around(window, 30, 20, 4)) == 0.0
     done = lambda: [task.state for task in served.sim.mission.tasks].count("completed")  # noqa: E731
     while done() < 3 and served.sim.time < 1000:
@@ -105,27 +105,27 @@ def test_a_task_turns_green_when_it_is_done(served: Any, window: Any) -> None:
     assert greenness(around(window, 30, 20 + 12, 3)) == 0.0
 
 
-def test_a_task_is_dragged_elsewhere(served: Any, window: Any) -> None:
+def test_a_task_can_be_dragged(served: Any, window: Any) -> None:
     start, end = at(window, 30, 20), at(window, 45, 5)
     drag(window, start, end)
     window.page.keyboard.press("Escape")
     window.page.mouse.up()
-    assert window.ask("window.paddock.awaited.value.size") == 0
+    assert window.ask("window.paddock.pendingTasks.value.size") == 0
     drag(window, start, end)
     window.page.mouse.up()
-    window.until(lambda: window.ask("window.paddock.awaited.value.get('gate')?.kind") == "asked")
+    window.until(lambda: window.ask("window.paddock.pendingTasks.value.get('gate')?.kind") == "asked")
     served.sim.step(10)
     assert outline(served.sim, "gate")[0] == pytest.approx([45, 5], abs=0.5)
-    window.until(lambda: window.ask("window.paddock.awaited.value.size") == 0)
+    window.until(lambda: window.ask("window.paddock.pendingTasks.value.size") == 0)
     assert window.ask("window.paddock.mission.value.tasks[0].x") == pytest.approx(45, abs=0.5)
     moved = [event for event in served.sim.events.since() if event.kind == "task_moved"]
-    assert len(moved) == 1  # not the one that was taken back
+    assert len(moved) == 1  # not the cancelled one
 
 
 def test_the_panel_adds_removes_and_damages(served: Any, window: Any) -> None:
     window.button("Add a point task: click on the ground").click()
     window.page.mouse.click(*at(window, 0, 40))
-    window.until(lambda: window.ask("window.paddock.awaited.value.has('point_1')"))
+    window.until(lambda: window.ask("window.paddock.pendingTasks.value.has('point_1')"))
     window.page.keyboard.press("Escape")
     window.until(lambda: window.signal("tool") == "select")
     window.button("Remove the task pond").click()

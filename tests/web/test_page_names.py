@@ -1,4 +1,4 @@
-"""Whatever can be operated has a name that a screen reader can say: in every tab, popover and dialog."""
+"""Every control in every tab, popover and dialog has an accessible name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPERABLE = (
     "[role=button], [role=slider], [role=tab], [role=switch], [role=separator], [role=textbox], [role=dialog]"
 )
 NAMELESS = """(operable) => {
-  const worded = "button, summary, a, [role=button], [role=tab], [role=switch]"; // what may be named by its own words
+  const worded = "button, summary, a, [role=button], [role=tab], [role=switch]"; // named by their own text
   const named = (one) =>
     [
       one.getAttribute("aria-label"),
@@ -30,12 +30,12 @@ NAMELESS = """(operable) => {
 
 
 def check(window: Any, where: str) -> None:
-    """All that is shown has names."""
+    """Check that all visible controls have names."""
     count, nameless = window.page.evaluate(NAMELESS, OPERABLE)
     assert count > 20 and nameless == [], where
 
 
-def test_what_has_no_name_is_found(serve: Any, open_page: Any) -> None:
+def test_controls_without_names_are_found(serve: Any, open_page: Any) -> None:
     window = open_page(serve(SCENARIO, running=True).url).ready()
     window.ask("document.body.append(document.createElement('input'), document.createElement('button'))")
     assert window.page.evaluate(NAMELESS, OPERABLE)[1] == ["<input>", "<button></button>"]
@@ -51,7 +51,7 @@ def test_every_tab(serve: Any, open_page: Any) -> None:
             for k in range(tabs.count()):
                 tabs.nth(k).click()
                 window.until(lambda tabs=tabs, k=k: tabs.nth(k).get_attribute("aria-selected") == "true")
-                window.page.wait_for_timeout(200)  # what is loaded when it is needed
+                window.page.wait_for_timeout(200)  # lazily loaded panels
                 check(window, f"{rows} {tabs.nth(k).inner_text()}, selected {selected}")
 
 

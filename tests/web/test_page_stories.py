@@ -1,4 +1,4 @@
-"""Recordings that are scrubbed, scenarios that are edited, and a picture of every demo."""
+"""Seeking in recordings, editing scenarios, and a screenshot of every demo."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ vehicles:
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Five seconds of a point on its way east, every fifth tick."""
+    """Five seconds of a point moving east, every fifth tick."""
     file = tmp_path_factory.mktemp("recording") / "drive.mcap"
     with paddock.load({"clock": {"rate": RATE}, "vehicles": [CAR]}) as sim, Recorder(sim, file, rate=20):
         sim.step(5 * RATE)
@@ -38,14 +38,14 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def opened(window: Any, file: Path) -> None:
-    """Choose a file with the button."""
+    """Select a file with the button."""
     with window.page.expect_file_chooser() as chooser:
         window.button("Open a recording").click()
     chooser.value.set_files(str(file))
 
 
 def sample(window: Any) -> dict[str, Any]:
-    """What is shown at the moment: the tick before, and x of the first vehicle."""
+    """The shown sample: its earlier tick, and x of the first vehicle."""
     x = "new Float32Array(s.from.poses.slice(0, 1).buffer)[0]"
     found = window.ask(
         f"((s) => s && JSON.stringify({{ tick: s.from.tick, time: s.from.time, x: {x} }}))"
@@ -54,7 +54,7 @@ def sample(window: Any) -> dict[str, Any]:
     return {} if found is None else dict(json.loads(found))
 
 
-def test_a_recording_is_scrubbed_to_the_right_tick(serve: Any, open_page: Any, recording: Path) -> None:
+def test_seeking_shows_the_right_tick(serve: Any, open_page: Any, recording: Path) -> None:
     window = open_page(serve(LIVE, running=True).url).ready()
     opened(window, recording)
     window.until(lambda: window.signal("source.kind") == "recording" and sample(window))
@@ -75,15 +75,15 @@ def test_a_recording_is_scrubbed_to_the_right_tick(serve: Any, open_page: Any, r
             assert shown["time"] == exact.time
 
 
-def test_a_file_that_is_no_recording_is_named(serve: Any, open_page: Any, tmp_path: Path) -> None:
+def test_an_invalid_recording_is_reported(serve: Any, open_page: Any, tmp_path: Path) -> None:
     window = open_page(serve(LIVE, running=True).url).ready()
     (tmp_path / "letter.mcap").write_text("Dear Sir or Madam")
     opened(window, tmp_path / "letter.mcap")
-    window.until(lambda: any(text.startswith("letter.mcap ") for text in window.told()))
+    window.until(lambda: any(text.startswith("letter.mcap ") for text in window.notices()))
     assert window.signal("source.kind") == "live"
 
 
-def test_a_mistake_in_a_scenario_is_shown_at_its_line(serve: Any, open_page: Any) -> None:
+def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) -> None:
     window = open_page(serve(LIVE, running=True).url).ready()
     window.button("Scenario editor").click()
     window.page.get_by_role("dialog", name="Scenario editor").wait_for()
@@ -95,17 +95,17 @@ def test_a_mistake_in_a_scenario_is_shown_at_its_line(serve: Any, open_page: Any
     window.until(lambda: problems.count() == 1 and problems.get_by_role("listitem").count() >= 2)
     places = problems.locator(".place").all_inner_texts()
     assert {place.split(":")[0] for place in places} == {"5", "6"}
-    said = " ".join(problems.all_inner_texts())
-    assert "speed" in said and "modell" in said and "model" in said
+    texts = " ".join(problems.all_inner_texts())
+    assert "speed" in texts and "modell" in texts and "model" in texts
     assert window.page.locator(".cm-lint-marker-error, .cm-lintPoint-error, .cm-lintRange-error").count() >= 1
     window.page.get_by_role("button", name="Close", exact=True).click()
 
 
 @pytest.mark.parametrize("name", demo_names())
-def test_a_picture_of_every_demo(serve: Any, open_page: Any, pictures: Path, demo: Any, name: str) -> None:
+def test_screenshot_of_every_demo(serve: Any, open_page: Any, pictures: Path, demo: Any, name: str) -> None:
     window = open_page(serve(demo(name), running=True).url).ready()
     window.until(lambda: window.signal("clock.time") > 1.0, seconds=60)
-    window.until(lambda: window.signal("pulse.frames") > 0, seconds=60)
+    window.until(lambda: window.signal("pageRates.frames") > 0, seconds=60)
     window.page.screenshot(path=pictures / f"{name}.png")
     picture = np.asarray(Image.open(io.BytesIO((pictures / f"{name}.png").read_bytes())).convert("RGB"))
     world = picture[90:480, 240:800].reshape(-1, 3)

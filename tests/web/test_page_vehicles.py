@@ -1,4 +1,4 @@
-"""Vehicles are drawn where they are, driven by keys, told where to go, and may vanish meanwhile."""
+"""Drawing vehicles at their positions, driving with keys, the go tool, and removal of selected vehicles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CARS: list[dict[str, Any]] = [
     {"id": 2, "name": "blue", "model": "car.kinematic", "pose": [8, 6, 0.5]},
 ]
 NEAR = 40
-"""CSS px: half the side of the square around a vehicle that is looked at."""
+"""CSS px: half the side of the compared square around a vehicle."""
 
 
 def pixels(window: Any) -> Any:
@@ -26,7 +26,7 @@ def pixels(window: Any) -> Any:
 
 
 def settled(window: Any) -> Any:
-    """The picture, once two in a row are the same around the vehicles."""
+    """The screenshot, once two in a row are equal around the vehicles."""
     before = pixels(window)
     for _ in range(40):
         window.page.wait_for_timeout(150)
@@ -34,17 +34,17 @@ def settled(window: Any) -> Any:
         if not np.abs(now - before)[100:480, 240:800].any():
             return now
         before = now
-    pytest.fail("the picture never stands still")
+    pytest.fail("the picture keeps changing")
 
 
-def test_vehicles_are_drawn_where_the_snapshot_says(serve: Any, open_page: Any) -> None:
+def test_vehicles_are_drawn_at_their_positions(serve: Any, open_page: Any) -> None:
     vehicles = [*CARS, {"id": 3, "name": "bee", "model": "quad", "pose": [0, 10, 6, 0]}]
     served = serve({"clock": {"rate": 240}, "vehicles": vehicles})
     window = open_page(served.url).ready()
     window.until(lambda: window.shown_at(1))
-    window.button("See everything").click()
+    window.button("Frame everything").click()
     window.page.mouse.move(600, 300)
-    window.page.mouse.wheel(0, 600)  # a little farther away: whole cars are compared
+    window.page.mouse.wheel(0, 600)  # zoom out: whole cars are compared
     for name, id in (("red", 1), ("bee", 3)):
         before = settled(window)
         x, y = window.shown_at(id)
@@ -55,12 +55,12 @@ def test_vehicles_are_drawn_where_the_snapshot_says(serve: Any, open_page: Any) 
         changed = np.abs(settled(window) - before).sum(axis=2) > 24
         around = changed[round(y) - NEAR : round(y) + NEAR, round(x) - NEAR : round(x) + NEAR]
         rows, columns = np.nonzero(around)
-        assert len(rows) > 10  # it was there, and is not any more
+        assert len(rows) > 10  # the vehicle disappeared
         assert columns.mean() == pytest.approx(NEAR, abs=12) and rows.mean() == pytest.approx(NEAR, abs=12)
 
 
 def seen_at(window: Any, camera: dict[str, Any], point: Any) -> tuple[float, float]:
-    """A point of the world in the window (CSS px), by the textbook: a look-at camera, z up, vertical field of view."""
+    """Window position (CSS px) of a world point, for a look-at camera with z up and a vertical field of view."""
     eye, target = np.array(camera["position"]), np.array(camera["target"])
     ahead = (target - eye) / np.linalg.norm(target - eye)
     right = np.cross(ahead, [0.0, 0.0, 1.0])
@@ -76,12 +76,12 @@ def seen_at(window: Any, camera: dict[str, Any], point: Any) -> tuple[float, flo
 
 
 def choose(window: Any, name: str) -> None:
-    """Select a vehicle in the tree of fleets."""
+    """Select a vehicle in the fleet tree."""
     window.page.get_by_role("button", name=re.compile(f"^{name}")).first.click()
     window.until(lambda: window.ask("window.paddock.store.selection.value.size") > 0)
 
 
-def take_wheel(window: Any, name: str, id: int) -> None:
+def drive(window: Any, name: str, id: int) -> None:
     choose(window, name)
     window.page.keyboard.press("g")
     window.until(lambda: window.ask("window.paddock.driving.value?.id ?? null") == id)
@@ -91,10 +91,10 @@ def throttle(sim: Any, name: str) -> float:
     return float(sim.snapshot()[name]["command.throttle"])
 
 
-def test_keys_drive_the_car_and_letting_go_releases_it(serve: Any, open_page: Any) -> None:
+def test_keys_drive_the_car_and_key_up_releases_it(serve: Any, open_page: Any) -> None:
     served = serve({"clock": {"rate": 240}, "vehicles": CARS}, running=True)
     window = open_page(served.url).ready()
-    take_wheel(window, "red", 1)
+    drive(window, "red", 1)
     window.page.keyboard.down("w")
     window.until(lambda: throttle(served.sim, "red") > 0.3)
     window.until(lambda: served.sim.snapshot()["red"].velocity[0] > 0.5)
@@ -111,11 +111,11 @@ def test_keys_drive_the_car_and_letting_go_releases_it(serve: Any, open_page: An
     assert served.sim.snapshot()["blue"].velocity[0] == 0.0
 
 
-def test_two_drive_two_cars_and_a_third_watches(serve: Any, open_page: Any) -> None:
+def test_two_clients_drive_two_cars_while_a_third_watches(serve: Any, open_page: Any) -> None:
     served = serve({"clock": {"rate": 240}, "vehicles": CARS}, running=True)
     first, second, third = (open_page(served.url).ready() for _ in range(3))
-    take_wheel(first, "red", 1)
-    take_wheel(second, "blue", 2)
+    drive(first, "red", 1)
+    drive(second, "blue", 2)
     first.page.keyboard.down("w")
     second.page.keyboard.down("w")
     moved = lambda name, start: np.linalg.norm(served.sim.snapshot()[name].position[:2] - start) > 2.0  # noqa: E731
@@ -123,25 +123,25 @@ def test_two_drive_two_cars_and_a_third_watches(serve: Any, open_page: Any) -> N
     third.until(lambda: third.signal("roster.size") == 2)
     for window in (first, second):
         window.page.keyboard.up("w")
-    assert third.signal("orders") == []
+    assert third.signal("overrides") == []
 
 
-def test_a_car_of_a_race_is_taken_over_and_given_back(serve: Any, open_page: Any) -> None:
+def test_a_driven_car_is_overridden_and_released(serve: Any, open_page: Any) -> None:
     driven = {"name": "red", "id": 1, "model": "car.kinematic", "driver": {"pure_pursuit": {"path": {"circle": {}}}}}
     served = serve({"clock": {"rate": 240}, "vehicles": [{**driven, "pose": [50, 0, 1.6]}]}, running=True)
     window = open_page(served.url).ready()
     assert window.until(lambda: window.signal("routes"))[0]["behaviour"] == "pure_pursuit"
-    take_wheel(window, "red", 1)
-    window.until(lambda: orders_told(served.sim) == [("ordered", "external")])
+    drive(window, "red", 1)
+    window.until(lambda: override_events(served.sim) == [("ordered", "external")])
     window.page.keyboard.press("Escape")
-    window.until(lambda: orders_told(served.sim) == [("ordered", "external"), ("order_ended", "pure_pursuit")])
+    window.until(lambda: override_events(served.sim) == [("ordered", "external"), ("order_ended", "pure_pursuit")])
 
 
-def orders_told(sim: Any) -> list[tuple[str, str]]:
+def override_events(sim: Any) -> list[tuple[str, str]]:
     return [(event.kind, event.detail) for event in sim.events.since() if event.kind.startswith("order")]
 
 
-def test_the_selected_are_sent_to_a_place(serve: Any, open_page: Any) -> None:
+def test_the_go_tool_sends_the_selection(serve: Any, open_page: Any) -> None:
     scouts = {"id": 1, "name": "scouts", "count": 4, "model": "quad", "spawn": {"grid": {"spacing": 4, "z": 6}}}
     served = serve({"clock": {"rate": 240}, "vehicles": [scouts]}, running=True)
     window = open_page(served.url).ready()
@@ -149,11 +149,11 @@ def test_the_selected_are_sent_to_a_place(serve: Any, open_page: Any) -> None:
     window.page.keyboard.press("t")
     window.until(lambda: window.signal("tool") == "go")
     window.page.mouse.click(520, 330)
-    orders = window.until(lambda: window.signal("orders"))
-    assert {order["behaviour"] for order in orders} == {"goto"}
-    assert sum(count for order in orders for _, count in order["ids"]) == 4
-    (order,) = orders  # one for all of them, with a place for each
-    goals = np.column_stack([order["options"]["x"], order["options"]["y"]])
+    overrides = window.until(lambda: window.signal("overrides"))
+    assert {override["behaviour"] for override in overrides} == {"goto"}
+    assert sum(count for override in overrides for _, count in override["ids"]) == 4
+    (override,) = overrides  # one for all, with a goal for each
+    goals = np.column_stack([override["options"]["x"], override["options"]["y"]])
     assert len(np.unique(goals, axis=0)) == 4
     start = served.sim.snapshot().fleet("scouts").position[:, :2].mean(axis=0)
     far = np.linalg.norm(goals.mean(axis=0) - start)
@@ -165,11 +165,11 @@ def test_the_selected_are_sent_to_a_place(serve: Any, open_page: Any) -> None:
     )
 
 
-def test_one_that_is_selected_may_vanish(serve: Any, open_page: Any) -> None:
+def test_a_selected_vehicle_can_be_removed(serve: Any, open_page: Any) -> None:
     served = serve({"clock": {"rate": 240}, "vehicles": CARS}, running=True)
     window = open_page(served.url).ready()
     choose(window, "red")
-    window.page.keyboard.press("2")  # rides along
+    window.page.keyboard.press("2")  # chase camera
     served.host.source.operate("remove", "test", {"target": "red"}).result(10)
     window.until(lambda: window.signal("roster.size") == 1)
     window.until(lambda: window.ask("window.paddock.store.selection.value.size") == 0)

@@ -19,12 +19,11 @@ from paddock.engine.actions import Posted
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.error import WireError
-from paddock.wire.messages.controls import Command, Control
 from paddock.wire.messages.markers import (
     KINDS,
     ClearMarkers,
     DeleteMarkers,
-    Marker,
+    MarkerMessage,
     PutMarkers,
     ShowMarkers,
     decode_markers,
@@ -33,7 +32,7 @@ from paddock.wire.messages.markers import (
 from paddock.wire.messages.recordings import (
     REASONS,
     Action,
-    Event,
+    EventMessage,
     RunStart,
     StateHash,
     decode_action,
@@ -47,11 +46,11 @@ from paddock.wire.messages.recordings import (
 )
 from paddock.wire.messages.replies import (
     ControlAck,
-    ControlRequest,
+    ControlRequestMessage,
     Done,
     Error,
     Reply,
-    Result,
+    ResultMessage,
     Welcome,
     decode_reply,
     encode_reply,
@@ -59,15 +58,17 @@ from paddock.wire.messages.replies import (
 from paddock.wire.messages.requests import (
     MODES,
     Call,
+    Command,
+    ControlMessage,
     GetMetadata,
     Goodbye,
     Heartbeat,
     Hello,
     Pause,
-    Request,
+    RequestMessage,
     Reset,
     Resume,
-    Run,
+    RunRequest,
     SetMode,
     SetPace,
     Step,
@@ -77,8 +78,8 @@ from paddock.wire.messages.requests import (
     request_id,
 )
 from paddock.wire.messages.states import (
-    Fleet,
-    Roster,
+    FleetMessage,
+    RosterMessage,
     State,
     StateUpdate,
     arranged,
@@ -132,7 +133,7 @@ INPUTS = st.dictionaries(TEXT, FINITE | TEXT | DOUBLES, max_size=4)
 VECTOR, FOUR = st.tuples(FINITE, FINITE, FINITE), st.tuples(FINITE, FINITE, FINITE, FINITE)
 SINGLES = st.floats(allow_nan=False, allow_infinity=False, width=32)
 MARKERS = st.builds(
-    Marker,
+    MarkerMessage,
     namespace=TEXT,
     id=U32,
     kind=st.sampled_from(KINDS),
@@ -145,13 +146,13 @@ MARKERS = st.builds(
     frame=st.text(min_size=1, max_size=9),
     ttl=st.none() | st.floats(1e-9, 1e9),
 )
-CONTROLS = st.builds(Control, U64, st.dictionaries(TEXT | ID, INPUTS, max_size=3))
+CONTROLS = st.builds(ControlMessage, U64, st.dictionaries(TEXT | ID, INPUTS, max_size=3))
 BODIES = st.one_of(
     st.builds(Hello, TEXT, U32),
     st.sampled_from([Heartbeat(), Goodbye()]),
     st.builds(Reset, st.none() | U64),
     st.sampled_from([Pause(), Resume(), Stop(), GetMetadata()]),
-    st.builds(Run, st.none() | FINITE, st.none() | POSITIVE),
+    st.builds(RunRequest, st.none() | FINITE, st.none() | POSITIVE),
     st.builds(Step, U64, st.none() | CONTROLS, st.booleans()),
     st.builds(SetPace, POSITIVE),
     st.builds(SetMode, st.sampled_from(MODES), st.lists(TEXT, max_size=3).map(tuple)),
@@ -169,22 +170,22 @@ BODIES = st.one_of(
     st.builds(ShowMarkers, TEXT, st.booleans()),
     st.builds(Call, TEXT, OBJECTS, st.binary(max_size=20)),
 )
-EVENTS = st.builds(Event, U64, U64, TEXT, TEXT, TEXT)
+EVENTS = st.builds(EventMessage, U64, U64, TEXT, TEXT, TEXT)
 
 
 @st.composite
-def rosters(draw: Callable[..., Any]) -> Roster:
+def rosters(draw: Callable[..., Any]) -> RosterMessage:
     fleets = []
     for name in draw(st.lists(TEXT, max_size=3, unique=True)):
         n = draw(st.integers(0, 5))
         numbers = npst.arrays(np.int64, n, elements=ID)
         columns = tuple(draw(st.lists(TEXT, max_size=5, unique=True)))
         single = draw(st.booleans()) and n < 2
-        fleets.append(Fleet(name, draw(TEXT), draw(TEXT), columns, draw(numbers), draw(numbers), single))
-    return Roster(draw(U64), tuple(fleets))
+        fleets.append(FleetMessage(name, draw(TEXT), draw(TEXT), columns, draw(numbers), draw(numbers), single))
+    return RosterMessage(draw(U64), tuple(fleets))
 
 
-def blocks_of(roster: Roster, seed: int, dtype: str) -> tuple[Any, ...]:
+def blocks_of(roster: RosterMessage, seed: int, dtype: str) -> tuple[Any, ...]:
     """Blocks of any bits."""
     random = np.random.default_rng(seed)
     shapes = [(len(fleet.columns), len(fleet.ids)) for fleet in roster.fleets]
@@ -211,7 +212,7 @@ def flat(update: Any) -> Any:
 @settings(deadline=None)
 @given(U64, BODIES, TEXT)
 def test_requests_come_back_as_they_were_sent(number: int, body: Any, token: str) -> None:
-    request = Request(number, body, token)
+    request = RequestMessage(number, body, token)
     assert same(request, decode_request(encode_request(request)))
 
 
@@ -222,7 +223,7 @@ def test_requests_come_back_as_they_were_sent(number: int, body: Any, token: str
         st.just(Done()),
         st.builds(Welcome, TEXT, TEXT, POSITIVE, U64, POSITIVE, U32, U32),
         st.builds(ControlAck, U64),
-        st.builds(Result, TREES, st.binary(max_size=20)),
+        st.builds(ResultMessage, TREES, st.binary(max_size=20)),
         EVENTS,
     ),
     U64,
@@ -240,7 +241,7 @@ def test_states_come_back_as_they_were_sent_alone_and_in_replies(
 ) -> None:
     assert same(flat(update), decode_state_update(encode_state_update(update)))
     assert same(flat(update), decode_reply(encode_reply(Reply(0, 1, 0.0, update))).body)
-    request = ControlRequest(update.tick, deadline, tuple(vehicles), update)
+    request = ControlRequestMessage(update.tick, deadline, tuple(vehicles), update)
     found = decode_reply(encode_reply(Reply(0, 1, 0.0, request))).body
     assert same(request._replace(state=flat(update)), found)
 
@@ -248,7 +249,7 @@ def test_states_come_back_as_they_were_sent_alone_and_in_replies(
 @settings(deadline=None)
 @given(rosters(), st.sampled_from([("double", "<f8"), ("single", "<f4")]), U32, st.booleans())
 def test_recorded_states_come_back_in_their_precision(
-    roster: Roster, form: tuple[str, str], seed: int, known: bool
+    roster: RosterMessage, form: tuple[str, str], seed: int, known: bool
 ) -> None:
     blocks = blocks_of(roster, seed, form[1])
     state = State(5, 0.25, 1, roster.number, blocks, form[0], None if known else roster)
@@ -259,13 +260,13 @@ def test_recorded_states_come_back_in_their_precision(
 
 @settings(deadline=None)
 @given(rosters())
-def test_rosters_come_back_as_they_were_sent(roster: Roster) -> None:
+def test_rosters_come_back_as_they_were_sent(roster: RosterMessage) -> None:
     assert same(roster, decode_roster(encode_roster(roster)))
 
 
 @settings(deadline=None)
 @given(st.lists(MARKERS, max_size=4))
-def test_markers_come_back_as_they_were_sent(markers: list[Marker]) -> None:
+def test_markers_come_back_as_they_were_sent(markers: list[MarkerMessage]) -> None:
     assert same(tuple(markers), decode_markers(encode_markers(markers)))
 
 
@@ -290,7 +291,7 @@ def test_actions_come_back_as_they_were_recorded(tick: int, sequence: int, sourc
         st.binary(max_size=9),
     ),
 )
-def test_records_come_back_as_they_were_made(event: Event, state_hash: StateHash, start: RunStart) -> None:
+def test_records_come_back_as_they_were_made(event: EventMessage, state_hash: StateHash, start: RunStart) -> None:
     assert same(event, decode_event(encode_event(event)))
     assert same(state_hash, decode_state_hash(encode_state_hash(state_hash)))
     assert same(start, decode_run_start(encode_run_start(start)))
@@ -314,8 +315,8 @@ def test_a_snapshot_is_made_again_without_loss() -> None:
         sim.remove("scouts[3]")
         sim.step(1)
         sent = sim.snapshot()
-    layouts = [{name: getattr(fleet, name) for name in Fleet._fields} for fleet in sent.layout.fleets]
-    roster = Roster(sent.roster, tuple(Fleet(**fields) for fields in layouts))
+    layouts = [{name: getattr(fleet, name) for name in FleetMessage._fields} for fleet in sent.layout.fleets]
+    roster = RosterMessage(sent.roster, tuple(FleetMessage(**fields) for fields in layouts))
     blocks = tuple(fleet.block for fleet in sent)
     update = StateUpdate(sent.tick, sent.time, 0.0, sent.run, sent.roster, blocks, roster)
     got = decode_state_update(encode_state_update(update))
@@ -332,8 +333,8 @@ def test_a_snapshot_is_made_again_without_loss() -> None:
 def test_a_step_as_the_wire_format_of_protobuf_has_it() -> None:
     # id = 1 (tag 0x08), admin = 12 (tag 0x62), in it step = 5 (tag 0x2a), in it ticks = 1 (tag 0x08) of 300
     written = bytes([0x08, 7, 0x62, 5, 0x2A, 3, 0x08, 0xAC, 0x02])
-    assert encode_request(Request(7, Step(300))) == written
-    assert decode_request(written) == Request(7, Step(300))
+    assert encode_request(RequestMessage(7, Step(300))) == written
+    assert decode_request(written) == RequestMessage(7, Step(300))
 
 
 def test_a_command_as_the_wire_format_of_protobuf_has_it() -> None:
@@ -341,8 +342,8 @@ def test_a_command_as_the_wire_format_of_protobuf_has_it() -> None:
     entry = bytes([0x0A, 5]) + b"steer" + bytes([0x12, len(number)]) + number  # of the map: key = 1, value = 2
     command = bytes([0x0A, 3]) + b"red" + bytes([0x22, len(entry)]) + entry  # name = 1, inputs = 4
     written = bytes([0x08, 1, 0x6A, len(command)]) + command  # id = 1, command = 13
-    assert encode_request(Request(1, Command("red", {"steer": 0.5}))) == written
-    assert decode_request(written) == Request(1, Command("red", {"steer": 0.5}))
+    assert encode_request(RequestMessage(1, Command("red", {"steer": 0.5}))) == written
+    assert decode_request(written) == RequestMessage(1, Command("red", {"steer": 0.5}))
 
 
 def test_blocks_are_float64_little_endian_in_c_order() -> None:
@@ -356,7 +357,7 @@ def test_blocks_are_float64_little_endian_in_c_order() -> None:
 
 def test_a_marker_with_nothing_given_has_the_defaults() -> None:
     (marker,) = decode_markers(pb.MarkerArray(markers=[pb.Marker(namespace="a", id=1)]).SerializeToString())
-    assert same(marker, Marker("a", 1, "points"))
+    assert same(marker, MarkerMessage("a", 1, "points"))
     assert [kind.name.lower() for kind in MarkerKind] == list(KINDS)
 
 
@@ -517,7 +518,7 @@ def test_blocks_that_do_not_fit_the_known_roster_are_refused() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        Run(until=math.nan),
+        RunRequest(until=math.nan),
         SetPace(-1.0),
         Step(-1),
         Reset(2**64),
@@ -528,10 +529,10 @@ def test_blocks_that_do_not_fit_the_known_roster_are_refused() -> None:
         Command(2**31, {}),
         Command(1.5, {}),  # type: ignore[arg-type]
         Command(np.array([-1]), {}),
-        Control(1, {True: {}}),
-        PutMarkers((Marker("a", -1, "points"),)),
-        PutMarkers((Marker("a", 1, "points", position=(math.nan, 0.0, 0.0)),)),
-        PutMarkers((Marker("a", 1, "points", vertices=np.full((1, 3), 1e300)),)),  # type: ignore[arg-type]
+        ControlMessage(1, {True: {}}),
+        PutMarkers((MarkerMessage("a", -1, "points"),)),
+        PutMarkers((MarkerMessage("a", 1, "points", position=(math.nan, 0.0, 0.0)),)),
+        PutMarkers((MarkerMessage("a", 1, "points", vertices=np.full((1, 3), 1e300)),)),  # type: ignore[arg-type]
         Call("spawn", {"$a": 1}),
         Call("spawn", {1: 1}),  # type: ignore[dict-item]
         Call("spawn", {"a": object()}),
@@ -543,17 +544,17 @@ def test_blocks_that_do_not_fit_the_known_roster_are_refused() -> None:
 )
 def test_what_nobody_could_read_is_not_sent(body: Any) -> None:
     with pytest.raises(InvalidValueError):
-        encode_request(Request(1, body))
+        encode_request(RequestMessage(1, body))
 
 
 def test_other_things_that_nobody_could_read_are_not_sent() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'circle'"):
-        encode_markers([Marker("a", 1, "circel")])
+        encode_markers([MarkerMessage("a", 1, "circel")])
     with pytest.raises(InvalidValueError, match="sim_time must be a finite number"):
         encode_reply(Reply(1, 1, math.nan, Done()))
     with pytest.raises(InvalidValueError, match="precision is one of double, single"):
         encode_state(State(1, 0.0, 0, 1, (), "half"))
-    roster = Roster(1, (Fleet("a", "car", "car.bicycle", ("x",), np.array([1]), np.array([0]), True),))
+    roster = RosterMessage(1, (FleetMessage("a", "car", "car.bicycle", ("x",), np.array([1]), np.array([0]), True),))
     with pytest.raises(InvalidValueError, match=r"have the shapes \[\(1, 1\)\]"):
         encode_state_update(StateUpdate(1, 0.0, 0.0, 0, 1, (np.zeros((1, 2)),), roster))
     with pytest.raises(InvalidValueError, match="cannot travel with roster 1"):

@@ -10,23 +10,23 @@ import pytest
 
 from paddock.wire.error import WireError
 from paddock.wire.messages import markers, recordings, replies, requests, states
-from paddock.wire.messages.controls import Command, Control
+from paddock.wire.messages.requests import Command, ControlMessage
 
 INPUTS = 100_000
 """For each decoder."""
 REASONS = {"protobuf", "type", "length", "count", "value", "json", "utf8"}
-ROSTER = states.Roster(
-    3, (states.Fleet("red", "car", "car.bicycle", ("x", "y"), np.array([7, 8]), np.array([0, 1]), False),)
+ROSTER = states.RosterMessage(
+    3, (states.FleetMessage("red", "car", "car.bicycle", ("x", "y"), np.array([7, 8]), np.array([0, 1]), False),)
 )
 UPDATE = states.StateUpdate(9, 0.5, 1.0, 0, 3, (np.arange(4.0).reshape(2, 2),), ROSTER)
-MARKER = markers.Marker("plan", 1, "line_strip", vertices=np.ones((2, 3), np.float32), label="a", ttl=2.0)
+MARKER = markers.MarkerMessage("plan", 1, "line_strip", vertices=np.ones((2, 3), np.float32), label="a", ttl=2.0)
 BODIES = (
     requests.Hello("notebook"),
-    requests.Run(30.0, 1.0),
+    requests.RunRequest(30.0, 1.0),
     requests.SetMode("synchronous", ("red",)),
     Command("red", {"steer": 0.1, "mode": "angle", "vx": np.ones(3)}, at_tick=4, timeout=0.5),
     Command(np.array([1, 2]), {"vx": np.ones(2)}),
-    Control(10, {"red": {"steer": 0.2}, 7: {"brake": 1.0}}),
+    ControlMessage(10, {"red": {"steer": 0.2}, 7: {"brake": 1.0}}),
     markers.PutMarkers((MARKER,)),
     markers.DeleteMarkers("plan", (1, 2)),
     requests.Call("spawn", {"fields": {"pose": [0, 0, 1.5], "at": np.ones(3), "far": math.inf}}, b"blob"),
@@ -34,12 +34,15 @@ BODIES = (
 ANSWERS = (
     replies.Error("unknown_name", "unknown vehicle"),
     replies.Welcome("0.1", "client-1", 1000.0, 0, 2.0),
-    replies.Result({"imu": {"ax": np.ones(4), "ids": np.arange(3)}}, b"blob"),
-    replies.ControlRequest(9, 0.5, ("red",), UPDATE),
+    replies.ResultMessage({"imu": {"ax": np.ones(4), "ids": np.arange(3)}}, b"blob"),
+    replies.ControlRequestMessage(9, 0.5, ("red",), UPDATE),
 )
 ACTION = recordings.Action(4, 1, "alice", "control", {"target": np.array([1, 2]), "inputs": {"steer": np.ones(2)}})
 DECODERS: dict[str, tuple[Callable[[bytes], Any], tuple[bytes, ...]]] = {
-    "request": (requests.decode_request, tuple(requests.encode_request(requests.Request(5, b, "t")) for b in BODIES)),
+    "request": (
+        requests.decode_request,
+        tuple(requests.encode_request(requests.RequestMessage(5, b, "t")) for b in BODIES),
+    ),
     "reply": (replies.decode_reply, tuple(replies.encode_reply(replies.Reply(5, 6, 0.5, b)) for b in ANSWERS)),
     "state update": (states.decode_state_update, (states.encode_state_update(UPDATE),)),
     "state": (
@@ -54,7 +57,10 @@ DECODERS: dict[str, tuple[Callable[[bytes], Any], tuple[bytes, ...]]] = {
         recordings.decode_run_start,
         (recordings.encode_run_start(recordings.RunStart(1, 7, {"seed": 7}, {"paddock": "0.1"}, "reset", b"s")),),
     ),
-    "event": (recordings.decode_event, (recordings.encode_event(recordings.Event(1, 2, "spawned", "red", "one")),)),
+    "event": (
+        recordings.decode_event,
+        (recordings.encode_event(recordings.EventMessage(1, 2, "spawned", "red", "one")),),
+    ),
 }
 
 
@@ -108,7 +114,7 @@ def test_damaged_and_random_bytes(name: str) -> None:
 def test_sound_requests_only_hold_finite_numbers() -> None:
     random = np.random.default_rng(1)
     read = 0
-    command = requests.encode_request(requests.Request(1, Command("red", {"steer": 0.1, "vx": np.ones(3)})))
+    command = requests.encode_request(requests.RequestMessage(1, Command("red", {"steer": 0.1, "vx": np.ones(3)})))
     for data in mutated(command, 20_000, random):
         try:
             body = requests.decode_request(data).body

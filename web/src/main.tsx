@@ -1,21 +1,22 @@
-// The page begins here: state first, then what is seen, then the connection, then the hands.
+// Entry point: state, page, connection, world view, input.
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { startControls } from "./control/controls";
 import { watchSharedLinks } from "./editor/share";
+import { connection } from "./net/connection";
 import { reasonOf } from "./net/rpc";
-import { editorDoor, galleryDoor, recordingDoor, stage, stageFailure } from "./panels/actions";
+import { editorOpener, galleryOpener, recordingOpener, stage, stageFailure } from "./panels/actions";
 import { rememberLayout } from "./panels/layout";
 import { keepLog } from "./panels/notices";
 import { Shell } from "./panels/shell";
 import { startShortcuts } from "./panels/shortcuts";
 import { createStage } from "./scene/stage";
-import { keepHistory } from "./state/clock";
+import { recordFigures } from "./state/clock";
 import { startSession } from "./state/session";
 import * as store from "./state/store";
-import { expose, metadata, tell, theme } from "./state/store";
+import { expose, metadata, showNotice, theme } from "./state/store";
 
-/** Where the server is: beside the page, also behind a proxy's path. */
+/** The server's address, relative to the page, also behind a proxy's path. */
 function serverUrl(): string {
   const url = new URL("ws", new URL(".", window.location.href));
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
@@ -35,20 +36,20 @@ function followTitle(): void {
   });
 }
 
-/** Doors to what is loaded when it is opened; one that does not load says so. */
-function hangDoors(): void {
-  const failed = (what: string) => (error: unknown) => tell("error", `${what} could not be loaded: ${reasonOf(error)}`);
-  editorDoor.value = () => {
-    import("./editor/dialog").then((module) => module.openEditor()).catch(failed("The editor"));
+/** Dialogs and code that are loaded on first use. */
+function registerOpeners(): void {
+  const failed = (what: string) => (error: unknown) => showNotice("error", `Cannot load ${what}: ${reasonOf(error)}`);
+  editorOpener.value = () => {
+    import("./editor/dialog").then((module) => module.openEditor()).catch(failed("the editor"));
   };
-  galleryDoor.value = () => {
-    import("./panels/gallery").then((module) => module.openGallery()).catch(failed("The gallery"));
+  galleryOpener.value = () => {
+    import("./panels/gallery").then((module) => module.openGallery()).catch(failed("the gallery"));
   };
-  recordingDoor.value = (file) => import("./replay/open").then((module) => module.openRecording(file));
+  recordingOpener.value = (file) => import("./replay/open").then((module) => module.openRecording(file));
 }
 
-/** The world view; without WebGL2 the rest of the page works all the same. */
-function raiseStage(host: HTMLElement): void {
+/** The world view; the rest of the page works without WebGL2. */
+function createWorldView(host: HTMLElement): void {
   try {
     const made = createStage(host);
     stage.value = made;
@@ -63,19 +64,19 @@ function raiseStage(host: HTMLElement): void {
 function begin(): void {
   const app = document.getElementById("app");
   if (app === null) return;
-  expose({ store });
+  expose({ store: { ...store, connection } });
   rememberLayout();
   followTheme();
   followTitle();
   keepLog();
-  keepHistory();
-  hangDoors();
+  recordFigures();
+  registerOpeners();
   const host = document.createElement("div");
   host.className = "stage-host";
   app.replaceChildren();
   render(<Shell host={host} />, app);
   startSession(serverUrl());
-  raiseStage(host);
+  createWorldView(host);
   startShortcuts();
   watchSharedLinks(async (scenario) => (await import("./editor/dialog")).openEditor(scenario));
 }

@@ -100,7 +100,7 @@ class Runs:
     def run(self, scenario: Scenario) -> int:
         """Run a scenario until it ends or a client loads another one; return the exit code."""
         self.wanted = None
-        with _waiting(f"starting {scenario.name}; compiling kernels on first use ..."):
+        with _waiting(f"starting {scenario.name}"):
             sim, tally, recorder = _built(scenario, self.options, self.served is not None, self.notices)
         going = threading.Event()
         with (
@@ -109,7 +109,7 @@ class Runs:
             self._serving(sim) as ready,
             signals(sim.stop, at_once=lambda: not going.is_set()) as caught,
         ):
-            with _waiting(f"starting {scenario.name}; compiling kernels on first use ..."):
+            with _waiting(f"starting {scenario.name}"):
                 sim.engine.prepare()
                 autopilots = started(sim)
                 _warm_up(sim, tally, self.options.seconds)
@@ -212,7 +212,7 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorde
 
     sim.engine.prepare()  # a recording starts with the state of tick 0
     rate = options.record_rate or (own.rate if own else RATE)
-    return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", tell=notices.add)
+    return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", on_failure=notices.add)
 
 
 Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], ViewExtras], None]
@@ -274,14 +274,20 @@ def _run_with_lines(
 
 @contextmanager
 def _waiting(message: str) -> Iterator[None]:
-    """Show a status message on a terminal."""
+    """Show a status message on a terminal; while kernels are compiled, which of them."""
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(message):
-        yield
+    from paddock.compute import prepare
+
+    with Console(stderr=True).status(message) as status:
+        prepare.progress = lambda number, count: status.update(f"compiling kernel {number} of {count} ...")
+        try:
+            yield
+        finally:
+            prepare.progress = None
 
 
 @contextmanager

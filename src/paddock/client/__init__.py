@@ -1,4 +1,4 @@
-"""The same verbs as a local simulation, over the network: `paddock.connect("tcp://127.0.0.1:5556")`."""
+"""The Python client: the verbs of a local simulation over the network, `paddock.connect("tcp://127.0.0.1:5556")`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def connect(url: str, *, token: str | None = None, name: str | None = None, timeout: float = 5.0) -> RemoteSimulation:
-    """A simulation that `paddock run SCENARIO --serve zmq` serves at a URL such as tcp://127.0.0.1:5556.
+    """Connect to a simulation that `paddock run SCENARIO --serve zmq` serves, at a URL such as tcp://127.0.0.1:5556.
 
-    `name` is what the server and its errors call this client; `timeout` (s) is how long a silent server is waited for.
+    `name` appears in the server's errors; `timeout` (s) limits the wait for a silent server.
     """
     _need_zmq()
     from paddock.client.simulation import RemoteSimulation
@@ -25,7 +25,7 @@ def connect(url: str, *, token: str | None = None, name: str | None = None, time
 async def connect_async(
     url: str, *, token: str | None = None, name: str | None = None, timeout: float = 5.0
 ) -> AsyncRemoteSimulation:
-    """The same for asyncio: every verb is a coroutine, and no thread waits for the server."""
+    """The same for asyncio: every verb is a coroutine."""
     _need_zmq()
     from paddock.client.asynchronous import AsyncRemoteSimulation
 

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from paddock.client import requests
-from paddock.client.channel import Call, Calls
-from paddock.client.control import Commands, ControlRequest, Controls
-from paddock.client.requests import Verb, as_method
+from paddock.client.channel import Call, Callbacks
+from paddock.client.control import Commands, Controls, RemoteControlRequest
+from paddock.client.requests import ClientRequest, as_method
 from paddock.client.session import Session
-from paddock.client.simulation import Part, default_name, renamed
+from paddock.client.simulation import RemotePart, default_name, renamed
 from paddock.client.states import Watching
 from paddock.errors import PaddockError
 from paddock.planning.mission.views import MissionView
 from paddock.wire.messages.markers import MarkerCommand
-from paddock.wire.messages.recordings import Event
+from paddock.wire.messages.recordings import EventMessage
 from paddock.world.snapshot import Snapshot
 
 T = TypeVar("T")
 P = ParamSpec("P")
-AsyncHandler = Callable[[ControlRequest], Commands | None] | Callable[[ControlRequest], Awaitable[Commands | None]]
+AsyncHandler = (
+    Callable[[RemoteControlRequest], Commands | None] | Callable[[RemoteControlRequest], Awaitable[Commands | None]]
+)
 
 
-def coroutine(request: Callable[P, Verb[T]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+def coroutine(request: Callable[P, ClientRequest[T]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """A method that sends a request; awaiting it returns the reply."""
 
     async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -37,7 +40,7 @@ def coroutine(request: Callable[P, Verb[T]]) -> Callable[Concatenate[Any, P], Co
     return method
 
 
-class AsyncRemoteMarkers(Part):
+class AsyncRemoteMarkers(RemotePart):
     """`sim.markers`."""
 
     put = coroutine(requests.put_markers)
@@ -45,21 +48,21 @@ class AsyncRemoteMarkers(Part):
     show = coroutine(requests.show_markers)
 
 
-class AsyncRemoteFrames(Part):
+class AsyncRemoteFrames(RemotePart):
     """`sim.frames`."""
 
     set = coroutine(requests.set_frame)
     transform = coroutine(requests.transform)
 
 
-class AsyncRemoteEvents(Part):
+class AsyncRemoteEvents(RemotePart):
     """`await sim.events.since(number)`, or shorter `await sim.events(number)`."""
 
     since = coroutine(requests.events)
     __call__ = since
 
 
-class AsyncRemoteMission(Part):
+class AsyncRemoteMission(RemotePart):
     """`sim.mission`; `await sim.mission.view()` is None without a mission."""
 
     view = coroutine(requests.mission_view)
@@ -72,7 +75,7 @@ class AsyncRemoteMission(Part):
 
     def __call__(self) -> Coroutine[Any, Any, MissionView | None]:
         """Old spelling of `view`."""
-        # warnings.warn("sim.mission() is deprecated: use sim.mission.view()", DeprecationWarning, stacklevel=2)
+        warnings.warn("sim.mission() is deprecated: use sim.mission.view()", DeprecationWarning, stacklevel=2)
         return self.view()
 
 
@@ -111,7 +114,7 @@ class AsyncRemoteSimulation:
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._waiting: list[asyncio.Future[Any]] = []  # steps and the like; a handler's error ends the first
-        self.session = Session(url, token, name or default_name(), timeout, Calls(self._deliver))
+        self.session = Session(url, token, name or default_name(), timeout, Callbacks(self._deliver))
         self.controls = Controls(self.session, self._refuse_blocking, self._answer)
         self.watching = Watching(self.session)
         self.markers = AsyncRemoteMarkers(self._ask)
@@ -154,7 +157,7 @@ class AsyncRemoteSimulation:
         """Call `callback(snapshot)` for every published state; returns a function to end it."""
         return self.watching.on_state(self._started(callback), every)
 
-    def on_event(self, callback: Callable[[Event], object]) -> Callable[[], None]:
+    def on_event(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
         """Call `callback(event)` for every event; returns a function to end it."""
         return self.watching.on_event(self._started(callback))
 
@@ -176,9 +179,7 @@ class AsyncRemoteSimulation:
         """Close."""
         await self.close()
 
-    # inside ----------------------------------------------------------------------------------------------------------
-
-    async def _ask(self, request: Verb[T]) -> T:
+    async def _ask(self, request: ClientRequest[T]) -> T:
         if self._closed:
             raise PaddockError("the connection is closed")
         asked = self.session.ask(request)
@@ -197,7 +198,7 @@ class AsyncRemoteSimulation:
             self._waiting.remove(failed)
             failed.cancel()
 
-    def _refuse_blocking(self, request: Verb[Any]) -> Any:
+    def _refuse_blocking(self, request: ClientRequest[Any]) -> Any:
         raise PaddockError("this would block the event loop: await the methods of this simulation instead")
 
     def _deliver(self, call: Call) -> None:
@@ -211,13 +212,13 @@ class AsyncRemoteSimulation:
         except Exception as error:
             self._trouble(error)
 
-    def _answer(self, request: ControlRequest) -> None:
+    def _answer(self, request: RemoteControlRequest) -> None:
         if self.controls.given_up:
             self.controls.send(request.tick, {})
         else:
             self._task(self._ask_handlers(request))
 
-    async def _ask_handlers(self, request: ControlRequest) -> None:
+    async def _ask_handlers(self, request: RemoteControlRequest) -> None:
         commands: dict[Any, Mapping[str, Any]] = {}
         try:
             for vehicles, handler in list(self.controls.handlers):

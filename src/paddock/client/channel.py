@@ -1,7 +1,7 @@
-"""The sockets of a client, and the thread that listens to them.
+"""The sockets of a client, and the threads that read them and run callbacks.
 
-One thread at a time leads: it alone touches the sockets. That is a thread in the background, unless somebody waits for
-an answer: who waits listens for itself, so that no time is lost between threads.
+One thread at a time leads: only it uses the sockets. That is a background thread, unless another thread waits for a
+reply: it then reads the sockets itself, which saves a switch between threads.
 """
 
 from __future__ import annotations
@@ -22,37 +22,35 @@ from paddock.errors import PaddockError
 
 POLLIN, POLLOUT, NOBLOCK = int(zmq.POLLIN), int(zmq.POLLOUT), int(zmq.NOBLOCK)  # enums are slower
 REST = 0.005
-"""s that the background stays away after somebody has listened for itself: the next verb often follows at once."""
-PAUSE_MS = 100
-"""ms of listening at a time at most; heartbeats and timeouts are looked at in between."""
+"""s that the background thread stays away after another thread has led: the next request often follows soon."""
+PAUSE_MS = 100  # ms of polling at a time; heartbeats and timeouts are checked in between
 BEAT_MS, DEAD_MS = 1000, 5000
-WAITING = 10_000
-"""Messages that may wait for this client."""
+WAITING = 10_000  # messages that may wait for this client
 
 
 class Listener(Protocol):
-    """What a channel brings news to; always called by the thread that leads."""
+    """Receives what a channel reads, in the leading thread."""
 
     def on_reply(self, data: bytes) -> None:
-        """A message of the server for this client."""
+        """Handle a message to this client."""
 
     def on_published(self, topic: bytes, data: bytes) -> None:
-        """A message of the server for all."""
+        """Handle a published message."""
 
     def on_moment(self) -> None:
-        """Some time has passed."""
+        """Check heartbeats and timeouts."""
 
 
 class Channel:
-    """Sends from any thread, receives in the one that leads."""
+    """Sends from any thread, receives in the leading one."""
 
-    def __init__(self, url: str, listener: Listener, calls: Calls) -> None:
-        """Connect; the server need not be there yet."""
+    def __init__(self, url: str, listener: Listener, calls: Callbacks) -> None:
+        """Connect; the server may start later."""
         self.calls = calls
         self._listener = listener
         self._context = zmq.Context()
         self._dealer = self._socket(zmq.DEALER)
-        self._dealer.setsockopt(zmq.IMMEDIATE, 1)  # what cannot be sent now is kept here, where it can time out
+        self._dealer.setsockopt(zmq.IMMEDIATE, 1)  # unsent requests wait here, where they can time out
         self._published: zmq.Socket[bytes] | None = None
         self._bell, self._ear = socket.socketpair()
         self._bell.setblocking(False)
@@ -62,9 +60,9 @@ class Channel:
         self._poller.register(self._dealer, POLLIN)
         self._stuck = False  # whether something waits to be sent
         self._outbox: deque[tuple[bytes, Future[Any] | None]] = deque()
-        self._errands: deque[Callable[[], None]] = deque()
-        self._sockets = threading.Lock()  # held by the thread that leads
-        self._turn = threading.Lock()  # held by a thread that waits, and leads therefore
+        self._tasks: deque[Callable[[], None]] = deque()
+        self._sockets = threading.Lock()  # held by the leading thread
+        self._turn = threading.Lock()  # held by a waiting thread, which leads
         self._leader: int | None = None
         self._led = 0.0
         self._closed = threading.Event()
@@ -72,24 +70,24 @@ class Channel:
             self._dealer.connect(url)
         except zmq.ZMQError as error:
             self._shut()
-            raise PaddockError(f"{url!r} is no address: {error}; e.g. tcp://127.0.0.1:5556") from None
+            raise PaddockError(f"{url!r} is not a valid address: {error}; e.g. tcp://127.0.0.1:5556") from None
         self._background = threading.Thread(target=self._listen, name="paddock-client", daemon=True)
         self._background.start()
 
     def post(self, data: bytes, future: Future[Any] | None, wake: bool = True) -> None:
-        """Send a request, unless its future is done by then; without `wake`, once somebody waits for the answer."""
+        """Send a request unless its future is done; without `wake`, when a thread waits for the reply."""
         self._outbox.append((data, future))
         if wake and self._leader != threading.get_ident():
             self._wake()
 
     def beat(self, data: bytes) -> None:
-        """Send a sign of life (called by the thread that leads); none that waits is followed by another."""
+        """Send a heartbeat, unless something waits to be sent. Called by the leading thread."""
         if not self._outbox:
             self._outbox.append((data, None))
 
     def finish(self, future: Future[Any], attend: bool = False) -> None:
-        """Listen until the future is done; `attend`: and make the calls that come due."""
-        if self._leader == threading.get_ident():  # within a call that this thread makes while it waits
+        """Read until the future is done; `attend`: run callbacks meanwhile."""
+        if self._leader == threading.get_ident():  # inside a callback of this thread
             self._lead(future)
         elif self._turn.acquire(blocking=False):
             try:
@@ -102,24 +100,22 @@ class Channel:
             wait([future])
 
     def subscribe(self, address: str, topic: bytes, token: str | None) -> None:
-        """Hear what is published on a topic."""
-        self._errands.append(lambda: self._subscribe(address, topic, token))
+        """Subscribe to a topic."""
+        self._tasks.append(lambda: self._subscribe(address, topic, token))
         self._wake()
 
     def unsubscribe(self, topic: bytes) -> None:
-        """Hear no more of it."""
-        self._errands.append(lambda: self._unsubscribe(topic))
+        """Unsubscribe from a topic."""
+        self._tasks.append(lambda: self._unsubscribe(topic))
         self._wake()
 
     def close(self) -> None:
-        """Let go of the sockets."""
+        """Close the sockets."""
         self._closed.set()
         self._wake()
         self._background.join()
         with self._sockets:
             self._shut()
-
-    # leading ---------------------------------------------------------------------------------------------------------
 
     def _take_over(self, future: Future[Any], attend: bool) -> None:
         if not self._sockets.acquire(blocking=False):
@@ -144,7 +140,7 @@ class Channel:
             raise PaddockError("the connection is closed")
 
     def _listen(self) -> None:
-        """The background: leads while nobody else does."""
+        """The background thread: leads while no other thread does."""
         while not self._closed.is_set():
             if self._turn.locked() or monotonic() - self._led < REST:
                 self._closed.wait(REST)
@@ -154,14 +150,14 @@ class Channel:
                     self._pump()
 
     def _pump(self) -> None:
-        """Send what waits, then hear what comes."""
-        while self._errands:
-            self._errands.popleft()()
+        """Send waiting requests, then read what arrives."""
+        while self._tasks:
+            self._tasks.popleft()()
         self._flush()
         for heard, event in self._poller.poll(PAUSE_MS):
             if heard is self._dealer:
                 if event & POLLIN:
-                    self._listener.on_reply(self._dealer.recv(NOBLOCK))  # one at a time: asking for more costs more
+                    self._listener.on_reply(self._dealer.recv(NOBLOCK))  # one at a time is fastest
             elif heard is self._published:
                 self._hear_published()
             else:
@@ -176,7 +172,7 @@ class Channel:
                 if future is None or not future.done():
                     self._dealer.send(data, NOBLOCK)
                 self._outbox.popleft()
-        except zmq.Again:  # nobody is connected
+        except zmq.Again:  # not connected
             pass
         if self._stuck != bool(self._outbox):
             self._stuck = bool(self._outbox)
@@ -188,8 +184,6 @@ class Channel:
                 frames = self._published.recv_multipart(NOBLOCK)
                 if len(frames) == 2:
                     self._listener.on_published(*frames)
-
-    # sockets ---------------------------------------------------------------------------------------------------------
 
     def _socket(self, kind: int) -> zmq.Socket[bytes]:
         made: zmq.Socket[bytes] = self._context.socket(kind)
@@ -229,10 +223,10 @@ class Channel:
 Call = Callable[[], object]
 
 
-class Calls:
-    """In order. A thread that waits for a step makes them itself, so that their errors come out there.
+class Callbacks:
+    """Callbacks of the user, run in order. A thread that waits for a step runs them itself and raises their errors.
 
-    While none does, a thread of its own makes them, or whatever `deliver` is.
+    Otherwise a thread of its own runs them, or `deliver` takes them.
     """
 
     def __init__(self, deliver: Callable[[Call], None] | None = None) -> None:
@@ -244,7 +238,7 @@ class Calls:
         self._thread: threading.Thread | None = None
 
     def add(self, call: Call) -> None:
-        """Have this called soon."""
+        """Queue a callback."""
         if self._deliver is not None:
             self._deliver(call)
             return
@@ -253,13 +247,13 @@ class Calls:
             self._hand_over()
 
     def make(self) -> None:
-        """Make all calls that wait; an error goes up, the rest is made later."""
+        """Run all waiting callbacks; after an error the rest runs later."""
         while self._waiting:
             self._waiting.popleft()()
 
     @contextmanager
     def attended(self) -> Iterator[None]:
-        """This thread calls `make` from now on."""
+        """This thread calls `make` meanwhile."""
         self._attended = True
         try:
             yield
@@ -269,7 +263,7 @@ class Calls:
                 self._hand_over()
 
     def close(self) -> None:
-        """No more calls."""
+        """Run no more callbacks."""
         with self._change:
             self._closed = True
             self._change.notify_all()
@@ -291,7 +285,7 @@ class Calls:
                     return
             try:
                 self._waiting.popleft()()
-            except IndexError:  # somebody was quicker
+            except IndexError:  # another thread was faster
                 continue
-            except Exception:  # nobody waits whom it could be told: as any thread's error
+            except Exception:  # reported like any thread's error
                 threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))

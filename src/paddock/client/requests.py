@@ -16,19 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.planning.mission.views import MissionView, view_from
+from paddock.planning.mission.views import view_from
 from paddock.wire.messages import markers as wire
-from paddock.wire.messages.controls import Command, Control
-from paddock.wire.messages.recordings import Event
-from paddock.wire.messages.replies import Reply, Result
+from paddock.wire.messages.recordings import EventMessage
+from paddock.wire.messages.replies import Reply, ResultMessage
 from paddock.wire.messages.requests import (
     Body,
     Call,
+    Command,
+    ControlMessage,
     GetMetadata,
     Pause,
     Reset,
     Resume,
-    Run,
+    RunRequest,
     SetMode,
     SetPace,
     Step,
@@ -43,11 +44,10 @@ from paddock.world.transforms import Transform
 T = TypeVar("T")
 U = TypeVar("U")
 P = ParamSpec("P")
-LARGEST = 2**64 - 1
-"""The largest whole number that a request can carry."""
+LARGEST = 2**64 - 1  # the largest whole number that a request can carry
 
 
-class Verb(NamedTuple, Generic[T]):
+class ClientRequest(NamedTuple, Generic[T]):
     """A request, and how its reply is read."""
 
     body: Body
@@ -55,7 +55,7 @@ class Verb(NamedTuple, Generic[T]):
     patient: bool = False  # may take arbitrarily long while the server lives
 
 
-class Override(NamedTuple):
+class RemoteOverride(NamedTuple):
     """A behaviour in place of the one in the vehicles' entry."""
 
     ids: NDArray[np.int64]
@@ -63,7 +63,7 @@ class Override(NamedTuple):
     options: dict[str, Any]
 
 
-class Route(NamedTuple):
+class RemoteRoute(NamedTuple):
     """A line that some vehicles follow, or a point where they go."""
 
     fleet: str
@@ -79,17 +79,17 @@ def nothing(reply: Reply) -> None:
 
 def value(reply: Reply) -> Any:
     """The value of a result."""
-    return reply.body.value if isinstance(reply.body, Result) else None
+    return reply.body.value if isinstance(reply.body, ResultMessage) else None
 
 
-def call(operation: Callable[Concatenate[Any, P], T], patient: bool = False) -> Callable[P, Verb[T]]:
+def call(operation: Callable[Concatenate[Any, P], T], patient: bool = False) -> Callable[P, ClientRequest[T]]:
     """The request of an operation that is called by name, with the signature of its entry in the table."""
     return called(operation, lambda result: cast(T, result), patient)
 
 
 def called(
     operation: Callable[Concatenate[Any, P], Any], read: Callable[[Any], U], patient: bool = False
-) -> Callable[P, Verb[U]]:
+) -> Callable[P, ClientRequest[U]]:
     """The same, with a result of another type."""
     name = operation.__name__
     arguments = {one.name: plain(one.annotation) for one in OPERATIONS[name].arguments}
@@ -97,12 +97,22 @@ def called(
     own = [one.replace(annotation=arguments[one.name]) for one in whole.parameters.values() if one.name in arguments]
     signature = whole.replace(parameters=own)  # without self, in plain types
 
-    def request(*args: P.args, **kwargs: P.kwargs) -> Verb[U]:
+    def request(*args: P.args, **kwargs: P.kwargs) -> ClientRequest[U]:
         given = signature.bind(*args, **kwargs).arguments
-        return Verb(Call(name, given), lambda reply: read(value(reply)), patient)
+        return ClientRequest(Call(name, given), lambda reply: read(value(reply)), patient)
 
     update_wrapper(request, operation)
     request.__signature__ = signature  # type: ignore[attr-defined]
+    return request
+
+
+def sends(body: Body, operation: Callable[..., Any], read: Callable[[Reply], U]) -> Callable[[], ClientRequest[U]]:
+    """The request of an operation without arguments that has a message of its own."""
+
+    def request() -> ClientRequest[U]:
+        return ClientRequest(body, read)
+
+    request.__doc__ = operation.__doc__
     return request
 
 
@@ -118,40 +128,20 @@ def as_method(request: Callable[..., Any], method: Callable[..., Any]) -> None:
 # clock ---------------------------------------------------------------------------------------------------------------
 
 
-def tick() -> Verb[int]:
-    """Return the number of ticks since the start of the run."""
-    return Verb(Call("clock", {}), lambda reply: reply.tick)
-
-
-def time() -> Verb[float]:
-    """Return the simulation time, s."""
-    return Verb(Call("clock", {}), lambda reply: reply.sim_time)
-
-
-def pace() -> Verb[float]:
-    """Return the simulated seconds per wall second of `run`; 0 is as fast as possible."""
-    return Verb(Call("clock", {}), lambda reply: float(value(reply)["pace"]))
-
-
-def paused() -> Verb[bool]:
-    """Return whether time is held."""
-    return Verb(Call("clock", {}), lambda reply: bool(value(reply)["paused"]))
-
-
-def set_pace(pace: float) -> Verb[None]:
+def set_pace(pace: float) -> ClientRequest[None]:
     """Set the simulated seconds per wall second; 0 is as fast as possible."""
-    return Verb(SetPace(_pace(pace)), nothing)
+    return ClientRequest(SetPace(_pace(pace)), nothing)
 
 
-def step(ticks: int = 1) -> Verb[None]:
+def step(ticks: int = 1) -> ClientRequest[None]:
     """Advance by exactly this many ticks. This client controls the clock from then on."""
-    return Verb(Step(whole_ticks(ticks)), nothing, patient=True)
+    return ClientRequest(Step(whole_ticks(ticks)), nothing, patient=True)
 
 
-def step_synchronously(ticks: int, control: Control | None) -> Verb[Snapshot | None]:
+def step_synchronously(ticks: int, control: ControlMessage | None) -> ClientRequest[Snapshot | None]:
     """Advance with the answer to the coming control request; return the state after it."""
     found = cast(Callable[[Any], Snapshot | None], lambda snapshot: snapshot)
-    return Verb(Step(whole_ticks(ticks), control, True), found, patient=True)
+    return ClientRequest(Step(whole_ticks(ticks), control, True), found, patient=True)
 
 
 def whole_ticks(ticks: int) -> int:
@@ -159,46 +149,41 @@ def whole_ticks(ticks: int) -> int:
     return _whole("step takes a whole number of ticks >= 0", ticks)
 
 
-def run(until: float | None = None, pace: float | None = None) -> Verb[None]:
+def run(until: float | None = None, pace: float | None = None) -> ClientRequest[None]:
     """Run until a simulation time (s), at a pace; without a time, resume and return."""
     if until is not None and not _is_finite(until):
         raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
-    return Verb(Run(until, None if pace is None else _pace(pace)), nothing, patient=True)
+    return ClientRequest(RunRequest(until, None if pace is None else _pace(pace)), nothing, patient=True)
 
 
-def pause() -> Verb[None]:
-    """Pause a run; `step` still works."""
-    return Verb(Pause(), nothing)
-
-
-def resume() -> Verb[None]:
-    """Resume a run."""
-    return Verb(Resume(), nothing)
-
-
-def stop() -> Verb[None]:
-    """Make this client's `run` return."""
-    return Verb(Stop(), nothing)
-
-
-def reset(seed: int | None = None) -> Verb[None]:
+def reset(seed: int | None = None) -> ClientRequest[None]:
     """Restart the scenario from tick 0; a seed replaces the scenario's."""
     number = None if seed is None else _whole("a seed is a whole number in 0 to 2**64 - 1", seed)
-    return Verb(Reset(number), nothing, patient=True)
+    return ClientRequest(Reset(number), nothing, patient=True)
 
 
-def restore(blob: bytes) -> Verb[None]:
+def restore(blob: bytes) -> ClientRequest[None]:
     """Return to a saved state of this scenario."""
     if not isinstance(blob, bytes | bytearray | memoryview) or not blob:
         raise PaddockError("restore takes what save() returned")
-    return Verb(Call("restore", {}, bytes(blob)), nothing, patient=True)
+    return ClientRequest(Call("restore", {}, bytes(blob)), nothing, patient=True)
 
 
-def save() -> Verb[bytes]:
+def save() -> ClientRequest[bytes]:
     """Return the complete state."""
-    return Verb(Call("save", {}), lambda reply: reply.body.blob if isinstance(reply.body, Result) else b"", True)
+    return ClientRequest(
+        Call("save", {}), lambda reply: reply.body.blob if isinstance(reply.body, ResultMessage) else b"", True
+    )
 
 
+CLOCK = Call("clock", {})
+tick = sends(CLOCK, Operations.clock, lambda reply: reply.tick)
+time = sends(CLOCK, Operations.clock, lambda reply: reply.sim_time)
+pace = sends(CLOCK, Operations.clock, lambda reply: float(value(reply)["pace"]))
+paused = sends(CLOCK, Operations.clock, lambda reply: bool(value(reply)["paused"]))
+pause = sends(Pause(), Operations.pause, nothing)
+resume = sends(Resume(), Operations.resume, nothing)
+stop = sends(Stop(), Operations.stop, nothing)
 seek = call(Operations.seek)
 hold = call(Operations.hold)
 release_clock = call(Operations.let_go)
@@ -208,7 +193,7 @@ state_hash = call(Operations.state_hash)
 # vehicles ------------------------------------------------------------------------------------------------------------
 
 
-def command(target: Any, *, at_tick: int | None = None, **inputs: Any) -> Verb[None]:
+def command(target: Any, *, at_tick: int | None = None, **inputs: Any) -> ClientRequest[None]:
     """Set inputs of a vehicle, or of a fleet with arrays of its length, from the next tick on (or from `at_tick`).
 
     Inputs that are not named keep their values. An array of ids is a valid target too.
@@ -216,63 +201,61 @@ def command(target: Any, *, at_tick: int | None = None, **inputs: Any) -> Verb[N
     whom: Any = target if isinstance(target, str | int | np.integer) else _ids(target)
     values = checked_inputs(inputs, f"{len(whom)} vehicles" if isinstance(whom, np.ndarray) else whom)
     tick = None if at_tick is None else _whole("at_tick takes a whole number of ticks >= 0", at_tick)
-    return Verb(Command(whom, values, tick), nothing)
+    return ClientRequest(Command(whom, values, tick), nothing)
 
 
-def spawn(**fields: Any) -> Verb[str]:
+def spawn(**fields: Any) -> ClientRequest[str]:
     """Add vehicles: the fields of a scenario's `vehicles` entry, or `fleet="scouts"` with `count` and `spawn`."""
-    return Verb(Call("spawn", {"entry": fields}), value, patient=True)
+    return ClientRequest(Call("spawn", {"entry": fields}), value, patient=True)
 
 
-def override(target: Any, behaviour: Any) -> Verb[None]:
+def override(target: Any, behaviour: Any) -> ClientRequest[None]:
     """Override the behaviour of vehicles (a name, an id, or a list of them).
 
     A behaviour as in a scenario; "external": take commands; None: back to the vehicles' entry.
     """
     whom = target if isinstance(target, str | int | np.integer) else list(target)
-    return Verb(Call("order", {"target": whom, "behaviour": behaviour}), nothing, patient=True)
+    return ClientRequest(Call("order", {"target": whom, "behaviour": behaviour}), nothing, patient=True)
 
 
 remove = call(Operations.remove)
-overrides = called(Operations.orders, lambda found: [Override(**one) for one in found])
-routes = called(Operations.routes, lambda found: [Route(**one) for one in found])
+overrides = called(Operations.orders, lambda found: [RemoteOverride(**one) for one in found])
+routes = called(Operations.routes, lambda found: [RemoteRoute(**one) for one in found])
 
 
-def claim(vehicles: Sequence[str]) -> Verb[dict[str, Any]]:
+def claim(vehicles: Sequence[str]) -> ClientRequest[dict[str, Any]]:
     """Have the simulation wait for this client's commands for these vehicles."""
-    return Verb(SetMode("synchronous", tuple(vehicles)), value)
+    return ClientRequest(SetMode("synchronous", tuple(vehicles)), value)
 
 
-RELEASE: Verb[None] = Verb(SetMode("asynchronous"), nothing)
+RELEASE: ClientRequest[None] = ClientRequest(SetMode("asynchronous"), nothing)
 
 
-def answer(tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> Control:
+def answer(tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> ControlMessage:
     """The message that answers the control request of a tick."""
     checked = {vehicle: checked_inputs(inputs, vehicle) for vehicle, inputs in commands.items()}
-    return Control(_whole("a control answers a tick >= 0", tick), checked)
+    return ControlMessage(_whole("a control answers a tick >= 0", tick), checked)
 
 
-def control(tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> Verb[None]:
+def control(tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> ClientRequest[None]:
     """Answer the control request of a tick."""
-    return Verb(answer(tick, commands), nothing)
+    return ClientRequest(answer(tick, commands), nothing)
 
 
 # reading -------------------------------------------------------------------------------------------------------------
 
 
-def snapshot(roster: bool = False) -> Verb[Snapshot | None]:
+def snapshot(roster: bool = False) -> ClientRequest[Snapshot | None]:
     """Return the world now; `roster`: with the roster even if the server believes that it is known."""
-    return Verb(Call("snapshot", {"roster": True} if roster else {}), lambda found: cast(Snapshot | None, found))
+    return ClientRequest(
+        Call("snapshot", {"roster": True} if roster else {}), lambda found: cast(Snapshot | None, found)
+    )
 
 
-def metadata() -> Verb[dict[str, Any]]:
-    """Return the scenario, the clock, and the fleets with their inputs and sensors."""
-    return Verb(GetMetadata(), value)
-
-
+metadata = sends(GetMetadata(), Operations.metadata, value)
 sensors = call(Operations.sensors)
 inspect = call(Operations.inspect)
-events = called(Operations.events, lambda found: [Event(**one) for one in found])
+events = called(Operations.events, lambda found: [EventMessage(**one) for one in found])
 
 
 # frames and markers --------------------------------------------------------------------------------------------------
@@ -284,72 +267,72 @@ def set_frame(
     position: Sequence[float] = (0.0, 0.0, 0.0),
     quaternion: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
     moving: bool = False,
-) -> Verb[None]:
+) -> ClientRequest[None]:
     """Place a named frame in another (`world`, a vehicle, a frame)."""
     pose = {"position": _numbers("position", position), "quaternion": _numbers("quaternion", quaternion)}
-    return Verb(Call("set_frame", {"name": name, "parent": parent, **pose, "moving": moving}), nothing)
+    return ClientRequest(Call("set_frame", {"name": name, "parent": parent, **pose, "moving": moving}), nothing)
 
 
 transform = called(Operations.transform, lambda found: Transform(found["position"], found["quaternion"]))
 
 
-def put_markers(*markers: Marker) -> Verb[None]:
+def put_markers(*markers: Marker) -> ClientRequest[None]:
     """Show markers in place of those with the same namespace and id."""
     for marker in markers:
         if not isinstance(marker, Marker):
             raise InvalidValueError(f"a marker is made by paddock.Marker, not {marker!r}")
-    fields = wire.Marker.__dataclass_fields__
-    return Verb(wire.PutMarkers(tuple(wire.Marker(**{f: getattr(m, f) for f in fields}) for m in markers)), nothing)
+    fields = wire.MarkerMessage.__dataclass_fields__
+    return ClientRequest(
+        wire.PutMarkers(tuple(wire.MarkerMessage(**{f: getattr(m, f) for f in fields}) for m in markers)), nothing
+    )
 
 
-def remove_markers(namespace: str | None = None, id: int | None = None) -> Verb[None]:
+def remove_markers(namespace: str | None = None, id: int | None = None) -> ClientRequest[None]:
     """Remove a marker, a whole namespace, or all markers."""
     if namespace is None and id is not None:
-        raise InvalidValueError(f"say the namespace of marker {id!r}: unmark(namespace, {id!r})")
+        raise InvalidValueError(f"marker {id!r} needs its namespace: remove(namespace, {id!r})")
     if namespace is not None and id is not None:
-        return Verb(wire.DeleteMarkers(namespace, (id,)), nothing)
-    return Verb(wire.ClearMarkers(namespace), nothing)
+        return ClientRequest(wire.DeleteMarkers(namespace, (id,)), nothing)
+    return ClientRequest(wire.ClearMarkers(namespace), nothing)
 
 
-def show_markers(namespace: str, visible: bool = True) -> Verb[None]:
+def show_markers(namespace: str, visible: bool = True) -> ClientRequest[None]:
     """Show or hide a namespace of markers."""
-    return Verb(wire.ShowMarkers(namespace, visible), nothing)
+    return ClientRequest(wire.ShowMarkers(namespace, visible), nothing)
 
 
 # mission: may be planning, and take long -----------------------------------------------------------------------------
 
 
-def add_task(name: str, **fields: Any) -> Verb[None]:
-    """Add a task: the fields of a scenario's task, such as `point={"at": [100, 50]}`."""
-    return Verb(Call("add_task", {"task": {"name": name, **fields}}), nothing, patient=True)
+def _added(operation: str, argument: str, summary: str) -> Callable[..., ClientRequest[None]]:
+    def request(name: str, **fields: Any) -> ClientRequest[None]:
+        return ClientRequest(Call(operation, {argument: {"name": name, **fields}}), nothing, patient=True)
+
+    request.__doc__ = summary
+    return request
 
 
-def add_zone(name: str, **fields: Any) -> Verb[None]:
-    """Add a no-fly zone: the fields of a scenario's zone."""
-    return Verb(Call("add_zone", {"zone": {"name": name, **fields}}), nothing, patient=True)
+add_task = _added(
+    "add_task", "task", 'Add a task: the fields of a scenario\'s task, such as `point={"at": [100, 50]}`.'
+)
+add_zone = _added("add_zone", "zone", "Add a no-fly zone: the fields of a scenario's zone.")
+add_vehicle = _added(
+    "add_vehicle", "entry", "Add vehicles to the mission: the fields of a scenario's `vehicles` entry."
+)
 
 
-def add_vehicle(name: str, **fields: Any) -> Verb[None]:
-    """Add vehicles to the mission: the fields of a scenario's `vehicles` entry."""
-    return Verb(Call("add_vehicle", {"entry": {"name": name, **fields}}), nothing, patient=True)
-
-
-def move_task(task: str, x: float, y: float) -> Verb[None]:
+def move_task(task: str, x: float, y: float) -> ClientRequest[None]:
     """Move a task (m)."""
-    return Verb(Call("move_task", {"name": task, "x": x, "y": y}), nothing, patient=True)
+    return ClientRequest(Call("move_task", {"name": task, "x": x, "y": y}), nothing, patient=True)
 
 
-def remove_task(task: str) -> Verb[None]:
+def remove_task(task: str) -> ClientRequest[None]:
     """Remove a task."""
-    return Verb(Call("remove_task", {"name": task}), nothing, patient=True)
-
-
-def _view(found: Any) -> MissionView | None:
-    return None if found is None else view_from(found)
+    return ClientRequest(Call("remove_task", {"name": task}), nothing, patient=True)
 
 
 damage = call(Operations.damage, patient=True)
-mission_view = called(Operations.mission_view, _view, patient=True)
+mission_view = called(Operations.mission_view, lambda found: view_from(found) if found else None, patient=True)
 
 
 # values that a request can carry: others are refused in the words of a local simulation ------------------------------
@@ -403,14 +386,10 @@ def checked_inputs(inputs: Any, target: Any) -> dict[str, Any]:
 def _checked(name: str, value: Any, target: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
-    if isinstance(value, np.ndarray | list | tuple):
-        return _checked_array(name, value, target)
-    if isinstance(value, str) or _is_finite(value):
-        return value
-    raise InvalidValueError(f"{target}: input {name!r} must be a finite number, not {value!r}")
-
-
-def _checked_array(name: str, value: Any, target: Any) -> NDArray[np.float64]:
+    if not isinstance(value, np.ndarray | list | tuple):
+        if isinstance(value, str) or _is_finite(value):
+            return value
+        raise InvalidValueError(f"{target}: input {name!r} must be a finite number, not {value!r}")
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""A conversation with a server: requests and their answers, signs of life, and what to do when it was interrupted."""
+"""A session with a server: requests and replies, heartbeats, reconnecting, errors."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
-from paddock.client.channel import Calls, Channel
-from paddock.client.requests import Verb
+from paddock.client.channel import Callbacks, Channel
+from paddock.client.requests import ClientRequest
 from paddock.client.states import StateReader
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError
 from paddock.wire.error import WireError
-from paddock.wire.messages.replies import ControlRequest, Error, Reply, Welcome, decode_reply
-from paddock.wire.messages.requests import Body, Call, Goodbye, Heartbeat, Hello, Request, Step, encode_request
+from paddock.wire.messages.replies import ControlRequestMessage, Error, Reply, Welcome, decode_reply
+from paddock.wire.messages.requests import Body, Call, Goodbye, Heartbeat, Hello, RequestMessage, Step, encode_request
 from paddock.wire.messages.states import StateUpdate
 from paddock.world.transforms import DisconnectedFramesError, StaleFrameError
 
-LOOK = 0.1
-"""s between looks at who has waited too long."""
-LONG = 6.0
-"""How many timeouts a server that lives may take for what should not take long."""
+LOOK = 0.1  # s between checks for timeouts
+LONG = 6.0  # timeouts that a live server may take for a short request
 
 
 @dataclass(slots=True)
 class Asked:
-    """A request without an answer."""
+    """An unanswered request."""
 
     body: Body
     future: Future[Any]  # of a Reply, or of a Snapshot
@@ -37,57 +35,57 @@ class Asked:
 
     @property
     def what(self) -> str:
-        """What it is called in errors."""
+        """Its name in errors."""
         return f"{self.body.method}()" if isinstance(self.body, Call) else f"{type(self.body).__name__}"
 
 
 class Session:
-    """Says Hello again by itself when the server has forgotten this client."""
+    """Repeats Hello when the server has forgotten this client."""
 
-    def __init__(self, url: str, token: str | None, name: str, timeout: float, calls: Calls) -> None:
-        """Begin to connect; `hello` says whether it worked."""
+    def __init__(self, url: str, token: str | None, name: str, timeout: float, calls: Callbacks) -> None:
+        """Start to connect; `hello` returns the result."""
         if not timeout > 0:
             raise InvalidValueError(f"the timeout is a time > 0 in s, not {timeout!r}")
         self.url, self.token, self.name, self.timeout = url, token, name, timeout
         self.welcome: Welcome | None = None
         self.states = StateReader()  # of `snapshot`
         self.sync_states = StateReader()  # of control requests and steps
-        self.on_control: Callable[[ControlRequest], None] = lambda request: None
+        self.on_control: Callable[[ControlRequestMessage], None] = lambda request: None
         self.on_refused: Callable[[PaddockError], None] = lambda error: None  # a control
         self.on_topic: Callable[[bytes, bytes], None] = lambda topic, data: None
-        self.on_return: Callable[[], None] = lambda: None  # the server has met this client again
+        self.on_return: Callable[[], None] = lambda: None  # after a new Hello
         self._asked: dict[int, Asked] = {}
         self._numbers = count(1)
         self._heard = monotonic()
         self._beat = self._looked = monotonic()
-        self._meeting = False  # whether Hello waits for its answer
-        self._again: list[Asked] = []  # to be asked again after Hello
+        self._meeting = False  # whether Hello is unanswered
+        self._again: list[Asked] = []  # to be sent again after Hello
         self.channel = Channel(url, self, calls)
 
     def hello(self) -> Future[Reply]:
-        """Introduce this client."""
+        """Send Hello."""
         return self._meet()
 
-    def ask(self, verb: Verb[Any], wake: bool = True) -> Future[Any]:
-        """Send a request; the future has its Reply (of `snapshot`: a Snapshot or None), or a PaddockError."""
+    def ask(self, verb: ClientRequest[Any], wake: bool = True) -> Future[Any]:
+        """Send a request; the future holds its Reply (of `snapshot`: a Snapshot or None) or a PaddockError."""
         asked = Asked(verb.body, Future(), verb.patient, monotonic())
         asked.future.set_running_or_notify_cancel()
         self._send(asked, wake)
         return asked.future
 
     def tell(self, body: Body) -> None:
-        """Send a request that is answered only if it is refused."""
-        self.channel.post(encode_request(Request(0, body, self.token or "")), None)
+        """Send a request that gets a reply only if it is refused."""
+        self.channel.post(encode_request(RequestMessage(0, body, self.token or "")), None)
 
     def subscribe(self, topic: bytes) -> None:
-        """Hear what is published on a topic."""
+        """Subscribe to a topic."""
         assert self.welcome is not None
         host = urlsplit(self.url).hostname or "127.0.0.1"
         host = f"[{host}]" if ":" in host else host
         self.channel.subscribe(f"tcp://{host}:{self.welcome.publish}", topic, self.token)
 
     def close(self) -> None:
-        """Say goodbye, if anybody listens; nothing is answered any more."""
+        """Send Goodbye and close; unanswered requests fail."""
         if self.welcome is not None:
             farewell = Asked(Goodbye(), Future(), False, monotonic() - self.timeout + min(0.5, self.timeout))
             self._send(farewell, wake=False)
@@ -95,17 +93,15 @@ class Session:
         self.channel.close()
         self._fail_all(PaddockError("the connection is closed"))
 
-    # from the channel ------------------------------------------------------------------------------------------------
-
     def on_reply(self, data: bytes) -> None:
-        """Something for this client."""
+        """Handle a reply."""
         self._heard = monotonic()
         try:
             reply = decode_reply(data)
         except WireError:
-            return  # of a newer server, perhaps; whoever waits for it is told in time
+            return  # perhaps of a newer server; the request times out
         asked = self._asked.pop(reply.id, None)
-        if isinstance(reply.body, ControlRequest):
+        if isinstance(reply.body, ControlRequestMessage):
             self.on_control(reply.body)
         elif isinstance(reply.body, Error):
             self._refused(asked, reply.body)
@@ -117,11 +113,11 @@ class Session:
             asked.future.set_result(reply)
 
     def on_published(self, topic: bytes, data: bytes) -> None:
-        """Something for everybody."""
+        """Handle a published message."""
         self.on_topic(topic, data)
 
     def on_moment(self) -> None:
-        """Give a sign of life; give up what was asked for too long ago."""
+        """Send heartbeats; fail requests that time out."""
         now = monotonic()
         if now - self._looked < LOOK:
             return
@@ -129,17 +125,15 @@ class Session:
         if self.welcome is not None and now - self._beat > min(self.welcome.heartbeat / 5, self.timeout / 4):
             self._beat = now
             token = self.token or ""
-            self.channel.beat(encode_request(Request(next(self._numbers), Heartbeat(), token)))
+            self.channel.beat(encode_request(RequestMessage(next(self._numbers), Heartbeat(), token)))
         for number, asked in list(self._asked.items()):
             if error := self._overdue(asked, now):
                 del self._asked[number]
                 asked.future.set_exception(error)
 
-    # asking ----------------------------------------------------------------------------------------------------------
-
     def _send(self, asked: Asked, wake: bool = True) -> None:
         number = next(self._numbers)
-        data = encode_request(Request(number, asked.body, self.token or ""))
+        data = encode_request(RequestMessage(number, asked.body, self.token or ""))
         self._asked[number] = asked
         self.channel.post(data, asked.future, wake)
 
@@ -167,8 +161,6 @@ class Session:
         for number in list(self._asked):
             self._asked.pop(number).future.set_exception(error)
 
-    # meeting ---------------------------------------------------------------------------------------------------------
-
     def _meet(self) -> Future[Reply]:
         self._meeting = True
         asked = Asked(Hello(self.name), Future(), False, monotonic())
@@ -183,14 +175,14 @@ class Session:
             self.welcome = body if isinstance(body, Welcome) else None
 
     def _met_again(self, done: Future[Reply]) -> None:
-        """What was asked of the server before it forgot is lost; what it refused for that reason is asked again."""
+        """Requests from before are lost; those that were refused for lack of Hello are sent again."""
         error = done.exception()
         for number, asked in list(self._asked.items()):
             del self._asked[number]
             asked.future.set_exception(error or forgotten(self.url, asked.what))
         again, self._again = self._again, []
         if error is None:
-            self.on_return()  # first of all: what is asked again may rely on it
+            self.on_return()  # first: repeated requests may depend on it
         for asked in again:
             if error is not None:
                 asked.future.set_exception(error)
@@ -202,25 +194,24 @@ KINDS: dict[str, type[PaddockError]] = {
     kind.__name__: kind
     for kind in (UnknownNameError, InvalidValueError, MissingFeatureError, StaleFrameError, DisconnectedFramesError)
 }
-LATE = "LateReplyError"
-"""What the server calls a control that came too late."""
+LATE = "LateReplyError"  # the server's error for a late control
 
 
 class NoAnswerError(PaddockError, TimeoutError):
-    """The server does not answer, or has forgotten what it was asked."""
+    """The server does not answer, or has lost the request."""
 
 
 class LateControlError(PaddockError):
-    """A control that came too late, or twice; it changed nothing."""
+    """A late or repeated control, which changed nothing."""
 
 
 def error_from(code: str, message: str) -> PaddockError:
-    """What the server has told."""
+    """The exception for an error of the server."""
     return LateControlError(message) if code == LATE else KINDS.get(code, PaddockError)(message)
 
 
 def no_answer(url: str, timeout: float) -> NoAnswerError:
-    """The server is silent."""
+    """The error for a silent server."""
     return NoAnswerError(
         f"no answer from {url} within {timeout:g} s: is the server running? "
         "start one with `paddock run SCENARIO --serve zmq`"
@@ -228,12 +219,12 @@ def no_answer(url: str, timeout: float) -> NoAnswerError:
 
 
 def no_reply(url: str, what: str, waited: float) -> NoAnswerError:
-    """The server lives, but what it was asked does not happen."""
+    """The error for a live server that does not complete a request."""
     return NoAnswerError(
-        f"{url} has not done {what} within {waited:g} s, though it answers: is the simulation waiting for a control?"
+        f"{url} answers, but {what} did not complete within {waited:g} s: is the simulation waiting for a control?"
     )
 
 
 def forgotten(url: str, what: str) -> NoAnswerError:
-    """The server does not know any more what it was asked."""
-    return NoAnswerError(f"{what} was lost: {url} was restarted, or has heard nothing of this client for too long")
+    """The error for a request that the server has lost."""
+    return NoAnswerError(f"{what} was lost: {url} was restarted, or received nothing from this client for too long")

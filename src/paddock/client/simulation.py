@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, overload
 
 from paddock.client import requests
-from paddock.client.channel import Calls
+from paddock.client.channel import Callbacks
 from paddock.client.control import Controls, Handler, RemoteClaim
-from paddock.client.requests import Verb, as_method
+from paddock.client.requests import ClientRequest, as_method
 from paddock.client.session import Session
 from paddock.client.states import Watching
 from paddock.errors import PaddockError
 from paddock.planning.mission.views import VIEW_NAMES, MissionView
-from paddock.wire.messages.controls import Command
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
-from paddock.wire.messages.recordings import Event
+from paddock.wire.messages.recordings import EventMessage
+from paddock.wire.messages.requests import Command
 from paddock.world.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -53,12 +54,12 @@ def renamed(sim: Any, name: str, parts: dict[str, Any]) -> Any:
     if name not in RENAMED:
         raise AttributeError(f"{type(sim).__name__!r} object has no attribute {name!r}")
     new = RENAMED[name]
-    # warnings.warn(f"sim.{name} is deprecated: use sim.{new}", DeprecationWarning, stacklevel=3)
+    warnings.warn(f"sim.{name} is deprecated: use sim.{new}", DeprecationWarning, stacklevel=3)
     part, _, rest = new.partition(".")
     return attrgetter(rest)(parts[part]) if part in parts else attrgetter(new)(sim)
 
 
-def verb(request: Callable[P, Verb[T]]) -> Callable[Concatenate[Any, P], T]:
+def verb(request: Callable[P, ClientRequest[T]]) -> Callable[Concatenate[Any, P], T]:
     """A method that sends a request and waits for its reply."""
 
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -69,14 +70,14 @@ def verb(request: Callable[P, Verb[T]]) -> Callable[Concatenate[Any, P], T]:
     return method
 
 
-class Part:
+class RemotePart:
     """A part of a remote simulation: verbs of one subject."""
 
-    def __init__(self, ask: Callable[[Verb[Any]], Any]) -> None:
+    def __init__(self, ask: Callable[[ClientRequest[Any]], Any]) -> None:
         self._ask = ask
 
 
-class RemoteMarkers(Part):
+class RemoteMarkers(RemotePart):
     """`sim.markers`."""
 
     put = verb(requests.put_markers)
@@ -84,22 +85,22 @@ class RemoteMarkers(Part):
     show = verb(requests.show_markers)
 
 
-class RemoteFrames(Part):
+class RemoteFrames(RemotePart):
     """`sim.frames`."""
 
     set = verb(requests.set_frame)
     transform = verb(requests.transform)
 
 
-class RemoteEvents(Part):
+class RemoteEvents(RemotePart):
     """`sim.events.since(number)`, or shorter `sim.events(number)`."""
 
     since = verb(requests.events)
     __call__ = since
 
 
-class RemoteMission(Part):
-    """`sim.mission`: the fields of a MissionView as they were when it was read, and verbs that change the mission."""
+class RemoteMission(RemotePart):
+    """`sim.mission`: the fields of a MissionView, each read when it is used, and verbs that change the mission."""
 
     view = verb(requests.mission_view)
     add_task = verb(requests.add_task)
@@ -109,14 +110,11 @@ class RemoteMission(Part):
     move_task = verb(requests.move_task)
     remove_task = verb(requests.remove_task)
 
-    def __init__(self, ask: Callable[[Verb[Any]], Any], seen: MissionView | None = None) -> None:
-        super().__init__(ask)
-        self._seen = seen
-
     def __getattr__(self, name: str) -> Any:
-        if name in VIEW_NAMES and self._seen is not None:
-            return getattr(self._seen, name)
-        raise AttributeError(f"a mission has no attribute {name!r}")
+        """Return a field of the view."""
+        if name not in VIEW_NAMES:
+            raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
+        return getattr(self.view(), name)
 
 
 class RemoteSimulation:
@@ -142,7 +140,7 @@ class RemoteSimulation:
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
         """Connect, or PaddockError: use `paddock.connect`."""
-        self.session = Session(url, token, name or default_name(), timeout, Calls())
+        self.session = Session(url, token, name or default_name(), timeout, Callbacks())
         self.controls = Controls(self.session, self._ask)
         self.watching = Watching(self.session)
         self.markers = RemoteMarkers(self._ask)
@@ -257,7 +255,7 @@ class RemoteSimulation:
         """
         return self.watching.on_state(callback, every)
 
-    def on_event(self, callback: Callable[[Event], object]) -> Callable[[], None]:
+    def on_event(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
         """Call `callback(event)` for every event; returns a function to end it."""
         return self.watching.on_event(callback)
 
@@ -272,9 +270,8 @@ class RemoteSimulation:
 
     @property
     def mission(self) -> RemoteMission | None:
-        """The mission: its fields as they are now, and verbs that change it; None without one."""
-        view = self._ask(requests.mission_view())
-        return None if view is None else RemoteMission(self._ask, view)
+        """The mission: its fields, and verbs that change it; None without one."""
+        return None if self._ask(requests.mission_view()) is None else RemoteMission(self._ask)
 
     # connection ------------------------------------------------------------------------------------------------------
 
@@ -293,7 +290,7 @@ class RemoteSimulation:
         """Close."""
         self.close()
 
-    def _ask(self, request: Verb[T], keep: bool = False) -> T:
+    def _ask(self, request: ClientRequest[T], keep: bool = False) -> T:
         """Send a request and wait; `keep`: the known state stays valid."""
         if self._closed:
             raise PaddockError("the connection is closed")

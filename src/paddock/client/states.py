@@ -1,4 +1,4 @@
-"""Snapshots out of what the server sends: bit for bit those of the simulation."""
+"""Snapshots from received states, bit for bit those of the simulation, and callbacks for published messages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.wire.error import WireError
 from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
-from paddock.wire.messages.recordings import Event, decode_event
-from paddock.wire.messages.states import Roster, StateUpdate, arranged, decode_roster, decode_state_update
+from paddock.wire.messages.recordings import EventMessage, decode_event
+from paddock.wire.messages.states import RosterMessage, StateUpdate, arranged, decode_roster, decode_state_update
 from paddock.world.layout import FleetLayout, Layout
 from paddock.world.pool import BufferPool, frozen
 from paddock.world.snapshot import Snapshot
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 
 class StateReader:
-    """Remembers the roster of one stream of states."""
+    """Builds snapshots; remembers the roster of one stream of states."""
 
     def __init__(self) -> None:
-        self._roster: Roster | None = None
+        self._roster: RosterMessage | None = None
         self._layout: Layout | None = None
         self._pool = BufferPool()
 
-    def learn(self, roster: Roster) -> None:
-        """Who is there from now on."""
+    def learn(self, roster: RosterMessage) -> None:
+        """Use a roster."""
         fleets = [FleetLayout(f.name, f.kind, f.model, f.columns, len(f.ids), *f[4:]) for f in roster.fleets]
         layout = Layout(tuple(fleets), roster.number)
         if layout != self._layout:
             self._roster, self._layout = roster, layout
 
     def snapshot(self, state: StateUpdate) -> Snapshot | None:
-        """The snapshot; None while its roster is not known."""
+        """The snapshot of a state; None without its roster."""
         if state.roster is not None:
             self.learn(state.roster)
         roster, layout = self._roster, self._layout
@@ -49,13 +49,13 @@ class StateReader:
 
 
 def sensors_of(snapshot: Snapshot, target: str) -> dict[str, dict[str, Any]]:
-    """What a vehicle's sensors say in a snapshot, or a whole fleet's: sensor -> reading -> value or (n,) array."""
+    """The readings of a vehicle's or a fleet's sensors in a snapshot: sensor -> reading -> value or (n,) array."""
     readings: dict[str, dict[str, Any]] = {}
     whole = target in snapshot.fleets and target not in snapshot
     found: Any = snapshot.fleet(target) if whole else snapshot[target]
     for column in found.columns:
         sensor, dot, reading = column.partition(".")
-        if dot and f"{sensor}.sample_tick" in found.columns:  # commands have a dot, too
+        if dot and f"{sensor}.sample_tick" in found.columns:  # commands have a dot too
             readings.setdefault(sensor, {})[reading] = found[column]
     for values in readings.values():
         tick = values["sample_tick"]
@@ -64,12 +64,11 @@ def sensors_of(snapshot: Snapshot, target: str) -> dict[str, dict[str, Any]]:
 
 
 STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
-TOPICS = {STATE: (STATE, ROSTER), EVENT: (EVENT,), MARKERS: (MARKERS,)}
-"""What is subscribed to for each kind of news."""
+TOPICS = {STATE: (STATE, ROSTER), EVENT: (EVENT,), MARKERS: (MARKERS,)}  # the subscriptions for each kind of callback
 
 
-class Watcher(NamedTuple):
-    """A function and how often it is called."""
+class TopicWatcher(NamedTuple):
+    """A callback and its period."""
 
     kind: bytes
     callback: Callable[[Any], object]
@@ -77,30 +76,30 @@ class Watcher(NamedTuple):
 
 
 class Watching:
-    """Subscribes while there is a watcher."""
+    """Callbacks for published messages; subscribes while there are any."""
 
     def __init__(self, session: Session) -> None:
         self.reader = StateReader()
-        self.damaged = 0  # messages that could not be read
+        self.damaged = 0  # malformed messages
         self._session = session
-        self._watchers: list[Watcher] = []
-        session.on_topic = self._hear
+        self._watchers: list[TopicWatcher] = []
+        session.on_topic = self._on_message
 
     def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """Have snapshots, of the ticks that `every` divides."""
+        """Call back with snapshots whose tick `every` divides."""
         if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
             raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
-        return self._add(Watcher(STATE, callback, every or 1))
+        return self._add(TopicWatcher(STATE, callback, every or 1))
 
-    def on_event(self, callback: Callable[[Event], object]) -> Callable[[], None]:
-        """Have events as they happen."""
-        return self._add(Watcher(EVENT, callback, 1))
+    def on_event(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
+        """Call back with events."""
+        return self._add(TopicWatcher(EVENT, callback, 1))
 
     def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
-        """Have all markers, and then what happens to them."""
-        return self._add(Watcher(MARKERS, callback, 1))
+        """Call back with all markers, then with changes."""
+        return self._add(TopicWatcher(MARKERS, callback, 1))
 
-    def _add(self, watcher: Watcher) -> Callable[[], None]:
+    def _add(self, watcher: TopicWatcher) -> Callable[[], None]:
         if not callable(watcher.callback):
             raise PaddockError(f"a watcher is a function, not {watcher.callback!r}")
         self._watchers.append(watcher)
@@ -108,23 +107,23 @@ class Watching:
             self._session.subscribe(topic)
         return lambda: self._remove(watcher)
 
-    def _remove(self, watcher: Watcher) -> None:
+    def _remove(self, watcher: TopicWatcher) -> None:
         if watcher in self._watchers:
             self._watchers.remove(watcher)
             for topic in TOPICS[watcher.kind]:
                 self._session.channel.unsubscribe(topic)
 
-    def _hear(self, topic: bytes, data: bytes) -> None:
-        """Runs in the thread that listens."""
+    def _on_message(self, topic: bytes, data: bytes) -> None:
+        """Runs in the leading thread."""
         try:
             if topic == ROSTER:
                 self.reader.learn(decode_roster(data))
             else:
-                self._tell(topic, data)
+                self._call_back(topic, data)
         except WireError:
             self.damaged += 1
 
-    def _tell(self, topic: bytes, data: bytes) -> None:
+    def _call_back(self, topic: bytes, data: bytes) -> None:
         watchers = [watcher for watcher in self._watchers if watcher.kind == topic]
         if not watchers:
             return

@@ -2,7 +2,7 @@
 
 The workers are fresh interpreters (`python -m paddock.compute.prepare`, never forks) that write into the shared cache;
 the calling process compiles too, then loads the rest. A kernel that a worker cannot rebuild, such as one of functions
-typed into a notebook, is compiled by the calling process.
+typed into a notebook, is compiled by the calling process. $PADDOCK_COMPILE_WORKERS sets the number of workers.
 """
 
 from __future__ import annotations
@@ -14,32 +14,36 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from types import FunctionType
 from typing import IO, Any
 
 from paddock.compute.cache import cache_root
-from paddock.compute.kernel import Kernel, KernelSpec, kernel
+from paddock.compute.kernel import Kernel, KernelSpec, Rows, Shared, fields, kernel
 from paddock.compute.neighbours import NeighbourKernels, neighbour_kernels
 from paddock.compute.threads import SERIAL_BELOW, available_threads, uses_threads
 from paddock.compute.twin import bound, fingerprint
 
+CompiledKernels = Kernel | NeighbourKernels
+
 Progress = Callable[[int, int], None]
 """Called with the number of the kernel that is being compiled, from 1, and how many there are."""
+
+WORTH_A_WORKER = 3.0
+"""Seconds of compilation for which one more process is started; its start takes about one."""
 
 progress: Progress | None = None
 """The process's listener; a command line sets it to show a line."""
 
 
-def prepare(kernels: Iterable[tuple[Kernel | NeighbourKernels, int]]) -> int:
+def prepare_kernels(kernels: Iterable[tuple[CompiledKernels, int]]) -> int:
     """Compile the kernels that the cache lacks, each for its number of vehicles; return how many these were."""
     missing = {(k.spec, uses_threads(n)): (k, n) for k, n in kernels if not k.is_compiled(n)}
     if not missing:
         return 0
-    work = _Work(sorted(missing.values(), key=_cost))
-    workers = min(available_threads(), len(missing)) - 1
-    helpers = [threading.Thread(target=work.in_worker, daemon=True) for _ in range(workers if sys.executable else 0)]
+    work = _Work(sorted(missing.values(), key=_estimate))
+    helpers = [threading.Thread(target=work.in_worker, daemon=True) for _ in range(_workers(missing.values()))]
     for helper in helpers:
         helper.start()
     work.in_this_process()
@@ -48,16 +52,27 @@ def prepare(kernels: Iterable[tuple[Kernel | NeighbourKernels, int]]) -> int:
     return len(missing)
 
 
-def _cost(job: tuple[Kernel | NeighbourKernels, int]) -> int:
-    """A measure of the compile time: the longest start first (jobs are taken from the end)."""
+def _workers(jobs: Collection[tuple[CompiledKernels, int]]) -> int:
+    """Return the number of processes beside this one: up to one per core, each with work that is worth its start."""
+    if chosen := os.environ.get("PADDOCK_COMPILE_WORKERS"):
+        return int(chosen)
+    worthwhile = int(sum(map(_estimate, jobs)) / WORTH_A_WORKER)
+    return max(0, min(available_threads() - 1, len(jobs) - 1, worthwhile)) if sys.executable else 0
+
+
+def _estimate(job: tuple[CompiledKernels, int]) -> float:
+    """Estimate the compile time in seconds from the length of the code and the number of columns."""
     spec = job[0].spec
-    return len(fingerprint(spec.function if isinstance(spec, KernelSpec) else spec.visit))
+    if not isinstance(spec, KernelSpec):
+        return 4.0
+    columns = sum(len(fields(a.fields)) for a in spec.arguments if isinstance(a, Rows | Shared))
+    return len(fingerprint(spec.function)) / 15000 + 0.02 * columns
 
 
 class _Work:
     """Kernels that are still to be compiled, shared by this process and the workers."""
 
-    def __init__(self, jobs: list[tuple[Kernel | NeighbourKernels, int]]) -> None:
+    def __init__(self, jobs: list[tuple[CompiledKernels, int]]) -> None:
         self._jobs = jobs
         self._total = len(jobs)
         self._begun = 0
@@ -87,7 +102,7 @@ class _Work:
                     return
             worker.stdin.close()
 
-    def _next(self, suits: Callable[[Any], bool] = lambda _: True) -> tuple[Kernel | NeighbourKernels, int] | None:
+    def _next(self, suits: Callable[[Any], bool] = lambda _: True) -> tuple[CompiledKernels, int] | None:
         with self._lock:
             for k in range(len(self._jobs) - 1, -1, -1):
                 if suits(self._jobs[k][0].spec):

@@ -122,7 +122,8 @@ def _value_text(value: Any, classes: dict[type, None]) -> str:
     if isinstance(value, np.ndarray):
         return f"array {value.dtype} {value.shape} {xxhash.xxh3_128_hexdigest(np.ascontiguousarray(value).tobytes())}"
     if isinstance(value, enum.EnumMeta):
-        return f"{value.__qualname__} {[(name, member.value) for name, member in value.__members__.items()]}"
+        members: dict[str, Any] = dict(value.__members__)
+        return f"{value.__qualname__} {[(name, member.value) for name, member in members.items()]}"
     if isinstance(value, set | frozenset):
         return f"{type(value).__name__} {sorted(_value_text(part, classes) for part in value)}"
     if isinstance(value, dict):

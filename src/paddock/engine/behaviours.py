@@ -12,6 +12,7 @@ from paddock.behaviour.paths import path_points
 from paddock.behaviour.rule import NOBODY, Route, Rule, Urge, find_rule, rule_names
 from paddock.compute.kernel import kernel
 from paddock.compute.neighbours import NeighbourGrid
+from paddock.compute.prepare import CompiledKernels
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name
 from paddock.scenario import Scenario
 from paddock.vehicles.model import VehicleModel
@@ -219,13 +220,10 @@ class FleetBehaviour:
         self._act(fleet.n, 1, *self._arguments(parameters, rows, targets, dt))
         return lost
 
-    def compile(self, parameters: tuple[Floats, ...]) -> None:
-        """Compile the kernel, so that the first decision does not wait for it. Any thread may call this."""
-        from numba import typeof
-
-        no_target = np.zeros(1, np.int64), read_only(np.zeros((POSE_ROWS, 1)))
-        arguments = (1, 1, *self._arguments(parameters, *no_target, 1.0))
-        self._act.compiled.compile(tuple(map(typeof, arguments)))
+    @property
+    def kernels(self) -> tuple[CompiledKernels, ...]:
+        """All kernels of the behaviour."""
+        return (self._act,) if self.grid is None else (self._act, self.grid.kernels)
 
     def _arguments(self, parameters: tuple[Floats, ...], rows: Ints, targets: Floats, dt: float) -> tuple[Any, ...]:
         fleet = self.fleet

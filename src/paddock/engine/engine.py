@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paddock.compute.prepare import prepare_kernels
 from paddock.engine.actions import POSTABLE, Action, Posted
 from paddock.engine.applier import Applier
 from paddock.engine.barrier import Autopilots, Claim, Claims
@@ -74,7 +75,7 @@ class Engine:
         self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
         self.pacer = Pacer(
             world.clock,
-            self.pipeline.advance,
+            self.advance,
             scenario.clock.pace,
             self.thread,
             self.barrier.longest_slice,
@@ -85,7 +86,7 @@ class Engine:
         self.on_restart: list[Callable[[str], None]] = [self.markers.restart]  # called with "reset" or "restore"
         self.on_close: list[Callable[[], None]] = []  # called when the simulation is closed
         self.on_idle: list[Callable[[], None]] = []  # called between slices of a run, also while it is paused
-        self._prepared = False
+        self._prepared = self._compiled = False
         self._populate(prepared)
 
     @property
@@ -144,6 +145,12 @@ class Engine:
                 self._begin()
                 self.publisher.forget()
 
+    def advance(self, ticks: int) -> None:
+        """Advance by that many ticks; before the first one, compile the kernels that the cache lacks."""
+        if not self._compiled:
+            self._compile()
+        self.pipeline.advance(ticks)
+
     def restore(self, blob: bytes) -> None:
         """Load a saved state."""
         with self.thread.driving("restore()"), self.applier.rebuilding:
@@ -193,8 +200,14 @@ class Engine:
     def _begin(self) -> None:
         if self.mission is not None:
             self.mission.begin()
+        if any(program.sensors for program in self.programs.values()):
+            self._compile()
         self.stages.sense.run(self.world.clock.tick)
         self._prepared = True
+
+    def _compile(self) -> None:
+        prepare_kernels(pair for program in self.programs.values() for pair in program.kernels())
+        self._compiled = True
 
     def _between_slices(self) -> None:
         """Serve other threads between two slices of ticks."""

@@ -322,8 +322,9 @@ class OverrideBatch:
         return lost
 
     def compile(self) -> None:
-        """Compile the kernel. Any thread may call this."""
-        self.behaviour.compile(self.program.parameters_of(self.rows))
+        """Compile the kernels. Any thread may call this."""
+        for kernels in self.behaviour.kernels:
+            kernels.compile(len(self.rows))
 
 
 def _per_vehicle(groups: list[OverrideGroup]) -> PerVehicle:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.kernel import KernelSpec, kernel
+from paddock.compute.kernel import Kernel, KernelSpec, kernel
+from paddock.compute.prepare import CompiledKernels
 from paddock.engine.behaviours import FleetBehaviour, read_only
 from paddock.errors import unknown_name
 from paddock.sensing.suite import FleetSensor
@@ -30,6 +31,8 @@ COMMANDS_SHOWN = 1000
 class Motion(Protocol):
     """Where the dynamics of a fleet are computed."""
 
+    kernel: Kernel | None  # the one to compile for the CPU
+
     def __init__(self, spec: KernelSpec) -> None:
         """Take the step kernel of a model."""
 
@@ -41,7 +44,8 @@ class CpuMotion:
     """Dynamics on the CPU, in place."""
 
     def __init__(self, spec: KernelSpec) -> None:
-        self._kernel = kernel(spec)
+        self.kernel: Kernel | None = kernel(spec)
+        self._kernel = self.kernel
 
     def move(self, fleet: Fleet, ticks: int, parameters: tuple[Floats, ...], environment: Floats, dt: float) -> None:
         """Launch the kernel."""
@@ -54,6 +58,7 @@ class CudaMotion:
     def __init__(self, spec: KernelSpec) -> None:
         from paddock.compute.cuda import cuda_kernel, to_device
 
+        self.kernel: Kernel | None = None
         self._kernel = cuda_kernel(spec)
         self._to_device = to_device
         self._state: Any = None
@@ -115,6 +120,14 @@ class FleetProgram:
         if self.varying:
             return self.parameter_values, np.take(self.fleet.tables[VARYING], rows, axis=1)
         return (self.parameter_values,)
+
+    def kernels(self) -> Iterator[tuple[CompiledKernels, int]]:
+        """Yield the kernels that a run of this fleet calls, each with the number of vehicles it is called for."""
+        sensing = (sensor.kernel for sensor in self.sensors.values())
+        deciding = self.behaviour.kernels if self.behaviour is not None else ()
+        for kernels in (self._motion.kernel, self._pose, self._report, *sensing, *deciding):
+            if kernels is not None:
+                yield kernels, self.fleet.n
 
     def move(self, ticks: int, environment: Floats, dt: float) -> None:
         """Advance every vehicle by that many ticks."""

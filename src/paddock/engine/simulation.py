@@ -122,7 +122,7 @@ class Simulation(DeprecatedVerbs):
         with engine.thread.driving("step()"):
             engine.thread.stopping = False  # of an earlier stop()
             end = self.tick + int(ticks)
-            engine.pipeline.advance(int(ticks))
+            engine.advance(int(ticks))
             if self.tick < end:
                 raise PaddockError(f"step() was stopped at tick {self.tick}, {end - self.tick} ticks early")
 

@@ -115,7 +115,7 @@ class FleetSensor:
         self._site = np.array(Site() if site is None else site, dtype=np.float64)
         self._memory = np.zeros((len(column_index(sensor.memory)), capacity))
         self._history = History(len(column_index(sensor.reading)), capacity, self.period, self.delay)
-        self._measure = kernel(sensor.spec())
+        self.kernel = kernel(sensor.spec())
 
     @property
     def capacity(self) -> int:
@@ -143,7 +143,7 @@ class FleetSensor:
         self.extend(n)
         # a sample that was left out must not show up as twice the acceleration
         interval = (tick - before if before >= 0 else self.period) / self.tick_rate
-        self._measure(
+        self.kernel(
             n,
             1,
             self._history.slot(tick),

@@ -1,4 +1,4 @@
-"""The checking process as the hub sees it: started when it is first needed, ended when it takes too long."""
+"""Checks scenarios that clients write, in a process that is killed when it takes too long."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from typing import Any
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, ScenarioError, scenario_from_text
 
-PATIENCE = 15.0
-"""s that one check may take, the start of the process included."""
-MOST_WAITING = 8
-"""Checks that wait for their turn."""
-LONGEST_ANSWER = 1 << 20
-"""Bytes."""
+PATIENCE = 15.0  # s for one check, including the start of the process
+MOST_WAITING = 8  # checks that may wait
+LONGEST_ANSWER = 1 << 20  # bytes
 
 
 class Checker:
-    """One check at a time; nothing here holds the event loop up."""
+    """One check at a time; never blocks the event loop."""
 
     def __init__(self) -> None:
         self._process: Process | None = None
@@ -28,9 +25,9 @@ class Checker:
         self._waiting = 0
 
     async def check(self, text: str, known: dict[str, list[str]] | None) -> list[dict[str, Any]]:
-        """What is wrong with a scenario: {line, column, message} each.
+        """Return the errors of a scenario: {line, column, message} each.
 
-        `known` are the models, behaviours and sensors that may stand in it; None: those of installed plug-ins.
+        `known` are the models, behaviours and sensors that it may name; None: those of installed plug-ins.
         """
         if self._waiting >= MOST_WAITING:
             raise PaddockError(f"{MOST_WAITING} scenarios are being checked already; try again")
@@ -54,8 +51,8 @@ class Checker:
                 line = await self._ask((json.dumps(request) + "\n").encode())
         except TimeoutError:
             await self.close()
-            raise PaddockError(f"checking the scenario took more than {PATIENCE:g} s and was given up") from None
-        except BaseException:  # whoever asked has left, or the process died: its answer must not reach the next one
+            raise PaddockError(f"checking the scenario timed out after {PATIENCE:g} s") from None
+        except BaseException:  # cancelled, or the process died: its answer must not reach the next caller
             await self.close()
             raise
         problems: list[dict[str, Any]] = json.loads(line)["problems"]
@@ -71,7 +68,7 @@ class Checker:
         except (ConnectionError, ValueError):
             answer = b""
         if not answer:
-            raise PaddockError("the scenario could not be checked: the process that does it has ended")
+            raise PaddockError("the scenario could not be checked: the checking process has ended")
         return answer
 
     async def _running(self) -> Process:
@@ -86,14 +83,13 @@ class Checker:
         return self._process
 
 
-MOST_TEXT = 1 << 20
-"""Characters."""
+MOST_TEXT = 1 << 20  # characters
 LEFT_OUT = ("serve", "record", "sitl")
-"""Where to listen, what to write and what to connect is not a client's to say."""
+"""Sections that clients may not set: where to listen, what to write, what to connect."""
 
 
 def read(text: str) -> Scenario:
-    """The scenario that stands in a text, without the sections that are not a client's to write."""
+    """Load a scenario from text, without the sections that clients may not set."""
     if len(text) > MOST_TEXT:
-        raise ScenarioError(f"a scenario has at most {MOST_TEXT:,} characters here, not {len(text):,}")
+        raise ScenarioError(f"a scenario may have at most {MOST_TEXT:,} characters, not {len(text):,}")
     return scenario_from_text(text, without=LEFT_OUT)

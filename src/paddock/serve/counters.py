@@ -1,4 +1,4 @@
-"""What happened how often, by name and labels; the metrics endpoint shows it."""
+"""Counters for the metrics endpoint, and log lines that outside events cannot flood."""
 
 from __future__ import annotations
 
@@ -9,37 +9,36 @@ from time import monotonic
 Label = tuple[str, tuple[tuple[str, str], ...]]
 
 
-class Counters:
-    """Counts of things dropped, refused, late or done. Labels are few: an endpoint, a reason, never a client's name."""
+class HubCounters:
+    """Counters by name and labels. Labels are few: an endpoint, a reason, never a client's name."""
 
     def __init__(self) -> None:
         self.values: Counter[Label] = Counter()
 
     def add(self, name: str, amount: float = 1, **labels: str) -> None:
-        """Count something."""
+        """Add to a counter."""
         self.values[name, tuple(sorted(labels.items()))] += amount  # type: ignore[assignment]
 
     def get(self, name: str, **labels: str) -> float:
-        """One count; 0 if it never happened."""
+        """The value of a counter; 0 if it was never added to."""
         return self.values[name, tuple(sorted(labels.items()))]
 
 
-INTERVAL = 10.0
-"""s between two lines of the same reason."""
+INTERVAL = 10.0  # s between two log lines with the same reason
 
 
 class LimitedLog:
-    """Warnings of a logger, each with a reason; there are few reasons, never a client's own words."""
+    """Warnings, at most one per reason and interval. Reasons are few, never text of a client."""
 
     def __init__(self, name: str, interval: float = INTERVAL) -> None:
-        """Of the logger of this name; `interval` in s."""
+        """Log to the logger of this name; `interval` in s."""
         self._logger = logging.getLogger(name)
         self._interval = interval
-        self._next: dict[str, float] = {}  # reason -> when it may be told again, monotonic s
-        self._held: dict[str, int] = {}  # reason -> how often it was not told since
+        self._next: dict[str, float] = {}  # reason -> time of the next line, monotonic s
+        self._held: dict[str, int] = {}  # reason -> lines suppressed since
 
     def warn(self, reason: str, message: str) -> None:
-        """Tell it, or count it and say so with the next one."""
+        """Log a warning, or count it and report the count with the next one."""
         now = monotonic()
         if now < self._next.get(reason, now):
             self._held[reason] = self._held.get(reason, 0) + 1

@@ -1,4 +1,4 @@
-"""What columns mean: the snapshot's, by where each comes from, as the trees that clients are told."""
+"""Columns, fleets and vehicles of a simulation or a recording as plain trees for clients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAMPLE_TICK = Column("", "tick at which the reading was taken", name="sample_tic
 
 
 def column_tree(column: Column, name: str = "") -> ColumnTree:
-    """One column, under its own name or another."""
+    """One column, under its own or another name."""
     return {
         "name": name or column.name,
         "unit": column.unit,
@@ -39,29 +39,26 @@ def column_tree(column: Column, name: str = "") -> ColumnTree:
 
 
 def column_trees(tuple_class: type) -> list[ColumnTree]:
-    """The columns that a named tuple class declares."""
+    """The columns of a named tuple class."""
     return [column_tree(column) for column in columns_of(tuple_class)]
 
 
 def value_trees(columns: Iterable[Column], values: Mapping[str, float]) -> list[ValueTree]:
-    """Columns with the values of one vehicle; those without a value are left out."""
-    return [_value_tree(column, values[column.name]) for column in columns if column.name in values]
-
-
-def _value_tree(column: Column, value: float) -> ValueTree:
-    return {**column_tree(column), "value": float(value) if isfinite(value) else None}
+    """Columns with the values of one vehicle; columns without a value are skipped."""
+    known = [(column, float(values[column.name])) for column in columns if column.name in values]
+    return [{**column_tree(column), "value": value if isfinite(value) else None} for column, value in known]
 
 
 def snapshot_columns(
     names: Iterable[str], model: VehicleModel | None, sensors: Mapping[str, Sensor]
 ) -> dict[str, Column]:
-    """The columns of a snapshot by name, in their order; one of which nothing is known has no unit."""
+    """The columns of a snapshot by name, in order; unknown ones have no unit."""
     known = _known(model, sensors)
     return {name: replace(known[name], name=name) if name in known else Column("", "", name=name) for name in names}
 
 
 def fleet_columns(names: Iterable[str], model: VehicleModel | None, sensors: Mapping[str, Sensor]) -> list[ColumnTree]:
-    """The same as trees, with those that are derived from the pose."""
+    """The same as trees, with the columns derived from the pose."""
     found = list(snapshot_columns(names, model, sensors).values())
     taken = {column.name for column in found}
     derived = [column for name, (_, column) in DERIVED.items() if name not in taken]
@@ -69,7 +66,7 @@ def fleet_columns(names: Iterable[str], model: VehicleModel | None, sensors: Map
 
 
 def installed(layout: FleetLayout) -> tuple[VehicleModel | None, dict[str, Sensor]]:
-    """The model and sensors of a fleet that was recorded, as far as this installation has them."""
+    """The model and the sensors of a recorded fleet, as far as they are installed."""
     prefixes = {name.partition(".")[0] for name in layout.columns if "." in name}
     try:
         model = find_model(layout.model) if layout.model in model_names() else None
@@ -90,12 +87,11 @@ def _known(model: VehicleModel | None, sensors: Mapping[str, Sensor]) -> dict[st
     return known
 
 
-RECORDING = "recording"
-"""What drives the vehicles of one."""
+RECORDING = "recording"  # the driver of recorded vehicles
 
 
 def fleet_infos(sim: Simulation) -> list[FleetInfoTree]:
-    """Every fleet of a simulation: what it can be told, what it shows."""
+    """The fleets of a simulation, with inputs and columns."""
     return [_fleet_info(program) for program in sim.engine.programs.values()]
 
 
@@ -116,7 +112,7 @@ def _fleet_info(program: FleetProgram) -> FleetInfoTree:
 
 
 def recorded_fleets(snapshot: Snapshot) -> list[FleetInfoTree]:
-    """Every fleet of a sample: it shows what was recorded, and can be told nothing."""
+    """The fleets of a recorded sample: they have columns but no inputs."""
     return [
         {
             "name": fleet.name,
@@ -137,7 +133,7 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
     """Every column of a vehicle of a simulation."""
     program, rows = sim.engine.applier.found(target)
     if len(rows) != 1:
-        raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one member, e.g. {target}[0]")
+        raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
     row, model = int(rows[0]), program.model
     values, driver = program.inspect(row), program.driver(row)
     layout = program.layout()
@@ -168,7 +164,7 @@ def _sensors(program: FleetProgram, rows: Any, tick: int) -> dict[str, list[Valu
 
 
 def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree:
-    """What a recording has of a vehicle."""
+    """The recorded columns of a vehicle."""
     values = dict(zip(vehicle.columns, vehicle.block[:, vehicle.row].tolist(), strict=True))
     model, kinds = installed(vehicle.layout)
     columns = snapshot_columns(vehicle.columns, model, kinds)
@@ -197,7 +193,7 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
 
 
 def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
-    """Every fleet: who is in it, what it can be told and what sensors it has."""
+    """The fleets of a simulation in the form of the Python clients: inputs, sensors, parameters."""
     return [
         {
             "name": name,
@@ -226,7 +222,7 @@ def _parameters(kind: type, values: list[float]) -> dict[str, float]:
 
 
 def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:
-    """(n,) a parameter of a fleet's vehicles, which may differ in it."""
+    """(n,) a parameter of a fleet's vehicles."""
     if fleet not in sim.engine.programs:
         raise unknown_name("fleet", fleet, sim.engine.programs)
     program = sim.engine.programs[fleet]
@@ -239,7 +235,7 @@ def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:
 
 
 def simulation_figures(sim: Simulation) -> dict[str, Any]:
-    """Counters and times; read while it runs, so that they may be of neighbouring ticks."""
+    """Counters and times of a run. They are read while it runs and may belong to neighbouring ticks."""
     run = sim.engine.mission
     stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.engine.pipeline.times.items())}
     return {
@@ -256,6 +252,6 @@ def simulation_figures(sim: Simulation) -> dict[str, Any]:
         "lag_seconds": sim.engine.pacer.behind,
         "tick_seconds": sim.engine.pacer.tick_seconds,
         "events": sim.events.count,
-        "mission": None if run is None else len(run.mission.log),  # another number: something has happened in it
+        "mission": None if run is None else len(run.mission.log),  # changes with every entry of the mission's log
         "stages": {name: {"calls": calls, "seconds": ns / 1e9} for name, (calls, ns) in stages.items()},
     }

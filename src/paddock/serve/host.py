@@ -1,7 +1,7 @@
-"""The simulation's side of serving: publishes snapshots, answers operations, keeps a hub process alive.
+"""The simulation's side of serving: publishes snapshots, answers operations, keeps a hub process running.
 
-Nothing here makes a tick wait: snapshots go into shared memory, messages into a socket that is never waited for. A hub
-that dies or hangs is replaced; its clients lose what they held and connect again.
+Nothing here delays a tick: snapshots go into shared memory, messages into a non-blocking socket. A hub that dies or
+hangs is replaced; its clients lose the clock and their claims, and reconnect.
 """
 
 from __future__ import annotations
@@ -18,19 +18,15 @@ from typing import Any, Self
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
-from paddock.serve.link import Link, LinkClosedError
+from paddock.serve.link import HubLink, LinkClosedError
 from paddock.serve.source import Source
 from paddock.world.ring import RingWriter
 from paddock.world.snapshot import Snapshot
 
-START = 30.0
-"""s that a hub may take until it serves."""
-HANG = 5.0
-"""s without a sign of life after which a hub is replaced."""
-BEAT = 0.5
-"""s between signs of life."""
-BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""s before the first, second, ... restart of a hub that keeps dying."""
+START = 30.0  # s for a hub to start
+HANG = 5.0  # s without a heartbeat after which a hub is replaced
+BEAT = 0.5  # s between heartbeats
+BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # s before the first, second, ... restart of a hub that dies repeatedly.
 
 
 class Host:
@@ -43,19 +39,19 @@ class Host:
         tell: Callable[[str], None] = lambda line: None,
         addresses: Mapping[str, Any] | None = None,
     ) -> None:
-        """Start the hub; return when every endpoint is open, PaddockError if one cannot be. `tell` hears of trouble.
+        """Start the hub and return when every endpoint is open; PaddockError if one cannot open.
 
-        `addresses` are those of a host before this one, whose clients come back there.
+        `tell` receives log lines. `addresses` are those of a previous host, to which clients reconnect.
         """
         self.source = source
         self.options = options
         self.tell = tell
         self.restarts = 0
-        self.addresses: dict[str, Any] = dict(addresses or {})  # endpoint -> where it can be reached
+        self.addresses: dict[str, Any] = dict(addresses or {})  # endpoint -> its address
         self._closing = threading.Event()
         self._ring = RingWriter(slots=None)
-        self._last: tuple[int, int] | None = None  # (run, tick) published last
-        self._shown: Snapshot | None = None  # the snapshot published last
+        self._last: tuple[int, int] | None = None  # (run, tick) of the last published snapshot
+        self._shown: Snapshot | None = None  # the last published snapshot
         self._periods = {name: source.period(getattr(one, "rate", 10.0)) for name, one in options.endpoints.items()}
         self._hub = self._start()
         self.addresses = self._hub.wait_ready(START)
@@ -67,7 +63,7 @@ class Host:
 
     @property
     def hub_pid(self) -> int:
-        """The process that serves now."""
+        """The process id of the present hub."""
         return self._hub.process.pid
 
     def close(self) -> None:
@@ -83,7 +79,7 @@ class Host:
         self._ring.close()
 
     def __enter__(self) -> Self:
-        """The host itself."""
+        """Return the host."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,7 +89,7 @@ class Host:
     # publishing ------------------------------------------------------------------------------------------------------
 
     def _on_snapshot(self, snapshot: Snapshot) -> None:
-        """A watcher of the source: runs in the thread that ticks."""
+        """Watch the source. Runs in the thread that ticks."""
         if (snapshot.run, snapshot.tick) != self._last:
             self._publish(snapshot)
 
@@ -107,7 +103,7 @@ class Host:
         self._hub.send({"push": kind, "content": content})
 
     def _tell_all(self) -> None:
-        """What a new hub must know."""
+        """Send a new hub the present markers, frames and state."""
         for kind, content in self.source.announce():
             self._push(kind, content)
         self.source.operate("snapshot", "", {})
@@ -115,7 +111,7 @@ class Host:
     # answering -------------------------------------------------------------------------------------------------------
 
     def _on_message(self, hub: HubConnection, message: dict[str, Any]) -> None:
-        """A request of a hub, or its sign of life; runs in that connection's thread."""
+        """Handle a message of a hub. Runs in the thread of its connection."""
         if "gone" in message:
             self.source.gone(message["gone"])
         elif "operation" in message:
@@ -158,7 +154,7 @@ class Host:
         return HubConnection(config, self._on_message, self.tell)
 
     def _keep(self) -> None:
-        """Exchange signs of life; replace a hub that gives none."""
+        """Exchange heartbeats; replace a hub that sends none."""
         failures, since = 0, monotonic()
         while not self._closing.wait(BEAT):
             self._hub.send({"beat": self.source.figures()})
@@ -167,7 +163,7 @@ class Host:
                 failures = 0 if monotonic() - since > 60 else failures
                 continue
             wait = BACKOFF[min(failures, len(BACKOFF) - 1)]
-            self.tell(f"the hub {trouble}; a new one starts")
+            self.tell(f"the hub {trouble}; restarting it")
             failures, since = failures + 1, monotonic()
             if self._closing.wait(wait):
                 return
@@ -182,8 +178,8 @@ class Host:
             self._hub = self._start()
             self._hub.wait_ready(START)
             self._tell_all()
-        except (PaddockError, OSError) as error:  # it is tried again
-            self.tell(f"the new hub could not start: {error}")
+        except (PaddockError, OSError) as error:  # tried again later
+            self.tell(f"the hub could not start: {error}")
 
 
 def _outcome(done: Future[Any]) -> tuple[Any, BaseException | None]:
@@ -195,7 +191,7 @@ PIECE = 1 << 18
 
 
 class HubConnection:
-    """Starts `python -m paddock.serve` (never a fork) and talks to it until it is stopped or dies."""
+    """One hub process: its link, its doorbell, its heartbeat. Started by `python -m paddock.serve`, never by fork."""
 
     def __init__(
         self,
@@ -203,7 +199,7 @@ class HubConnection:
         on_message: Callable[[HubConnection, dict[str, Any]], None],
         tell: Callable[[str], None],
     ) -> None:
-        """`on_message` is called in a thread of this connection's own; `tell` hears each line that the hub logs."""
+        """`on_message` runs in a thread of this connection; `tell` receives each line that the hub logs."""
         ours, theirs = socket.socketpair()
         self._bell, bell = socket.socketpair()
         self._bell.setblocking(False)
@@ -214,11 +210,11 @@ class HubConnection:
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            start_new_session=True,  # what is typed at the simulation's terminal is not for the hub
+            start_new_session=True,  # Ctrl-C at the terminal is for the simulation only
         )
         theirs.close()
         bell.close()
-        self.link = Link(ours, blocking=True)
+        self.link = HubLink(ours, blocking=True)
         self._on_message = on_message
         self._seen = monotonic()
         self._ready = threading.Event()
@@ -233,24 +229,24 @@ class HubConnection:
         self._logger.start()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send, without ever waiting; what a dead hub should have heard is lost."""
+        """Send without blocking; messages to a dead hub are lost."""
         try:
             self.link.send(message)
         except LinkClosedError as error:
             self._broken = self._broken or str(error)
 
     def ring_doorbell(self) -> None:
-        """Tell the hub that there is a new snapshot."""
-        with suppress(BlockingIOError, OSError):  # full: it has not listened to the earlier ones yet
+        """Notify the hub of a new snapshot."""
+        with suppress(BlockingIOError, OSError):  # full: earlier notifications are still unread
             self._bell.send(b"\0")
 
     def wait_ready(self, timeout: float) -> dict[str, Any]:
-        """Where the endpoints can be reached, once all of them are open; PaddockError if one cannot be."""
+        """Return the addresses of the endpoints once all are open; PaddockError if one cannot open."""
         deadline = monotonic() + timeout
         while not self._ready.wait(0.05):
             ended = self.process.poll() is not None
             if ended:
-                self._reader.join()  # its last words may still be on their way
+                self._reader.join()  # its last message may still be under way
             if (ended or monotonic() > deadline) and not self._ready.is_set():
                 self.stop()
                 raise PaddockError(f"the hub process did not start: {self._broken or 'no answer'}")
@@ -261,7 +257,7 @@ class HubConnection:
         return addresses
 
     def trouble(self, patience: float) -> str | None:
-        """What is wrong with the hub; None while it lives."""
+        """Describe what is wrong with the hub; None while it is healthy."""
         if self.process.poll() is not None:
             return f"process ended with code {self.process.returncode}"
         if self._broken:
@@ -271,11 +267,11 @@ class HubConnection:
         return None
 
     def clients(self) -> list[str]:
-        """Clients that this hub has acted for."""
+        """The clients of this hub."""
         return list(self._clients)
 
     def stop(self) -> None:
-        """End the process: politely, then for certain."""
+        """Ask the process to end, then kill it."""
         if self._stopped:
             return
         self._stopped = True
@@ -293,17 +289,17 @@ class HubConnection:
         self._bell.close()
 
     def _tell_lines(self, tell: Callable[[str], None]) -> None:
-        """Pass on what the hub writes to stderr: it must not write over somebody's terminal by itself."""
+        """Pass on the hub's stderr, so that it does not write over the terminal itself."""
         assert self.process.stderr is not None
         with self.process.stderr as lines:
             for line in lines:
                 tell(line.rstrip())
 
     def _read(self) -> None:
-        """Hear the hub until its end of the link closes."""
+        """Read messages until the hub's end of the link closes."""
         while True:
             try:
-                piece = self.link.socket.recv(PIECE)  # ends with the hub's process, which holds the other end
+                piece = self.link.socket.recv(PIECE)  # returns when the hub's process ends
             except OSError:
                 piece = b""
             if not piece:
@@ -312,8 +308,8 @@ class HubConnection:
             try:
                 for message in self.link.decoder.feed(piece):
                     self._hear(message)
-            except Exception as error:  # the keeper starts another hub; the simulation goes on
-                self._broken = f"what it sent could not be understood: {error!r}"
+            except Exception as error:  # the hub is replaced; the simulation continues
+                self._broken = f"invalid message: {error!r}"
                 return
 
     def _hear(self, message: dict[str, Any]) -> None:

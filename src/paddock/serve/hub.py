@@ -1,4 +1,4 @@
-"""The hub: one process, one event loop, every endpoint. It reads the ring and passes requests on to the simulation."""
+"""The hub: one process and event loop for all endpoints. It reads the ring and forwards operations."""
 
 from __future__ import annotations
 
@@ -11,51 +11,44 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
 from paddock.serve.checker import Checker
-from paddock.serve.counters import Counters
-from paddock.serve.link import Link, LinkClosedError
+from paddock.serve.counters import HubCounters
+from paddock.serve.link import HubLink, LinkClosedError
 from paddock.serve.mirror import Mirror
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
 
-Send = Callable[[], None]
-"""Sends what was encoded from a snapshot."""
+Send = Callable[[], None]  # sends what was encoded from a snapshot
 
 
 class Endpoint(Protocol):
-    """Lives in the hub's event loop; nothing it does may take long."""
+    """An endpoint, one module of `endpoints/`. It lives in the hub's event loop and must not block it."""
 
-    every: int  # ticks: it is shown the snapshots whose tick this divides
-    latest: bool  # only the newest of those that wait, instead of each of them
+    every: int  # ticks: it gets the snapshots whose tick this divides
+    latest: bool  # whether it gets only the newest of several waiting snapshots
 
     async def open(self) -> Any:
-        """Begin to listen; where it can be reached. OSError or PaddockError if it cannot be."""
+        """Listen, and return the address. OSError or PaddockError if that is not possible."""
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode what is to be sent of a snapshot, keeping nothing of it; None if nobody is to have anything.
+        """Encode what to send of a snapshot, keeping no reference to it; None if there is nothing to send.
 
-        The snapshot lies in the ring and may be overwritten meanwhile: what is returned is called only if it was not.
+        The snapshot lies in the ring. The returned function is called only if it was not overwritten meanwhile.
         """
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
-        """The simulation tells something.
+        """Handle a push of the simulation.
 
-        That is `event`, `markers`, `hidden`, `frames`, `restart`, `control_request` {client, tick, message: a whole
-        reply}, or `refused` {client, kind, message} for a control that is answered only then.
+        Kinds: `event`, `markers`, `hidden`, `frames`, `restart`, `preparing`, `control_request` {client, tick, message:
+        an encoded reply}, and `refused` {client, kind, message} for a control that needs no other reply.
         """
 
     async def close(self) -> None:
-        """Tell the clients and let go."""
-
-
-def endpoint_class(name: str) -> Callable[[Hub, dict[str, Any], int], Endpoint]:
-    """The class of an endpoint, called with the hub, its options and its period in ticks."""
-    found: Callable[[Hub, dict[str, Any], int], Endpoint] = import_module(f"paddock.serve.endpoints.{name}").ENDPOINT
-    return found
+        """Notify the clients and close."""
 
 
 PIECE = 1 << 18
@@ -63,40 +56,38 @@ LOG = logging.getLogger("paddock.hub")
 
 
 class OperationError(PaddockError):
-    """The simulation refused an operation; `kind` is the name of the error there."""
+    """The simulation refused an operation; `kind` is the name of its error."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
 
 
-class Reply:
-    """What came of an operation, and when in the simulation that was."""
+class Outcome(NamedTuple):
+    """The result of an operation, with the tick and the simulation time (s) of the reply."""
 
-    __slots__ = ("result", "tick", "time")
+    result: Any
+    tick: int
+    time: float
 
-    def __init__(self, result: Any, tick: int, time: float) -> None:
-        self.result, self.tick, self.time = result, tick, time
 
-
-Then = Callable[[Reply | OperationError], None]
-"""What is done with the outcome of an operation."""
+Then = Callable[[Outcome | OperationError], None]  # handles the outcome of an operation
 
 
 class Hub:
-    """Everything the endpoints share."""
+    """The state that the endpoints share."""
 
-    def __init__(self, link: Link, bell: socket.socket, config: dict[str, Any]) -> None:
+    def __init__(self, link: HubLink, bell: socket.socket, config: dict[str, Any]) -> None:
         self.loop = asyncio.get_running_loop()
         self.link = link
         self.options = Serve.model_validate(config["options"])
         self.rate = float(config["rate"])
         self.restarts = int(config["restarts"])
-        self.counters = Counters()
+        self.counters = HubCounters()
         self.mirror = Mirror()
         self.checker = Checker()
         self.ring = RingReader(config["ring"])
-        self.latest = max(0, self.ring.newest - 1)  # sequence number of the snapshot shown last
+        self.latest = max(0, self.ring.newest - 1)  # sequence number of the last snapshot passed on
         self.tick, self.time = 0, 0.0
         self.endpoints: dict[str, Endpoint] = {}
         self.stopped = asyncio.Event()
@@ -105,16 +96,14 @@ class Hub:
         self._requests: dict[int, Then] = {}
         self._number = 0
 
-    # for endpoints ---------------------------------------------------------------------------------------------------
-
-    def request(self, operation: str, client: str, /, **arguments: Any) -> asyncio.Future[Reply]:
-        """Have the simulation do something for a client; the future has its Reply, or OperationError."""
-        future: asyncio.Future[Reply] = self.loop.create_future()
+    def request(self, operation: str, client: str, /, **arguments: Any) -> asyncio.Future[Outcome]:
+        """Carry out an operation for a client; the future holds its Outcome or OperationError."""
+        future: asyncio.Future[Outcome] = self.loop.create_future()
         self.ask(operation, client, arguments, partial(_settle, future))
         return future
 
     def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then) -> None:
-        """The same for who is in a hurry: `then` is called as soon as the answer is there, before this loop goes on."""
+        """The same with a callback, which runs as soon as the reply arrives, before the event loop continues."""
         self._number += 1
         self._requests[self._number] = then
         message = {"id": self._number, "operation": operation, "client": client, "arguments": arguments}
@@ -126,30 +115,28 @@ class Hub:
             then(OperationError("LinkClosedError", str(error)))
 
     def tell(self, operation: str, client: str, /, **arguments: Any) -> None:
-        """The same for who waits for no answer; a refusal is counted."""
+        """The same without a reply; a refusal is counted."""
         with suppress(LinkClosedError):
             self.link.send({"id": None, "operation": operation, "client": client, "arguments": arguments})
 
     def gone(self, client: str) -> None:
-        """A client has left."""
+        """Report that a client has left."""
         with suppress(LinkClosedError):
             self.link.send({"gone": client})
 
     def newest(self) -> Snapshot | None:
-        """A copy of the newest snapshot; None before the first."""
+        """Return a copy of the newest snapshot; None before the first."""
         return self.ring.latest()
 
-    # life ------------------------------------------------------------------------------------------------------------
-
     async def serve(self) -> None:
-        """Open every endpoint, then pass things on until the simulation ends."""
+        """Open every endpoint, then serve until the simulation ends."""
         self.loop.add_reader(self.link.socket, self._on_link)
         try:
             addresses = await self._open()
         except (OSError, PaddockError) as error:
             self.link.send({"failed": str(error)})
             return
-        gc.freeze()  # what is there now stays: no need to look through it for garbage
+        gc.freeze()  # long-lived objects: the collector need not scan them
         self.link.send({"ready": addresses})
         self.loop.add_reader(self._bell, self._on_bell)
         await self.stopped.wait()
@@ -161,18 +148,17 @@ class Hub:
     async def _open(self) -> dict[str, Any]:
         addresses = {}
         for name, options in self.options.endpoints.items():
-            known = self._config["addresses"].get(name) or {}  # of the hub before this one: clients come back there
+            known = self._config["addresses"].get(name) or {}  # of the previous hub: clients reconnect there
             given = {**options.model_dump(mode="json"), **known}
-            endpoint = endpoint_class(name)(self, given, self._config["periods"][name])
+            module = import_module(f"paddock.serve.endpoints.{name}")
+            endpoint: Endpoint = module.ENDPOINT(self, given, self._config["periods"][name])
             try:
                 addresses[name] = await endpoint.open()
             except OSError as error:
-                where = _where(self.options.bind, given)
+                where = f"{self.options.bind}:{given['port']}" if "port" in given else str(given.get("name", ""))
                 raise PaddockError(f"{name} cannot listen on {where}: {error.strerror or error}") from None
             self.endpoints[name] = endpoint
         return addresses
-
-    # from the simulation ---------------------------------------------------------------------------------------------
 
     def _on_link(self) -> None:
         try:
@@ -208,15 +194,13 @@ class Hub:
             if then is not None:
                 then(OperationError(error["kind"], error["message"]))
         elif then is not None:
-            then(Reply(message["result"], message["tick"], message["time"]))
+            then(Outcome(message["result"], message["tick"], message["time"]))
 
     def _on_push(self, kind: str, content: dict[str, Any]) -> None:
         self.mirror.hear(kind, content)
         for name, endpoint in self.endpoints.items():
             with self._guarded(name):
                 endpoint.hear(kind, content)
-
-    # snapshots -------------------------------------------------------------------------------------------------------
 
     def _on_bell(self) -> None:
         with suppress(BlockingIOError, OSError):
@@ -232,7 +216,7 @@ class Hub:
         self.latest = max(self.latest, newest)
 
     def _show(self, sequence: int, newest: bool) -> None:
-        """Show one snapshot to the endpoints that are to have it."""
+        """Pass one snapshot to the endpoints that are due."""
         snapshot = self.ring.peek(sequence)
         if snapshot is None:
             self.counters.add("snapshots_missed")
@@ -253,7 +237,7 @@ class Hub:
 
     @contextmanager
     def _guarded(self, name: str) -> Iterator[None]:
-        """What goes wrong in one endpoint is told and counted, and the others go on."""
+        """Log and count the failure of one endpoint; the others continue."""
         try:
             yield
         except Exception:
@@ -261,7 +245,7 @@ class Hub:
             LOG.exception("the %s endpoint failed", name)
 
 
-def _settle(future: asyncio.Future[Reply], outcome: Reply | OperationError) -> None:
+def _settle(future: asyncio.Future[Outcome], outcome: Outcome | OperationError) -> None:
     if future.done():
         return
     if isinstance(outcome, OperationError):
@@ -270,34 +254,22 @@ def _settle(future: asyncio.Future[Reply], outcome: Reply | OperationError) -> N
         future.set_result(outcome)
 
 
-def _where(bind: str, options: dict[str, Any]) -> str:
-    return f"{bind}:{options['port']}" if "port" in options else str(options.get("name", bind))
-
-
 def main(link_number: int, bell_number: int) -> None:
-    """Run the hub on the inherited sockets until the simulation lets go."""
+    """Run the hub on the inherited sockets until the simulation ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
-    link = Link(socket.socket(fileno=link_number))
+    link = HubLink(socket.socket(fileno=link_number))
     bell = socket.socket(fileno=bell_number)
     bell.setblocking(False)
     asyncio.run(_serve(link, bell))
 
 
-async def _serve(link: Link, bell: socket.socket) -> None:
-    config = await _first_message(link)
-    if config is not None:
-        await Hub(link, bell, config).serve()
+async def _serve(link: HubLink, bell: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    messages: Iterator[dict[str, Any]] = iter(())
+    while (first := next(messages, None)) is None and (piece := await loop.sock_recv(link.socket, PIECE)):
+        messages = link.decoder.feed(piece)
+    if first is not None:
+        await Hub(link, bell, first["config"]).serve()
     link.close()
     bell.close()
-
-
-async def _first_message(link: Link) -> dict[str, Any] | None:
-    loop = asyncio.get_running_loop()
-    while True:
-        piece = await loop.sock_recv(link.socket, PIECE)
-        if not piece:
-            return None
-        for message in link.decoder.feed(piece):
-            config: dict[str, Any] = message["config"]
-            return config

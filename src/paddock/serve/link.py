@@ -1,7 +1,7 @@
-"""Between a simulation and its hub: messages over one socket, each a tree of plain values with arrays and bytes.
+"""The link between a simulation and its hub: messages over one socket, each a tree of plain values, arrays and bytes.
 
 A message is `u32 bytes of text, u32 blobs, 16 letters, u32 bytes of each blob`, the text (JSON), the blobs. Both ends
-are Paddock's own, so that a message is trusted once it is whole; nothing of this is a public wire.
+belong to Paddock, so a complete message is trusted; this is not a public wire format.
 """
 
 from __future__ import annotations
@@ -19,19 +19,17 @@ import numpy as np
 
 from paddock.errors import PaddockError
 
-MOST_WAITING = 256 << 20
-"""Bytes that may wait for a peer that does not read before the link is given up."""
-MARK = secrets.token_hex(8)
-"""Key of what stands for a blob: drawn anew by every process, so that no client can pretend to have sent one."""
+MOST_WAITING = 256 << 20  # unsent bytes after which the link counts as broken
+MARK = secrets.token_hex(8)  # key of a reference to a blob; random in every process, so that no client can forge one
 _HEAD = struct.Struct("<II16s")
 
 
 class LinkClosedError(PaddockError):
-    """The other end is gone, or does not read any more."""
+    """The other end is gone, or has stopped reading."""
 
 
 def encode(tree: dict[str, Any]) -> bytes:
-    """A message."""
+    """Encode a message."""
     blobs: list[Any] = []
 
     def aside(value: Any) -> Any:
@@ -43,7 +41,7 @@ def encode(tree: dict[str, Any]) -> bytes:
             return {MARK: len(blobs) - 1}
         if isinstance(value, np.generic):
             return value.item()
-        raise TypeError(f"{type(value).__name__} cannot travel over the link")
+        raise TypeError(f"{type(value).__name__} cannot be sent over the link")
 
     text = json.dumps(tree, default=aside, separators=(",", ":")).encode()
     sizes = struct.pack(f"<{len(blobs)}I", *(len(blob) for blob in blobs))
@@ -51,21 +49,21 @@ def encode(tree: dict[str, Any]) -> bytes:
 
 
 class Decoder:
-    """Messages out of whatever pieces the socket gives."""
+    """Splits received bytes into messages."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, piece: bytes) -> Iterator[dict[str, Any]]:
-        """The messages that are whole now."""
+        """Yield the messages that are complete."""
         self._buffer += piece
         while (size := self._whole()) is not None:
             message = self._buffer[:size]
-            del self._buffer[:size]  # does not move what follows
+            del self._buffer[:size]  # does not copy the rest
             yield _decoded(message)
 
     def _whole(self) -> int | None:
-        """Bytes of the first message; None while they are not all there."""
+        """Bytes of the first message; None while it is incomplete."""
         if len(self._buffer) < _HEAD.size:
             return None
         text, blobs, _ = _HEAD.unpack_from(self._buffer)
@@ -96,11 +94,11 @@ def _decoded(message: bytearray) -> dict[str, Any]:
     return value
 
 
-class Link:
-    """One end. Sending never waits, from any thread; receiving is up to one reader."""
+class HubLink:
+    """One end. Sending never blocks and is safe from any thread; one reader receives."""
 
     def __init__(self, end: socket.socket, blocking: bool = False) -> None:
-        """Takes over a connected stream socket; `blocking`: whether its reader waits for more in `recv`."""
+        """Take over a connected stream socket; `blocking`: whether `recv` blocks."""
         end.setblocking(blocking)
         self.socket = end
         self.decoder = Decoder()
@@ -112,7 +110,7 @@ class Link:
         self._sender: threading.Thread | None = None
 
     def send(self, tree: dict[str, Any]) -> None:
-        """Send at once what the socket takes; the rest follows from a thread of its own."""
+        """Send what the socket accepts now; a thread sends the rest."""
         message = memoryview(encode(tree))
         with self._lock:
             if self._closed:
@@ -123,14 +121,14 @@ class Link:
                 self._wait_with(message)
 
     def close(self) -> None:
-        """Let go; what still waits is lost."""
+        """Close; unsent messages are lost."""
         with self._lock:
             self._closed = True
             self._drained.notify_all()
         self.socket.close()
 
     def _push(self, data: memoryview) -> int:
-        """Send without waiting; how many bytes went."""
+        """Send without blocking and return the number of bytes sent."""
         try:
             return self.socket.send(data, socket.MSG_DONTWAIT)
         except (BlockingIOError, InterruptedError):
@@ -142,14 +140,14 @@ class Link:
         self._waiting.append(rest)
         self._waiting_bytes += len(rest)
         if self._waiting_bytes > MOST_WAITING:
-            raise LinkClosedError("the other end of the link does not read")
+            raise LinkClosedError("the other end of the link has stopped reading")
         if self._sender is None:
             self._sender = threading.Thread(target=self._drain, name="link-sender", daemon=True)
             self._sender.start()
         self._drained.notify_all()
 
     def _drain(self) -> None:
-        """Send what waits, in order, whenever the socket takes more."""
+        """Send waiting data, in order, whenever the socket accepts more."""
         import select
 
         while True:

@@ -1,4 +1,4 @@
-"""What the hub knows of the simulation beside snapshots: markers, frames, figures."""
+"""The hub's copy of markers, frames and figures, and markers as the trees that cross the link."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Key = tuple[str, int]
 
 
 class Mirror:
-    """Kept up to date by what the simulation tells."""
+    """Kept up to date by the simulation's pushes."""
 
     def __init__(self) -> None:
         self.markers: dict[Key, dict[str, Any]] = {}  # (namespace, id) -> the marker as a tree, with `expires`
-        self.hidden: set[str] = set()  # namespaces that nobody shall see
+        self.hidden: set[str] = set()  # hidden namespaces
         self.frames = TransformTree()
         self._placed: dict[str, FrameTree] = {}
-        self.figures: dict[str, Any] = {}  # of the last beat
-        self.preparing = ""  # what the simulation does before its clock can go; empty afterwards
-        self.version = 0  # +1 whenever markers or frames change
+        self.figures: dict[str, Any] = {}  # of the last heartbeat
+        self.preparing = ""  # what the simulation prepares before its clock can run; then empty
+        self.version = 0  # incremented when markers or frames change
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
-        """Take up what the simulation tells."""
+        """Apply a push."""
         if kind == "preparing":
             self.preparing = str(content["text"])
             return
@@ -45,7 +45,7 @@ class Mirror:
         self.version += 1
 
     def alive(self, time: float) -> list[dict[str, Any]]:
-        """The markers that are to be seen at a simulation time, by namespace and id."""
+        """The visible markers at a simulation time, sorted by namespace and id; expired ones are deleted."""
         for key in [
             key for key, tree in self.markers.items() if tree["expires"] is not None and tree["expires"] <= time
         ]:
@@ -54,11 +54,11 @@ class Mirror:
         return [self.markers[key] for key in sorted(self.markers) if key[0] not in self.hidden]
 
     def frame_trees(self) -> list[FrameTree]:
-        """The named frames, each where it was placed in its parent last."""
+        """The named frames, each with its last pose in its parent."""
         return list(self._placed.values())
 
     def _take_frames(self, content: dict[str, Any]) -> None:
-        """The whole tree, or one frame that was set."""
+        """Apply a whole tree, or one frame."""
         if "tree" in content:
             self.frames.restore(content["tree"])
             saved = content["tree"]["frames"]
@@ -84,7 +84,7 @@ class Mirror:
 
 
 def _frame_tree(name: str, parent: str, pose: Sequence[float]) -> FrameTree:
-    """From position and quaternion in one row."""
+    """From a row of position and quaternion."""
     x, y, z, qx, qy, qz, qw = map(float, pose)
     return {"name": name, "parent": parent, "position": (x, y, z), "quaternion": (qx, qy, qz, qw)}
 
@@ -105,7 +105,7 @@ FIELDS = (
 
 
 def marker_from_tree(tree: Mapping[str, Any]) -> Marker:
-    """A marker as a client described it."""
+    """Build a marker from a client's description."""
     for name in tree:
         if name not in FIELDS:
             raise unknown_name("field of a marker", name, FIELDS)
@@ -116,13 +116,13 @@ def marker_from_tree(tree: Mapping[str, Any]) -> Marker:
 
 
 def placed_tree(placed: PlacedMarker) -> dict[str, Any]:
-    """A marker and the simulation time (s) at which it goes; None: it stays."""
+    """A marker with the simulation time (s) at which it expires; None: never."""
     tree = {name: getattr(placed.marker, name) for name in FIELDS}
     return {**tree, "expires": None if isinf(placed.until) else placed.until}
 
 
 def change_tree(change: MarkerChange) -> dict[str, Any]:
-    """What happened to the board."""
+    """A change of the markers."""
     match change.kind:
         case "put":
             return {"put": list(map(placed_tree, change.placed))}

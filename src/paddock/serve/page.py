@@ -1,4 +1,4 @@
-"""Where the files of the page are."""
+"""The files of the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import xxhash
 
 FOLDER = Path(os.environ.get("PADDOCK_PAGE") or Path(__file__).parent / "page")
-"""Where the build puts the page; whoever works on it may name another folder."""
+"""The built page; PADDOCK_PAGE names another folder during development."""
 
 
 FOREVER = "public, max-age=31536000, immutable"
@@ -25,14 +25,14 @@ Build it with <code>make page</code>, or install with <code>pip install .</code>
 
 
 class File(NamedTuple):
-    """What answers a request."""
+    """The content of a response."""
 
     content: bytes
     headers: dict[str, str]
 
 
 def find_file(folder: Path, path: str, gzip: bool) -> File | None:
-    """The file of an address' path; None if there is none. `gzip`: whether it may be sent compressed."""
+    """The file at a URL path; None if there is none. `gzip`: whether it may be compressed."""
     name = path.lstrip("/") or "index.html"
     place = _inside(folder, name)
     if place is None or name.endswith(".gz"):
@@ -44,7 +44,7 @@ def find_file(folder: Path, path: str, gzip: bool) -> File | None:
 
 
 def _inside(folder: Path, name: str) -> Path | None:
-    """The file of that name in the folder, which no `..` and no link leads out of."""
+    """The file of that name; None if it is missing or outside the folder."""
     try:
         place, root = (folder / name).resolve(), folder.resolve()
         return place if place.is_relative_to(root) and place.is_file() else None

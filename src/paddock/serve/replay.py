@@ -1,4 +1,4 @@
-"""A recording as a source: watched like a live run, paused, sought and paced, but not changed."""
+"""A recording as a source: it can be watched, paused, paced and sought, but not changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from paddock.world.snapshot import FleetSnapshot, Snapshot
 
 
 class ReplaySource:
-    """Operations on a player."""
+    """Serves a player; a method of an operation's name handles it."""
 
     def __init__(self, player: Player, locked: bool = False) -> None:
         """`locked` keeps the clock from clients."""
@@ -40,35 +40,35 @@ class ReplaySource:
 
     @property
     def tick(self) -> int:
-        """Of the sample that is shown."""
+        """The tick of the present sample."""
         return self.player.tick
 
     @property
     def time(self) -> float:
-        """Simulated s of that sample."""
+        """The simulation time of the present sample, s."""
         return self.player.time
 
     def period(self, rate: float) -> int:
-        """Whatever was recorded is shown, however its ticks fall."""
+        """Every recorded sample is published, whatever its tick."""
         return 1
 
     def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
-        """Have samples shown."""
+        """Call `watcher(snapshot)` with samples; returns the function that ends it."""
         return self.player.watch(watcher, every)
 
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
-        """Begin to tell what happened."""
+        """Start to push events and markers."""
         self._push, self._publish = push, publish
         self.player.event_listeners.append(self._on_event)
         self._unwatch = self.player.watch(self._on_sample)
 
     def detach(self) -> None:
-        """End that."""
+        """Stop pushing."""
         self.player.event_listeners.remove(self._on_event)
         self._unwatch()
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
-        """Do something for a client."""
+        """Carry out an operation for a client."""
         try:
             if operation not in REPLAYED:
                 raise PaddockError(f"{operation} refused: this is a recording; it offers {', '.join(sorted(REPLAYED))}")
@@ -78,17 +78,17 @@ class ReplaySource:
             raise
 
     def gone(self, client: str) -> None:
-        """A client has left."""
+        """Release the clock of a client that has left."""
         if self.owner.release(client):
             self.player.resume()
 
     def announce(self) -> list[tuple[str, dict[str, Any]]]:
-        """The markers that are there."""
+        """The present markers, for a new hub."""
         self._markers = ReplayedMarkers(self.player.recording.marker_commands())
         return [("markers", change) for change in self._marker_changes()]
 
     def figures(self) -> dict[str, Any]:
-        """Numbers about the playing."""
+        """Figures of the playback."""
         player, snapshot = self.player, self.player.snapshot()
         return {
             "tick": snapshot.tick,
@@ -106,13 +106,13 @@ class ReplaySource:
         }
 
     def clock(self, client: str) -> dict[str, Any]:
-        """How time passes."""
+        """Return pace, pause and owner."""
         player = self.player
         run = player.snapshot().run
         return {"pace": player.pace, "paused": player.paused, "run": run, "owner": self.owner.client}
 
     def metadata(self, client: str) -> dict[str, Any]:
-        """What was simulated, and how far it has been played."""
+        """Return the recorded scenario and the position of the playback."""
         kept = ("name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario")
         overview: Mapping[str, Any] = self.overview(client)
         return {
@@ -122,10 +122,10 @@ class ReplaySource:
         }
 
     def overview(self, client: str) -> MetadataTree:
-        """The same in full for pages: with the meaning of every column."""
+        """Return what the page shows of the recording."""
         player, scenario, snapshot = self.player, self.player.scenario, self.player.snapshot()
         tree = scenario.to_dict()
-        tree.pop("serve", None)  # its token is not everybody's business
+        tree.pop("serve", None)  # may hold the token
         return {
             "name": scenario.name,
             "description": scenario.description,
@@ -149,55 +149,55 @@ class ReplaySource:
         }
 
     def examine(self, client: str, vehicle: str | int) -> InspectedTree:
-        """What the sample has of a vehicle."""
+        """Return the recorded columns of a vehicle."""
         snapshot = self.player.snapshot()
         return recorded_tree(snapshot, snapshot[vehicle])
 
     def snapshot(self, client: str, roster: bool = False) -> dict[str, Any]:
-        """Put the present sample before every endpoint."""
+        """Publish the present sample."""
         snapshot = self.player.snapshot()
         self._publish(snapshot)
         return {"tick": snapshot.tick, "run": snapshot.run, "roster": snapshot.roster}
 
     def events(self, client: str, since: int = 0) -> list[dict[str, Any]]:
-        """What had happened by now."""
+        """Return the events up to the present sample."""
         return [asdict(event) for event in self.player.events() if event.number > since]
 
     def orders(self, client: str) -> list[dict[str, Any]]:
-        """Nobody can be told anything any more."""
+        """Recordings have no overrides."""
         return []
 
     def routes(self, client: str) -> list[dict[str, Any]]:
-        """Where the scenario's vehicles were to go."""
+        """Return the routes of the scenario."""
         return [route._asdict() for route in entry_routes(self.player.scenario, self.player.snapshot())]
 
     def mission(self, client: str) -> None:
-        """None is kept."""
+        """Recordings have no mission."""
 
     def mission_view(self, client: str) -> None:
-        """Nor this."""
+        """Recordings have no mission."""
 
     def pause(self, client: str) -> None:
-        """Hold."""
+        """Pause the playback."""
         self.owner.check(client, "pause")
         self.player.pause()
 
     def resume(self, client: str) -> None:
-        """Go on."""
+        """Resume the playback."""
         self.owner.check(client, "resume")
         self.player.resume()
 
     def let_go(self, client: str) -> None:
-        """Give the clock back."""
+        """Release the clock."""
         self.gone(client)
 
     def pace(self, client: str, pace: float) -> None:
-        """Change the pace."""
+        """Set the pace of the playback."""
         self.owner.check(client, "pace")
         self.player.pace = pace
 
     def seek(self, client: str, position: float) -> float:
-        """Jump to a time, in s from the beginning of the recording."""
+        """Jump to a time, in s from the start of the recording."""
         self.owner.check(client, "seek")
         if not isfinite(position):
             raise InvalidValueError(f"seek takes a time in s, not {position!r}")
@@ -220,7 +220,7 @@ REPLAYED = frozenset(name for name in vars(ReplaySource) if name in OPERATIONS)
 
 
 def _fleet_tree(fleet: FleetSnapshot) -> dict[str, Any]:
-    """A recorded fleet, as clients are told of live ones: it takes nothing, and nothing else is known of it."""
+    """A recorded fleet in the form of a live one, without inputs and parameters."""
     return {
         "name": fleet.name,
         "count": len(fleet),
@@ -234,34 +234,33 @@ def _fleet_tree(fleet: FleetSnapshot) -> dict[str, Any]:
     }
 
 
-ROUNDING = 1e-6
-"""s by which recorded times may differ from samples' times."""
+ROUNDING = 1e-6  # s by which the times of commands and samples may differ
 
 
 class ReplayedMarkers:
-    """Tells changes as pushes; a jump backwards clears everything and tells it again."""
+    """The markers of a recording as pushes; a jump backwards clears them and starts over."""
 
     def __init__(self, recorded: list[tuple[float, MarkerCommand]]) -> None:
-        """Commands with their times, in s from the beginning of the recording."""
+        """Commands with their times, in s from the start of the recording."""
         self._times = [at for at, _ in recorded]
         self._commands = [command for _, command in recorded]
-        self._told = 0
+        self._sent = 0
         self._position = 0.0
 
     def up_to(self, position: float, time: float) -> list[dict[str, Any]]:
-        """What has changed when a position (s of the recording) is shown, whose simulation time is `time` (s)."""
+        """The changes up to a position (s of the recording) with the simulation time `time` (s)."""
         goal = bisect_right(self._times, position + ROUNDING)
         changes: list[dict[str, Any]] = []
-        if position < self._position:  # also those that have expired since are there again
-            changes, self._told = [{"cleared": True}], 0
-        for k in range(self._told, goal):
+        if position < self._position:  # brings back markers that have expired since
+            changes, self._sent = [{"cleared": True}], 0
+        for k in range(self._sent, goal):
             changes += _changes(self._commands[k], time - (position - self._times[k]))
-        self._told, self._position = goal, position
+        self._sent, self._position = goal, position
         return changes
 
 
 def _changes(command: MarkerCommand, at: float) -> list[dict[str, Any]]:
-    """A command given at a simulation time (s), as `marking.change_tree` would tell it."""
+    """A command given at a simulation time (s), in the form of `mirror.change_tree`."""
     match command:
         case PutMarkers(markers):
             trees = [{name: getattr(marker, name) for name in FIELDS} for marker in markers]

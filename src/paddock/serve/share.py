@@ -1,13 +1,16 @@
-"""Let others watch and drive a simulation of this process: `with paddock.share(sim, zmq=True): sim.run()`."""
+"""Serve a simulation of this process: `with paddock.share(sim, zmq=True): sim.run()`, or `sim.show()` in a notebook."""
 
 from __future__ import annotations
 
+import atexit
 import sys
 from collections.abc import Callable
+from html import escape
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from paddock.engine.simulation import Simulation
-from paddock.errors import PaddockError
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Serve, load_scenario
 from paddock.scenario.serve import ENDPOINTS
 from paddock.serve.host import Host
@@ -15,12 +18,12 @@ from paddock.serve.live import LiveSource
 
 
 def to_stderr(line: str) -> None:
-    """Where trouble is told by default."""
+    """The default destination of log lines."""
     print(f"paddock: {line}", file=sys.stderr, flush=True)
 
 
 def serve_options(fields: dict[str, Any]) -> Serve:
-    """The options of a scenario's `serve` section, checked."""
+    """Validate the fields of a scenario's `serve` section."""
     options = load_scenario({"vehicles": [], "serve": fields}).serve
     assert options is not None
     return options
@@ -29,10 +32,62 @@ def serve_options(fields: dict[str, Any]) -> Serve:
 def share(sim: Simulation, tell: Callable[[str], None] = to_stderr, **serve: Any) -> Host:
     """Serve a simulation with the fields of a scenario's `serve` section, or else with the scenario's own.
 
-    Returns when every endpoint is open. Close the host (or leave its `with`) to end it; `host.addresses` says where
-    each endpoint can be reached.
+    Returns when every endpoint is open. Close the host, or leave its `with` block, to end it. `host.addresses` has the
+    address of each endpoint.
     """
     options = serve_options(serve) if serve else sim.scenario.serve
     if options is None or not options.endpoints:
-        raise PaddockError(f"say what to serve, e.g. share(sim, web=True); there are {', '.join(ENDPOINTS)}")
+        raise PaddockError(f"name at least one endpoint, e.g. share(sim, web=True); valid: {', '.join(ENDPOINTS)}")
     return Host(LiveSource(sim, options.lock), options, tell)
+
+
+LOWEST, HIGHEST = 100, 10_000  # heights of the page, in pixels
+
+_SHOWN: WeakKeyDictionary[Simulation, Shown] = WeakKeyDictionary()
+
+
+class Shown:
+    """The page of one simulation; a notebook displays it as the value of a cell."""
+
+    def __init__(self, host: Host, height: int) -> None:
+        self.host = host
+        self.height = height
+        self.url = f"http://127.0.0.1:{host.addresses['web']['port']}/"
+        self.closed = False
+
+    def _repr_html_(self) -> str:
+        """The HTML that a notebook embeds."""
+        if self.closed:
+            return "<p>The page of this simulation is closed.</p>"
+        style = f"width: 100%; height: {self.height}px; border: 0"
+        return f'<iframe src="{escape(self.url)}" title="Paddock" style="{style}" allow="fullscreen; gamepad"></iframe>'
+
+    def __repr__(self) -> str:
+        """The address, outside a notebook."""
+        return f"<the page at {self.url}{', closed' if self.closed else ''}>"
+
+    def close(self) -> None:
+        """Stop serving the page; the simulation continues."""
+        self.closed = True
+        self.host.close()
+
+
+def show(sim: Simulation, height: int = 600) -> Shown:
+    """Serve the page of a simulation on a free local port; a second call returns the same one."""
+    if isinstance(height, bool) or not isinstance(height, int) or not LOWEST <= height <= HIGHEST:
+        raise InvalidValueError(f"height is a whole number of pixels from {LOWEST} to {HIGHEST}, not {height!r}")
+    if sim.engine.thread.closed:
+        raise PaddockError("show() refused: the simulation is closed")
+    shown = _SHOWN.get(sim)
+    if shown is None or shown.closed:
+        shown = _SHOWN[sim] = Shown(share(sim, web={"port": 0}), height)
+        sim.engine.on_close.append(shown.close)
+    shown.height = height
+    return shown
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close all pages at exit: a notebook's kernel closes nothing."""
+    for shown in list(_SHOWN.values()):
+        shown.close()

@@ -1,4 +1,4 @@
-"""What can be served: something that publishes snapshots and answers operations. A simulation does, a replay too."""
+"""What can be served: a live simulation or a recording, as a source of snapshots that answers operations."""
 
 from __future__ import annotations
 
@@ -11,74 +11,74 @@ from paddock.errors import PaddockError
 from paddock.world.snapshot import Snapshot
 
 Push = Callable[[str, dict[str, Any]], None]
-"""(kind, content) -> something that every endpoint hears of: markers, events, frames, control requests, restarts."""
+"""Called with (kind, content) to notify every endpoint of markers, events, frames, control requests, restarts."""
 
 
 class Source(Protocol):
-    """Operations come from the link's thread, on behalf of clients that are known by name."""
+    """Operations come from the link's thread, on behalf of clients that have names."""
 
     rate: float  # ticks per simulated second
 
     @property
     def tick(self) -> int:
-        """Where it stands."""
+        """The present tick."""
 
     @property
     def time(self) -> float:
-        """Simulated s."""
+        """Simulation time, s."""
 
     def period(self, rate: float) -> int:
-        """Ticks between the snapshots of whoever wants so many of them per simulated second (Hz)."""
+        """Ticks between snapshots at a rate per simulated second (Hz)."""
 
     def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
-        """Have snapshots shown, every so many ticks."""
+        """Call `watcher(snapshot)` every so many ticks; returns the function that ends it."""
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
-        """Do something for a client; PaddockError if it cannot be done, a Future if it takes until the next tick."""
+        """Carry out an operation for a client: its result, a Future of it, or PaddockError."""
 
     def gone(self, client: str) -> None:
-        """A client has left: it owns and claims nothing any more."""
+        """Release the clock and the claims of a client that has left."""
 
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
-        """Begin to tell what happens; `publish` puts a snapshot before every endpoint at once."""
+        """Start to push what happens; `publish` passes a snapshot to every endpoint immediately."""
 
     def detach(self) -> None:
-        """End that."""
+        """Stop pushing."""
 
     def announce(self) -> list[tuple[str, dict[str, Any]]]:
-        """What a hub that has just begun must know: (kind, content) as pushes tell it later."""
+        """The pushes that bring a new hub up to date."""
 
     def figures(self) -> dict[str, Any]:
-        """Numbers about the run for whoever measures it."""
+        """Figures of the run, for metrics and pages."""
 
 
 SERVER = "the server"
 
 
 class ClockOwner:
-    """The first client that asks for the clock has it until it lets go or leaves."""
+    """The owner of the clock: the first client that takes it, until it releases it or leaves."""
 
     def __init__(self, locked: bool = False) -> None:
-        """`locked`: the server keeps it for itself."""
+        """`locked`: the server keeps the clock."""
         self.locked = locked
         self.client: str | None = SERVER if locked else None
         self._lock = threading.Lock()
 
     def take(self, client: str, verb: str) -> None:
-        """Have the clock, or be refused by the name of whoever has it."""
+        """Take the clock, or raise an error that names its owner."""
         with self._lock:
             if self.client not in (None, client):
                 raise PaddockError(f"{verb} refused: the clock belongs to {self.client}")
             self.client = client
 
     def check(self, client: str, verb: str) -> None:
-        """Refuse a verb to everyone but the owner, if there is one."""
+        """Refuse an operation to all clients but the owner, if there is one."""
         with self._lock:
             if self.client not in (None, client):
                 raise PaddockError(f"{verb} refused: the clock belongs to {self.client}")
 
     def release(self, client: str) -> bool:
-        """Let go; whether this client had it."""
+        """Release the clock; return whether this client owned it."""
         with self._lock:
             had = self.client == client and not self.locked
             if had:

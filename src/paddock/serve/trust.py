@@ -1,4 +1,4 @@
-"""What clients may have imported: nothing but what is installed as a plug-in, or what the scenario uses already."""
+"""Names that clients may use: installed plug-ins and those of the scenario. Other names would import modules."""
 
 from __future__ import annotations
 
@@ -17,24 +17,22 @@ from paddock.sensing.sensor import sensor_names
 from paddock.vehicles.model import model_names
 from paddock.world.archive import unpack
 
-EXTERNAL = "external"
-"""The driver that is no behaviour."""
+EXTERNAL = "external"  # the driver that takes commands
 KINDS = {"model": "model", "behaviour": "behaviour", "sensor": "sensor", "method": "planning method"}
-"""What errors call them."""
+"""Their names in errors."""
 
 
-Known = Mapping[str, Iterable[str]]
-"""`model`, `behaviour`, `sensor`, `method` -> the names that may stand there."""
+Known = Mapping[str, Iterable[str]]  # `model`, `behaviour`, `sensor`, `method` -> valid names
 
 
 def installed_names() -> dict[str, list[str]]:
-    """What anybody may name: the plug-ins that are installed."""
+    """The names of installed plug-ins."""
     behaviours = [*rule_names(), EXTERNAL]
     return {"model": model_names(), "behaviour": behaviours, "sensor": sensor_names(), "method": method_names()}
 
 
 def known_names(sim: Simulation) -> dict[str, list[str]]:
-    """What clients may name: the installed plug-ins, and what the scenario or the vehicles now there use."""
+    """The names of installed plug-ins, and those in use by the scenario or the present vehicles."""
     used, entries = list(sim.engine.programs.values()), [entry for _, entry in _entries(sim.scenario)]
     methods = () if sim.scenario.mission is None else (sim.scenario.mission.method.name,)
     installed = installed_names()
@@ -50,7 +48,7 @@ def known_names(sim: Simulation) -> dict[str, list[str]]:
 
 
 def _entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
-    """All entries of vehicles, those that join a mission later too, each with its place."""
+    """All vehicle entries with their places, including those that join a mission later."""
     found: list[tuple[KeyPath, VehicleEntry]] = [(("vehicles", k), entry) for k, entry in enumerate(scenario.vehicles)]
     events = () if scenario.mission is None else scenario.mission.events
     joining = [(("mission", "events", k, "vehicle"), event.vehicle) for k, event in enumerate(events)]
@@ -66,7 +64,7 @@ def _rules_in_use(sim: Simulation) -> set[str]:
 
 
 def foreign_names(scenario: Scenario, known: Known) -> list[str]:
-    """One line for each name of a scenario that clients may not have imported, beginning with its place."""
+    """One line, with its place, for each name of a scenario that clients may not use."""
     wanted: list[tuple[str, str, KeyPath]] = []
     for place, entry in _entries(scenario):
         wanted.append(("model", entry.model, (*place, "model")))
@@ -83,7 +81,7 @@ def foreign_names(scenario: Scenario, known: Known) -> list[str]:
 
 
 def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehicles[0]") -> None:
-    """A name that is no plug-in's would be imported as a module: only who owns the machine may do that."""
+    """Refuse an entry with a name that would be imported as a module."""
     known = known_names(sim)
     wanted = [("model", "model", entry.get("model"))]
     wanted += [("behaviour", key, entry.get(key)) for key in ("behaviour", "driver")]
@@ -96,21 +94,20 @@ def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehi
 
 
 def _names(value: Any) -> Iterable[str]:
-    """`hold`, or the one key of `{hold: {options}}`; what is neither is refused when it is read."""
+    """`hold`, or the key of `{hold: {options}}`; anything else is refused later."""
     if isinstance(value, str):
         return (value,)
     return [key for key in value if isinstance(key, str)] if isinstance(value, Mapping) else ()
 
 
-# saved states --------------------------------------------------------------------------------------------------------
-
-
 def refuse_foreign_state(sim: Simulation, state: bytes) -> None:
-    """The same for a saved state: its entries, its orders, and the actions in it that still wait."""
+    """The same for a saved state: its entries, overrides and waiting actions."""
     tree, known = unpack(state), known_names(sim)
     try:
         for entry in tree["entries"].values():
-            _refuse_foreign_entry(json.loads(entry), known)
+            # read as `restore` does, so that no spelling is overlooked
+            if foreign := foreign_names(load_scenario({"vehicles": [json.loads(entry)]}), known):
+                raise ScenarioError(foreign)
         for orders in tree.get("orders", {}).values():
             for squad in orders["squads"].values():
                 refuse_foreign_behaviour(squad["behaviour"], known)
@@ -123,16 +120,10 @@ def refuse_foreign_state(sim: Simulation, state: bytes) -> None:
 
 
 def refuse_foreign_behaviour(behaviour: Any, known: Known) -> None:
-    """What vehicles are ordered to do."""
+    """The same for an override."""
     for name in _names(behaviour):
         if name not in known["behaviour"]:
-            raise unknown_name("behaviour", name, known["behaviour"], "order")
-
-
-def _refuse_foreign_entry(entry: Any, known: Known) -> None:
-    """Read as restoring reads it, so that no way of writing a name is overlooked."""
-    if foreign := foreign_names(load_scenario({"vehicles": [entry]}), known):
-        raise ScenarioError(foreign)
+            raise unknown_name("behaviour", name, known["behaviour"], "override")
 
 
 def _refuse_foreign_action(sim: Simulation, kind: str, action: Mapping[str, Any], known: Known) -> None:

@@ -12,12 +12,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import MissionItem
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.mission.items import MissionItem
 from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.link import Link
-from paddock.sitl.mavlink.packets import Reader, Writer
-from paddock.sitl.mavlink.peers import Address, Peers
+from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeers
+from paddock.sitl.mavlink.packets import PacketReader, PacketWriter
 from paddock.sitl.missions import item_message, mission_file, point_mission
 
 if TYPE_CHECKING:
@@ -36,11 +35,11 @@ READY = mav.MAV_SYS_STATUS_PREARM_CHECK
 ACCEPTED = (mav.MAV_RESULT_ACCEPTED, mav.MAV_RESULT_IN_PROGRESS)
 
 
-class MemoryLink(Link):
+class MemoryLink(MavlinkLink):
     """A MAVLink link between one vehicle and the ground station, without a socket."""
 
     def __init__(self) -> None:
-        super().__init__(socket=None, peers=Peers(STATION))  # type: ignore[arg-type]
+        super().__init__(socket=None, peers=MavlinkPeers(STATION))  # type: ignore[arg-type]
         self.to_station: deque[bytes] = deque(maxlen=1000)
         self._to_vehicle: deque[bytes] = deque()
 
@@ -52,12 +51,12 @@ class MemoryLink(Link):
         """Queue a packet of the ground station."""
         self._to_vehicle.append(packet)
 
-    def receive(self, reader: Reader, wall: float) -> None:
+    def receive(self, reader: PacketReader, wall: float) -> None:
         """Deliver the packets of the ground station to the vehicle."""
         while self._to_vehicle:
             self._take(reader.messages(self._to_vehicle.popleft(), self.counters), STATION, wall)
 
-    def messages(self, reader: Reader) -> list[Any]:
+    def messages(self, reader: PacketReader) -> list[Any]:
         """Return the messages that have reached the ground station."""
         messages = [m for packet in self.to_station for m in reader.messages(packet, self.counters)]
         self.to_station.clear()
@@ -98,7 +97,7 @@ class MissionStarter:
         self._items: Sequence[MissionItem] = ()
         self._ready = False
         self._asked_us = self._heartbeat_us = -REPEAT_US
-        self._reader, self._writer = Reader(), Writer(SYSTEM, COMPONENT)
+        self._reader, self._writer = PacketReader(), PacketWriter(SYSTEM, COMPONENT)
 
     def update(self, now_us: int) -> None:
         """Process received messages, and send the messages due at this simulated time."""
@@ -174,7 +173,7 @@ class GroundStation:
     """Starts the missions of several vehicles; serviced by the ticking thread, on simulated time."""
 
     def __init__(self, hub: MavlinkHub, vehicles: Sequence[FlownVehicle]) -> None:
-        self._vehicles, self._reader = list(vehicles), Reader()
+        self._vehicles, self._reader = list(vehicles), PacketReader()
         self._links: dict[int, MemoryLink] = {}
         for vehicle in self._vehicles:
             sysid = vehicle.placed.id

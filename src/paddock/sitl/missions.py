@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from paddock.errors import PaddockError
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission.checks import MissionResult, check_mission
-from paddock.sitl.autopilot.mission.items import KINDS
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionItem, MissionResult, check_mission
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.mission_items import DEGREE, decode
 from paddock.wire.json_document import parse_document
@@ -42,17 +40,19 @@ Point = tuple[float, float, float]
 
 def point_mission(points: Sequence[Point], start: LocalFrame, craft: str) -> list[MissionItem]:
     """Return items for points [x, y, z] (m east, north, up of the start); copters take off first, aircraft return."""
-    items = [_at(WAYPOINT, start, (0.0, 0.0, 0.0), Frame.GLOBAL, start.altitude)]  # home
+    items = [_at(WAYPOINT, start, (0.0, 0.0, 0.0), AltitudeFrame.GLOBAL, start.altitude)]  # home
     if craft == "copter":
         first = points[0][2]
-        items.append(_at(TAKEOFF, start, (0.0, 0.0, 0.0), Frame.RELATIVE, min(first, TAKEOFF_HEIGHT) or TAKEOFF_HEIGHT))
-    items += [_at(WAYPOINT, start, point, Frame.RELATIVE, point[2]) for point in points]
+        items.append(
+            _at(TAKEOFF, start, (0.0, 0.0, 0.0), AltitudeFrame.RELATIVE, min(first, TAKEOFF_HEIGHT) or TAKEOFF_HEIGHT)
+        )
+    items += [_at(WAYPOINT, start, point, AltitudeFrame.RELATIVE, point[2]) for point in points]
     if craft in FLYING:
-        items.append(MissionItem(RETURN, Frame.MISSION))
+        items.append(MissionItem(RETURN, AltitudeFrame.MISSION))
     return items
 
 
-def _at(command: int, start: LocalFrame, point: Point, frame: Frame, altitude: float) -> MissionItem:
+def _at(command: int, start: LocalFrame, point: Point, frame: AltitudeFrame, altitude: float) -> MissionItem:
     latitude, longitude, _ = start.to_geodetic(point[1], point[0], 0.0)
     return MissionItem(command, frame, x=latitude, y=longitude, z=altitude)
 
@@ -79,7 +79,7 @@ def _read(text: str, source: str) -> list[MissionItem]:
     if plan.home is None:
         raise PaddockError(f"mission {source}: plannedHomePosition is missing")
     latitude, longitude, altitude = plan.home
-    home = MissionItem(WAYPOINT, Frame.GLOBAL, x=latitude, y=longitude, z=altitude or 0.0)
+    home = MissionItem(WAYPOINT, AltitudeFrame.GLOBAL, x=latitude, y=longitude, z=altitude or 0.0)
     return [home, *map(_item, plan.commands())]
 
 
@@ -90,7 +90,7 @@ def _item(item: PlanItem) -> MissionItem:
 
 def _without_place(item: MissionItem) -> MissionItem:
     """Return the item with zeros for an omitted place, where its command needs none."""
-    kind = KINDS.get(item.command)
+    kind = ITEM_KINDS.get(item.command)
     if kind is not None and kind.place:
         return item
     return replace(item, x=0.0 if isnan(item.x) else item.x, y=0.0 if isnan(item.y) else item.y)
@@ -108,7 +108,7 @@ def item_message(item: MissionItem, sysid: int, sequence: int) -> Any:
 
 def _scale(item: MissionItem) -> float:
     """Return the units on the wire per unit of `x` and `y`."""
-    return 1.0 if item.frame == Frame.MISSION else DEGREE
+    return 1.0 if item.frame == AltitudeFrame.MISSION else DEGREE
 
 
 def objection(items: Sequence[MissionItem], craft: str) -> tuple[int, str] | None:

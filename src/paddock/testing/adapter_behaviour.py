@@ -225,7 +225,7 @@ def check_position(rig: AdapterRig) -> str:
     if len(samples) < 5:
         return "not tried: no GNSS"
     judged = [name for name in AXES if _agrees(rig, samples, name)]
-    return f"{', '.join(judged)} agree with the velocity" if judged else "not judged: too little motion"
+    return f"consistent with velocity: {', '.join(judged)}" if judged else "not judged: too little motion"
 
 
 def _travel(rig: AdapterRig) -> Floats:

@@ -64,7 +64,7 @@ def test_bad_parameters_name_the_field(served: Any, method: str, params: dict[st
         ("remove_vehicle", {"vehicle_id": 12345}, "no vehicle has the id 12345"),
         ("set_pace", {"pace": 1000}, "pace must be 0"),
         ("arm_drone", {"vehicle_id": 7, "armed": True}, "'armed'"),
-        ("unsubscribe", {}, "nothing is subscribed"),
+        ("unsubscribe", {}, "no subscription"),
         ("seek", {"position": 1.0}, "seek"),
     ],
 )

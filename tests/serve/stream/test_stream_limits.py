@@ -91,7 +91,7 @@ def test_the_limit_of_connections(served: Any, eventually: Callable[[Callable[[]
     peers = [served.connect() for _ in range(8)]
     for peer in peers:
         peer.call("ping")
-    assert served.connect().ending() == "there are 8 connections already"
+    assert served.connect().ending() == "the limit of 8 connections is reached"
     for peer in peers:
         assert peer.call("ping")
         peer.close()
@@ -127,9 +127,9 @@ def test_nothing_but_ping_without_the_token(guarded: Any) -> None:
     peer = guarded.connect()
     assert peer.call("ping")
     for method in ("get_roster", "subscribe", "pause", "clear_all_robots"):
-        assert peer.refused(method) == (-32001, f"{method}: show the token first, with authenticate")
+        assert peer.refused(method) == (-32001, f"{method}: call authenticate with the token first")
     peer.socket.sendall(bytes.fromhex("20 0c000000 00000000 01 02 7678") + bytes(4))
-    assert "show the token first" in peer.notification("command_refused")["reason"]
+    assert "call authenticate with the token first" in peer.notification("command_refused")["reason"]
     peer.call("authenticate", token=TOKEN)
     assert peer.call("get_roster")["fleets"]
 

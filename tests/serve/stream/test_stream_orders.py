@@ -93,9 +93,17 @@ def test_a_vehicle_is_taken_over_driven_and_given_back(served: Any) -> None:
             -32602,
             "'behaviour' must be a name, {name: options}, 'external', or null, got 3",
         ),
-        ({"vehicles": ["crew"], "behaviour": "flok"}, -32000, "order: unknown behaviour 'flok'; did you mean 'flock'?"),
-        ({"vehicles": ["crew"], "behaviour": "os.path"}, -32000, "order: unknown behaviour 'os.path'"),
-        ({"vehicles": ["crew"], "behaviour": {"goto": {"x": 1}}}, -32000, "order.goto: goto option 'y' has no default"),
+        (
+            {"vehicles": ["crew"], "behaviour": "flok"},
+            -32000,
+            "override: unknown behaviour 'flok'; did you mean 'flock'?",
+        ),
+        ({"vehicles": ["crew"], "behaviour": "os.path"}, -32000, "override: unknown behaviour 'os.path'"),
+        (
+            {"vehicles": ["crew"], "behaviour": {"goto": {"x": 1}}},
+            -32000,
+            "override.goto: goto option 'y' has no default",
+        ),
         ({"vehicles": ["crw"], "behaviour": "hold"}, -32000, "unknown vehicle 'crw'; did you mean 'crew'?"),
     ],
 )

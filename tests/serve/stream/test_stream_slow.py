@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.serve.subscribers.connection import Group, Outbox
+from paddock.serve.subscribers.connection import Outbox
 from paddock.serve.subscribers.subscription import Subscription, View
 from paddock.wire.stream.split import Frame
 
@@ -111,13 +111,13 @@ def pair() -> Any:
 def test_a_group_that_has_begun_is_finished_and_messages_go_between(pair: Any) -> None:
     one, other = pair
     outbox = Outbox()
-    first, second, third = (Group((bytes([k]) * 100_000, bytes([k + 10]) * 1000)) for k in (1, 2, 3))
+    first, second, third = ((bytes([k]) * 100_000, bytes([k + 10]) * 1000) for k in (1, 2, 3))
     assert not outbox.offer(first)
     assert not outbox.send(one)  # more than the socket takes
     assert not outbox.offer(second)
     assert outbox.offer(third)  # instead of the second, of which nothing was sent
     assert outbox.put(b"answer")
-    expected = b"".join(first.parts) + b"answer" + b"".join(third.parts)
+    expected = b"".join(first) + b"answer" + b"".join(third)
     received = b""
     while len(received) < len(expected):
         outbox.send(one)

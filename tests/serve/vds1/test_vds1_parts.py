@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from paddock.serve.counters import LimitedLog
-from paddock.serve.endpoints.vds1.inbox import Clients, Track
-from paddock.serve.endpoints.vds1.publisher import Mapping, StatePublisher
+from paddock.serve.endpoints.vds1.inbox import Senders, SequenceTrack
+from paddock.serve.endpoints.vds1.publisher import StateMapping, StatePublisher
 from paddock.wire.vds1 import STATE_NAMES, decode_states
 from paddock.world.layout import POSE, FleetLayout, Layout
 from paddock.world.snapshot import Snapshot
@@ -32,7 +32,7 @@ def random_block(columns: tuple[str, ...], n: int, seed: int = 1) -> tuple[np.nd
 
 
 def values_of(columns: tuple[str, ...], block: np.ndarray, radius: float = 0.3) -> dict[str, np.ndarray]:
-    values = Mapping(columns).values(block, np.full(block.shape[1], radius))
+    values = StateMapping(columns).values(block, np.full(block.shape[1], radius))
     return dict(zip(STATE_NAMES, values, strict=True))
 
 
@@ -136,28 +136,28 @@ def test_no_more_cars_than_allowed() -> None:
 
 
 def test_old_used_and_replayed_sequence_numbers_do_not_count() -> None:
-    track = Track(10, 0.0)
+    track = SequenceTrack(10, 0.0)
     assert [track.takes(s, 0.1) for s in (11, 11, 10, 12, 9, 5, 20, 13, 21)] == [
         *(True, False, False, True, False, False, True, False, True),
     ]
 
 
 def test_sequence_numbers_go_round() -> None:
-    track = Track(2**32 - 2, 0.0)
+    track = SequenceTrack(2**32 - 2, 0.0)
     assert [track.takes(s, 0.1) for s in (2**32 - 1, 0, 2**32 - 1, 1)] == [True, True, False, True]
 
 
 def test_a_client_that_begins_again_is_not_locked_out() -> None:
-    far = Track(5000, 0.0)
+    far = SequenceTrack(5000, 0.0)
     assert [far.takes(s, 0.1) for s in (0, 1, 2)] == [True, True, True]
-    silent = Track(500, 0.0)
+    silent = SequenceTrack(500, 0.0)
     assert [silent.takes(s, 1.1) for s in (0, 1, 0)] == [True, True, False]
-    at_once = Track(500, 0.0)
+    at_once = SequenceTrack(500, 0.0)
     assert [at_once.takes(s, 0.1) for s in (0, 1, 2, 3, 2)] == [False, False, True, True, False]
 
 
 def test_silent_clients_are_forgotten_after_two_seconds() -> None:
-    clients = Clients(most=2)
+    clients = Senders(most=2)
     ann, bob, eve = (("127.0.0.1", port) for port in (1, 2, 3))
     assert clients.hear(ann, 0.0) and clients.hear(bob, 1.0)
     assert clients.hear(eve, 1.5) is None and len(clients.known) == 2
@@ -168,7 +168,7 @@ def test_silent_clients_are_forgotten_after_two_seconds() -> None:
 
 
 def test_a_client_may_say_only_so_much() -> None:
-    client = Clients(most=1).hear(("127.0.0.1", 1), 0.0)
+    client = Senders(most=1).hear(("127.0.0.1", 1), 0.0)
     assert client is not None
     assert [client.within(3, 0.1) for _ in range(5)] == [True, True, True, False, False]
     assert client.within(3, 1.0)

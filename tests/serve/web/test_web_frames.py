@@ -104,7 +104,7 @@ def test_derived_columns(served: Any, blocks: Callable[..., Any]) -> None:
 
 def test_other_columns_have_another_number(served: Any, blocks: Callable[..., Any]) -> None:
     page = served.connect()
-    assert page.refused("set_columns", columns=[])[1] == "nothing is subscribed: subscribe first"
+    assert page.refused("set_columns", columns=[])[1] == "no subscription: call subscribe first"
     first = page.call("subscribe", kinds=["poses"])["wanted"]
     assert COLUMNS not in page.frames()
     second = page.call("set_columns", columns=[{"of": "red", "columns": ["x"]}])["wanted"]

@@ -109,7 +109,7 @@ def test_pages_that_leave_leave_nothing(served: Any, eventually: Callable[..., b
 def test_more_pages_than_allowed(served: Any, eventually: Callable[..., bool]) -> None:
     assert eventually(lambda: served.clients() == 0)
     pages = [served.connect() for _ in range(6)]
-    assert served.connect().ending() == "there are 6 connections already"
+    assert served.connect().ending() == "the limit of 6 connections is reached"
     assert all(page.call("ping") for page in pages)
     for page in pages:
         page.close()

@@ -92,7 +92,7 @@ def gazebo(plugin: Plugin) -> Iterator[Callable[..., ArduPilotGazeboAdapter]]:
         one.disconnect()
 
 
-def test_it_steps_by_packets_until_the_time_has_come(gazebo: Any, plugin: Plugin) -> None:
+def test_it_steps_by_packets_until_the_time_is_reached(gazebo: Any, plugin: Plugin) -> None:
     adapter = gazebo(truth=True)
     assert adapter.supports_lockstep and adapter.sim_time_us == 0 and adapter.receive_sensors() is None
     assert adapter.step(20_000, 5.0) and adapter.sim_time_us == 20_000
@@ -106,7 +106,7 @@ def test_it_steps_by_packets_until_the_time_has_come(gazebo: Any, plugin: Plugin
     assert data.true_vn == 2.0 and data.true_qz == pytest.approx(np.sin(0.25 * 0.025))
 
 
-def test_it_has_our_sensors_on_gazebos_truth(gazebo: Any) -> None:
+def test_sensors_measure_gazebos_truth(gazebo: Any) -> None:
     adapter = gazebo(noise=0.0)
     assert adapter.step(400_000, 20.0)
     data = adapter.receive_sensors()
@@ -119,7 +119,7 @@ def test_it_has_our_sensors_on_gazebos_truth(gazebo: Any) -> None:
     assert 4e-5 < np.linalg.norm(data.mag) < 7e-5 and data.mag[2] < 0  # the field points up in the south
 
 
-def test_noise_is_that_of_the_seed(gazebo: Any, plugin: Plugin) -> None:
+def test_noise_depends_on_the_seed(gazebo: Any, plugin: Plugin) -> None:
     seen = []
     for seed in (1, 1, 2):
         plugin.tick = 2500
@@ -149,7 +149,7 @@ def test_a_rover_is_skid_steered(gazebo: Any, plugin: Plugin) -> None:
     assert plugin.pwm[:4] == (1750, 0, 1250, 0)
 
 
-def test_a_silent_plugin_is_missed_and_asked_again(
+def test_a_silent_plugin_times_out_and_is_asked_again(
     gazebo: Any, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("paddock.sitl.adapters.ardupilot_gazebo.RESEND_AFTER", 0.05)
@@ -162,9 +162,7 @@ def test_a_silent_plugin_is_missed_and_asked_again(
     assert adapter.step(1000, 5.0) and adapter.sim_time_us == 4000
 
 
-def test_an_answer_that_got_lost_does_not_stop_the_world(
-    gazebo: Any, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lost_answer_does_not_stop_the_world(gazebo: Any, plugin: Plugin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paddock.sitl.adapters.ardupilot_gazebo.RESEND_AFTER", 0.05)
     adapter = gazebo()
     assert adapter.step(3000, 5.0)
@@ -173,7 +171,7 @@ def test_an_answer_that_got_lost_does_not_stop_the_world(
     assert adapter.step(3000, 5.0) and adapter.sim_time_us >= 6000  # a duplicate would never be answered
 
 
-def test_nobody_at_the_port_is_said(plugin: Plugin) -> None:
+def test_an_unused_port_is_reported(plugin: Plugin) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -185,7 +183,7 @@ def test_nobody_at_the_port_is_said(plugin: Plugin) -> None:
     adapter.disconnect()
 
 
-def test_a_world_that_was_reset_does_not_turn_time_back(gazebo: Any, plugin: Plugin) -> None:
+def test_a_reset_of_gazebo_does_not_decrease_time(gazebo: Any, plugin: Plugin) -> None:
     adapter = gazebo()
     assert adapter.step(10_000, 5.0)
     plugin.tick = 0
@@ -194,7 +192,7 @@ def test_a_world_that_was_reset_does_not_turn_time_back(gazebo: Any, plugin: Plu
     assert adapter.sim_time_us == 0 and adapter.step(5000, 5.0) and adapter.sim_time_us == 5000
 
 
-def test_several_vehicles_have_a_port_each() -> None:
+def test_each_vehicle_has_its_own_port() -> None:
     base = 0
     plugins = [Plugin(), Plugin()]
     try:
@@ -220,7 +218,7 @@ def test_several_vehicles_have_a_port_each() -> None:
             plugin.end()
 
 
-def test_what_is_refused(gazebo: Any) -> None:
+def test_invalid_calls_are_refused(gazebo: Any) -> None:
     adapter = gazebo()
     for placed, words in (
         (Placed(1, "again", "copter"), "has a vehicle 1 already"),

@@ -17,7 +17,7 @@ from paddock.testing import check_adapter
 
 
 class RoverWorld(threading.Thread):
-    """Three skid-steer rovers at ports that lie 10 apart; a controller that begins anew finds them at the start."""
+    """Three skid-steer rovers at ports 10 apart; a restarted controller finds them at their start."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -51,8 +51,8 @@ class RoverWorld(threading.Thread):
         rover[1] += velocity[0] * 1e-3
         rover[2] += velocity[1] * 1e-3
         imu = {"gyro": [0.0, 0.0, turn], "accel_body": [0.0, 0.0, -9.80665]}
-        told = {"timestamp": rover[0] * 1e-3, "imu": imu, "position": [rover[1], rover[2], 0.0], "velocity": velocity}
-        return b"\n" + json.dumps({**told, "attitude": [0.0, 0.0, rover[3]]}).encode() + b"\n"
+        state = {"timestamp": rover[0] * 1e-3, "imu": imu, "position": [rover[1], rover[2], 0.0], "velocity": velocity}
+        return b"\n" + json.dumps({**state, "attitude": [0.0, 0.0, rover[3]]}).encode() + b"\n"
 
     def end(self) -> None:
         self.ended.set()
@@ -87,10 +87,10 @@ def test_it_keeps_the_contract_of_adapters(monkeypatch: pytest.MonkeyPatch) -> N
     finally:
         world.end()
     assert len(report.details) >= 17
-    assert report.details["position"] == "latitude as the velocity says"  # it drives north
+    assert report.details["position"] == "consistent with velocity: latitude"  # it drives north
 
 
-def test_one_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vehicle_beyond_the_capacity_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ArduPilotGazeboAdapter, "capacity", 2)
     adapter = ArduPilotGazeboAdapter(port=20_000)
     adapter.connect()

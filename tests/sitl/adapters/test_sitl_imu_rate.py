@@ -11,7 +11,7 @@ import pytest
 import paddock
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.targets import GuidedTarget
+from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.host import SitlHost
 from paddock.sitl.sensor_data import SensorData
@@ -29,7 +29,7 @@ def test_a_spawned_vehicle_has_the_imu_of_its_craft(craft: str, period: int, sta
     world.disconnect()
 
 
-def test_an_imu_of_another_rate_is_told(standalone_world: Any) -> None:
+def test_the_period_of_another_imu_rate_is_reported(standalone_world: Any) -> None:
     world = standalone_world(scenario=CLOCK, imu_rate=125.0)
     world.connect()
     world.add_vehicle(Placed(1, "one", "rover"))
@@ -50,14 +50,15 @@ def test_an_imu_of_another_rate_is_told(standalone_world: Any) -> None:
         ("rover", 3003, 2858),
     ],
 )
-def test_the_pilot_exchanges_as_often_as_the_imu_samples(craft: str, sensor: int | None, period: int) -> None:
+def test_the_autopilot_exchanges_once_per_imu_sample(craft: str, sensor: int | None, period: int) -> None:
     pilot = BuiltInAutopilot(1, craft)
     pilot.sensor_period_us = sensor
     assert pilot.period_us == period
-    assert -(-pilot.craft.control_period_us // period) * period - pilot.craft.control_period_us < 10
+    assert -(-pilot.vehicle.control_period_us // period) * period - pilot.vehicle.control_period_us < 10
 
 
-def test_a_rover_without_satellites_keeps_its_speed(standalone_world: Any, step: Any) -> None:
+@pytest.mark.soak
+def test_a_rover_without_gnss_keeps_its_speed(standalone_world: Any, step: Any) -> None:
     """What the accelerometer says between two exchanges counts: otherwise it would drive at twice the speed."""
     bridge, world = Bridge("lockstep"), standalone_world(scenario=CLOCK)
     bridge.register(world)
@@ -65,7 +66,7 @@ def test_a_rover_without_satellites_keeps_its_speed(standalone_world: Any, step:
     bridge.spawn(Placed(2, "one", "rover"), pilot, "world")
     step(bridge, 900)
     assert pilot.set_mode(GUIDED).accepted and pilot.arm().accepted
-    assert pilot.position_target(GuidedTarget(position=(100.0, 0.0, 0.0))).accepted
+    assert pilot.set_guided_target(GuidedTarget(position=(100.0, 0.0, 0.0))).accepted
     world.set_gnss(2, False)
     speeds = []
     for _ in range(8):
@@ -75,7 +76,7 @@ def test_a_rover_without_satellites_keeps_its_speed(standalone_world: Any, step:
     bridge.close()
 
 
-def test_in_a_scenario_the_pilot_sees_every_sample(own_links: Callable[[int], dict[str, Any]]) -> None:
+def test_in_a_scenario_the_autopilot_gets_every_sample(own_links: Callable[[int], dict[str, Any]]) -> None:
     """The integral of the accelerometer as the pilot gets it is the change of speed."""
     entry = {"name": "r", "model": "rover", "preset": "skid", "sensors": ["imu", "gnss", "compass", "barometer"]}
     section = {"mavlink": own_links(1), "pilots": [{"vehicles": "r", "mission": [[0, 60, 0]]}]}

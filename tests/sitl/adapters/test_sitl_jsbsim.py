@@ -39,7 +39,7 @@ def test_it_keeps_the_contract(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_it_begins_in_level_flight_and_stays_there() -> None:
+def test_it_starts_in_level_flight_and_holds_it() -> None:
     first, later = flown(0.02), flown(5.0)
     assert first.altitude == pytest.approx(1040.0, abs=0.1)
     assert first.airspeed == pytest.approx(52.0, abs=0.2)
@@ -51,7 +51,7 @@ def test_it_begins_in_level_flight_and_stays_there() -> None:
     assert np.linalg.norm(first.accel) == pytest.approx(9.81, abs=0.1)
 
 
-def test_the_place_is_where_the_velocity_leads() -> None:
+def test_positions_agree_with_velocities() -> None:
     data, origin = flown(10.0), Origin(*ORIGIN)
     start = origin.to_geodetic([0.0, 0.0, 1000.0])
     east, north, _ = origin.to_local(data.latitude, data.longitude, data.altitude)
@@ -64,7 +64,7 @@ def test_the_place_is_where_the_velocity_leads() -> None:
 
 
 @pytest.mark.parametrize("aircraft", ["c172x", "c172p"])
-def test_surfaces_turn_it_as_the_contract_says(aircraft: str) -> None:
+def test_control_surfaces_have_the_signs_of_the_contract(aircraft: str) -> None:
     def after(servos: list[float]) -> SensorData:
         return flown(0.6, ActuatorCommands(armed=True, motors=[0.7], servos=servos), aircraft)
 
@@ -74,7 +74,7 @@ def test_surfaces_turn_it_as_the_contract_says(aircraft: str) -> None:
     assert after([0.0, 0.0, 0.2]).gyro[2] > neutral.gyro[2] + 0.02
 
 
-def test_throttle_pulls_only_when_armed() -> None:
+def test_throttle_works_only_when_armed() -> None:
     pulled, idle, disarmed = (
         flown(4.0, ActuatorCommands(armed=armed, motors=[throttle])).airspeed
         for armed, throttle in ((True, 1.0), (True, 0.0), (False, 1.0))
@@ -133,7 +133,7 @@ def test_noise_is_that_of_the_sensors_and_a_reset_repeats_it() -> None:
     np.testing.assert_array_equal([row.row for row in first], [row.row for row in readings()])
 
 
-def test_aircraft_keep_what_is_theirs_when_another_goes() -> None:
+def test_aircraft_keep_their_state_when_another_is_removed() -> None:
     adapter = JsbsimAdapter(noise=False)
     adapter.connect()
     for number in (5, 2, 9):
@@ -156,7 +156,9 @@ def test_steps_of_any_length_are_exact() -> None:
     assert adapter.sim_time_us == 28_674
 
 
-def test_mistakes_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_invalid_arguments_are_errors_of_one_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     adapter = JsbsimAdapter(aircraft="c127")
     adapter.connect()
     with pytest.raises(AdapterError, match=r"^adapter 'jsbsim': JSBSim has no aircraft 'c127'; try c172x"):
@@ -183,7 +185,7 @@ def test_mistakes_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch, capfd: p
     assert capfd.readouterr() == ("", "")
 
 
-def test_aircraft_come_and_go_in_threads(capfd: pytest.CaptureFixture[str]) -> None:
+def test_aircraft_can_be_added_and_removed_in_threads(capfd: pytest.CaptureFixture[str]) -> None:
     """Begun in one thread, flown in another, dropped in a third; threads end meanwhile."""
     flying: list[JsbsimAdapter] = []
     heights: list[float] = []
@@ -213,7 +215,7 @@ def test_aircraft_come_and_go_in_threads(capfd: pytest.CaptureFixture[str]) -> N
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_attitude_is_told_in_the_axes_of_autopilots() -> None:
+def test_the_attitude_is_in_the_axes_of_autopilots() -> None:
     data = flown(0.02)
     w, x, y, z = data.row[-4:]
     yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))

@@ -39,7 +39,7 @@ def test_it_is_found_by_its_type() -> None:
     assert find_adapter("lightweight") is LightweightAdapter
 
 
-def test_a_straight_line_goes_where_the_heading_points() -> None:
+def test_a_straight_line_follows_the_heading() -> None:
     adapter = made()
     adapter.add_vehicle(Placed(1, "a", "rover", (5.0, -3.0, 0.0), heading=pi / 6))
     seen = driven(adapter, 0.75, 0.75, 10.0)  # 1.5 m/s for 10 s, 30 degrees east of north
@@ -76,7 +76,7 @@ def test_one_long_step_is_the_same_arc_as_many_short_ones() -> None:
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-9, atol=1e-9)
 
 
-def test_wheels_turn_on_the_spot_in_opposite_directions() -> None:
+def test_opposite_wheels_turn_on_the_spot() -> None:
     adapter = made()
     adapter.add_vehicle(Placed(1, "a", "rover"))
     seen = driven(adapter, 0.25, -0.25, 1.0)  # 0.5 and -0.5 m/s on 0.5 m: 2 rad/s to the right
@@ -102,7 +102,7 @@ def test_disarming_stops_the_wheels() -> None:
     assert after is not None and after.true_north == pytest.approx(before.true_north) and after.true_vn == 0.0
 
 
-def test_positions_are_those_of_another_library() -> None:
+def test_positions_equal_those_of_pymap3d() -> None:
     adapter = made(origin=ORIGIN)
     adapter.add_vehicle(Placed(1, "a", "rover", (3000.0, -4000.0, -25.0)))
     received = adapter.receive_sensors()
@@ -137,7 +137,7 @@ def test_the_barometer_shows_the_standard_atmosphere() -> None:
     assert received.temperature == pytest.approx(281.651, abs=1e-3)
 
 
-def test_noise_has_its_spread_and_a_factor() -> None:
+def test_noise_has_its_standard_deviation_and_scales() -> None:
     for factor in (1.0, 3.0):
         adapter = made(noise=factor, sensors={"imu": {"accelerometer_walk": 0.0}})
         ids = tuple(range(1, 201))
@@ -154,7 +154,7 @@ def test_noise_has_its_spread_and_a_factor() -> None:
         assert 1e-5 < chance < 1 - 1e-5
 
 
-def test_vehicles_do_not_depend_on_each_other_nor_on_their_order() -> None:
+def test_vehicles_are_independent_of_each_other_and_of_their_order() -> None:
     alone, crowd = made(noise=True, seed=3), made(noise=True, seed=3)
     alone.add_vehicle(Placed(7, "seven", "rover"))
     for k, name in ((9, "nine"), (7, "seven"), (2, "two")):
@@ -190,7 +190,7 @@ def test_sensors_keep_their_rates_and_delays() -> None:
     assert times[19] == (1_000_000, 800_000, 1_000_000)
 
 
-def test_a_vehicle_that_comes_late_is_measured_from_then_on() -> None:
+def test_a_vehicle_added_late_is_measured_from_then_on() -> None:
     adapter = made()
     adapter.step(30_000)  # nobody there
     adapter.add_vehicle(Placed(1, "a", "rover"))
@@ -226,12 +226,12 @@ def test_a_vehicle_that_comes_late_is_measured_from_then_on() -> None:
         ({"sensors": {"gnss": {"rate": "x"}}}, "'rate' must be a finite number, not 'x'"),
     ],
 )
-def test_bad_options_are_told_in_one_line(options: dict[str, object], words: str) -> None:
+def test_invalid_options_are_errors_of_one_line(options: dict[str, object], words: str) -> None:
     with pytest.raises(PaddockError, match=words):
         LightweightAdapter(**options)  # type: ignore[arg-type]
 
 
-def test_what_it_cannot_do_is_refused() -> None:
+def test_unsupported_vehicles_are_refused() -> None:
     adapter = made()
     with pytest.raises(AdapterError, match="supports craft 'rover' only, not 'copter'"):
         adapter.add_vehicle(Placed(1, "a", "copter"))
@@ -259,7 +259,7 @@ def test_what_it_cannot_do_is_refused() -> None:
         ({"truth": 3}, ": adapter 'sim': truth must be true or false, not 3"),
     ],
 )
-def test_options_in_a_scenario_are_told_in_one_line(options: dict[str, object], words: str) -> None:
+def test_invalid_options_in_a_scenario_are_errors_of_one_line(options: dict[str, object], words: str) -> None:
     entry = AdapterEntry(type="lightweight", name="sim", options=options)
     with pytest.raises(PaddockError, match=f"^here.*{words}") as caught:
         build_adapter(entry, "here")

@@ -75,7 +75,7 @@ def test_it_is_found_by_its_type() -> None:
     assert find_adapter("world") is WorldAdapter and WorldAdapter().name == "world"
 
 
-def test_quiet_sensors_say_what_is_true(one: Any) -> None:
+def test_noiseless_sensors_measure_the_truth(one: Any) -> None:
     """A copter at rest on the ground, nose to the south-west (ENU yaw 225 deg: heading 225 deg), 30 m east."""
     entry = copters(1, QUIET) | {"spawn": {"poses": [[30.0, -12.0, 0.0, -3 * pi / 4]]}}
     data = read(one(entry, truth=True))
@@ -99,7 +99,7 @@ def test_quiet_sensors_say_what_is_true(one: Any) -> None:
     assert 2 * np.arctan2(v.true_qz, v.true_qw) % (2 * pi) == pytest.approx(225 * pi / 180)
 
 
-def test_a_sample_has_the_time_at_which_it_was_taken(one: Any) -> None:
+def test_samples_have_their_sample_time(one: Any) -> None:
     adapter = one(copters(1, QUIET))
     assert adapter.step(118_000) and adapter.sim_time_us == 118_000
     v = read(adapter).values()
@@ -122,7 +122,7 @@ def test_accelerometer_gyro_and_velocity_in_the_axes_of_autopilots(one: Any) -> 
     assert v.gyro_z > 0.02 and abs(v.gyro_x) < 1e-3 and abs(v.gyro_y) < 1e-3
 
 
-def test_truth_only_for_those_who_ask() -> None:
+def test_truth_only_on_request() -> None:
     sim, adapter = hosted(3)
     block = blank_sensors(3)
     adapter.receive_block(adapter.vehicles, block)
@@ -135,21 +135,7 @@ def test_truth_only_for_those_who_ask() -> None:
     assert (block[1, COLUMN["true_north"]], block[1, COLUMN["true_east"]]) == (y, x)
 
 
-def test_gnss_can_be_lost_and_comes_back(one: Any) -> None:
-    adapter = one(copters(1))
-    adapter.step(300_000)
-    adapter.set_gnss(1, on=False)
-    v = read(adapter).values()
-    assert v.gnss_fix == 0.0 and v.gnss_satellites == 0.0 and np.isnan([v.latitude, v.gnss_vn, v.gnss_eph]).all()
-    adapter.step(300_000)
-    v = read(adapter).values()
-    assert v.gnss_time_us == 600_000 and v.gnss_fix == 0.0 and np.isnan(v.altitude)
-    adapter.set_gnss(1)
-    adapter.step(200_000)
-    assert read(adapter).values().gnss_fix == 3.0
-
-
-def test_noise_is_that_of_the_sensors_and_every_vehicle_has_its_own() -> None:
+def test_noise_is_independent_for_each_vehicle() -> None:
     sim, adapter = hosted(4)
     block, seen = blank_sensors(4), []
     for _ in range(500):
@@ -199,7 +185,7 @@ def test_blocks_of_several_fleets_in_any_order(standalone_world: Any) -> None:
     assert [bool(v < -0.5) for v in block[:, COLUMN["true_vd"]]] == [False, False, True, False, False]
 
 
-def test_spawned_vehicles_start_where_they_are_placed_and_reset_brings_them_back(standalone_world: Any) -> None:
+def test_spawned_vehicles_start_at_their_place_also_after_a_reset(standalone_world: Any) -> None:
     adapter = standalone_world(truth=True)
     adapter.connect()
     adapter.add_vehicle(Placed(7, "rex", "rover", (3.0, 4.0, 0.0), heading=pi / 2))
@@ -223,7 +209,7 @@ def test_spawned_vehicles_start_where_they_are_placed_and_reset_brings_them_back
     assert not adapter.is_connected
 
 
-def test_actuators_hold_their_last_value_and_disarmed_motors_stand(one: Any) -> None:
+def test_actuators_hold_their_last_value_and_disarmed_motors_stop(one: Any) -> None:
     adapter = one(copters(1, QUIET), truth=True)
     adapter.step(500_000)
     assert read(adapter).true_down == 0.0 and read_motor(adapter) == 0.0  # disarmed from the start
@@ -241,7 +227,7 @@ def read_motor(adapter: WorldAdapter) -> float:
     return float(program.fleet.state[13, 0])
 
 
-def test_what_is_in_force_is_not_logged_again_but_the_last_word_before_a_tick_counts(one: Any) -> None:
+def test_unchanged_commands_are_not_logged_again(one: Any) -> None:
     adapter = one(copters(1))
     log = adapter.simulation.log
     for _ in range(5):

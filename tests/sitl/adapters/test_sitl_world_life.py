@@ -90,7 +90,7 @@ def test_hosted_through_reset_and_restore() -> None:
     assert sim.state_hash() == later
 
 
-def test_a_vehicle_that_leaves_the_world_is_named() -> None:
+def test_a_removed_vehicle_is_named_in_the_error() -> None:
     sim, adapter = hosted(2)
     sim.remove("bees[0]")
     with pytest.raises(AdapterError, match="vehicle 1 is no longer in the world: fleet 'bees' has no member 0"):
@@ -118,7 +118,7 @@ MISTAKES: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES, ids=[message[:30] for _, message in MISTAKES])
-def test_mistakes_are_one_clear_line(mistake: Any, message: str, standalone_world: Any) -> None:
+def test_invalid_calls_are_errors_of_one_line(mistake: Any, message: str, standalone_world: Any) -> None:
     others = [
         {"name": "dot", "model": "point", "sensors": ["imu"]},
         {"name": "blind", "model": "rover"},
@@ -142,12 +142,15 @@ def test_standard_sensors_are_those_of_the_craft() -> None:
         standard_sensors("coper")
 
 
-@pytest.mark.parametrize("craft", ["copter", "rover", "rover_ackermann", "plane"])
+@pytest.mark.parametrize(
+    "craft",
+    ["copter", *(pytest.param(craft, marks=pytest.mark.soak) for craft in ("rover", "rover_ackermann", "plane"))],
+)
 def test_it_keeps_the_contract_of_adapters(craft: str, standalone_world: Any) -> None:
     assert check_adapter(standalone_world, craft=craft, rests=craft != "plane").details.keys() >= {"time", "threads"}
 
 
-def test_a_copter_is_tilted_to_see_whether_its_degrees_are_degrees(standalone_world: Any) -> None:
+def test_the_check_tilts_a_copter_to_find_radians(standalone_world: Any) -> None:
     class Radians(standalone_world):  # type: ignore[misc, valid-type]
         def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
             received = super().receive_sensors(vehicle)

@@ -51,7 +51,7 @@ def after(adapter: WorldAdapter, seconds: float, motors: list[float], servos: li
     return data.values()
 
 
-def test_quad_motors_go_straight_through() -> None:
+def test_quad_motors_pass_unchanged() -> None:
     got = commanded(airframe("quad", preset="iris"), [0.1, 0.2, 0.3, 1.0])
     shares = {"motor_1": 0.1, "motor_2": 0.2, "motor_3": 0.3, "motor_4": 1.0}
     assert got == {"armed": 1.0, "mode": 8.0, **shares}
@@ -65,7 +65,7 @@ def test_rover_wheels_are_a_speed_and_a_turn() -> None:
     assert commanded(frame, [1.0, 1.0], armed=False) == {"speed": 0.0, "turn_rate": 0.0}
 
 
-def test_every_member_of_a_fleet_has_its_own_parameters() -> None:
+def test_each_vehicle_of_a_fleet_has_its_own_parameters() -> None:
     vehicles = [
         {"name": "v", "count": 3, "model": "rover", "spawn": {"grid": {"spacing": 3}}, "spread": {"speed_max": 0.2}}
     ]
@@ -75,7 +75,7 @@ def test_every_member_of_a_fleet_has_its_own_parameters() -> None:
     assert np.array_equal(speeds, program.fleet.tables["varying"][0, :3]) and len(set(np.asarray(speeds))) == 3
 
 
-def test_a_fixed_wing_is_flown_by_shares_of_its_envelope() -> None:
+def test_fixed_wing_inputs_are_shares_of_the_envelope() -> None:
     limits = {"speed_min": 10.0, "speed_max": 20.0, "bank_max": 0.5, "climb_max": 4.0}
     frame = airframe("fixed_wing", parameters=limits)
     assert commanded(frame, [0.25], [0.5, -0.5]) == {"speed": 12.5, "bank": 0.25, "climb": -2.0}

@@ -21,7 +21,7 @@ def test_power_is_voltage_current_and_a_share(full: list[float], current: list[f
         assert power.tolist() == [[4.0, 2.0], current, [1.0, 0.0]]
 
 
-def test_the_truth_of_those_who_are_told() -> None:
+def test_truth_is_written_for_chosen_vehicles() -> None:
     pose = np.zeros((13, 2))
     pose[0:3] = [[1.0], [2.0], [3.0]]  # east, north, up
     pose[3:7] = [[0.0], [0.0], [np.sqrt(0.5)], [np.sqrt(0.5)]]  # yaw 90 deg: faces north

@@ -43,7 +43,7 @@ def torques(front_right: float, rear_left: float, front_left: float, rear_right:
 
 
 @given(st.lists(st.integers(1450, 1650), min_size=4, max_size=4))
-def test_a_plus_turns_an_x_as_it_would_turn_itself(pwm: list[int]) -> None:
+def test_a_plus_gives_an_x_the_same_torques(pwm: list[int]) -> None:
     right, left, front, rear = [0.35 * u + 0.65 * u * u for u in ((p - 1000) / 1000 for p in pwm)]
     own = [right + left + front + rear, left - right, front - rear, right + left - front - rear]
     row = row_of("copter-plus", *pwm)
@@ -67,7 +67,7 @@ def test_a_plane_has_four_channels() -> None:
 
 
 @given(SHARE, SHARE, SHARE, SHARE)
-def test_outputs_are_channels_the_other_way_round(a: float, b: float, c: float, d: float) -> None:
+def test_outputs_invert_the_channels(a: float, b: float, c: float, d: float) -> None:
     for name in ("copter", "rover", "rover-skid", "plane"):
         row = np.zeros(WIDTH)
         row[0], row[1:5], row[1 + MOTORS : 4 + MOTORS] = 1.0, (a, b, c, d), (2 * a - 1, 2 * b - 1, 2 * c - 1)
@@ -81,7 +81,7 @@ def test_outputs_are_channels_the_other_way_round(a: float, b: float, c: float, 
         assert at_rest[0 if name == "copter" else 2] == {"copter": 1000, "plane": 1000}.get(name, 1500)
 
 
-def test_the_command_lines_hold_the_home_of_the_world() -> None:
+def test_the_command_lines_contain_the_home_of_the_world() -> None:
     hint = launch_hint("copter", 0, CANBERRA, np.pi / 2)
     assert hint.home == "-35.3632620,149.1652370,584.00,90.0"
     assert hint.sim_vehicle.startswith(

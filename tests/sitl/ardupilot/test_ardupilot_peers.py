@@ -42,7 +42,7 @@ def test_a_frame_repeated_before_its_answer_is_answered_once(pilot: Make, stand_
     assert peer.pending() == 0 and one.status.duplicates == 2
 
 
-def test_an_autopilot_that_starts_again_begins_at_time_zero(pilot: Make, stand_in: Any, world_of: Any) -> None:
+def test_a_restarted_autopilot_starts_at_time_zero(pilot: Make, stand_in: Any, world_of: Any) -> None:
     begun: list[int] = []
     one = pilot()
     one.on_restart = lambda: begun.append(1)
@@ -58,7 +58,7 @@ def test_an_autopilot_that_starts_again_begins_at_time_zero(pilot: Make, stand_i
     assert one.status.restarts == 1 and begun == [1] and world.time_us == 4000 and peer.resets == 0
 
 
-def test_a_restarted_process_is_taken_once_the_old_one_is_silent(
+def test_a_restarted_process_replaces_a_silent_one(
     pilot: Make, stand_in: Any, monkeypatch: pytest.MonkeyPatch, world_of: Any
 ) -> None:
     one = pilot()
@@ -69,14 +69,14 @@ def test_a_restarted_process_is_taken_once_the_old_one_is_silent(
     peer.restart()
     peer.send([1000] * 4)
     assert one.collect(0.02) is None  # it might be a second ArduPilot with the same instance
-    assert one.status.rejected == 1 and "belongs to another ArduPilot" in one.status.note
+    assert one.status.rejected == 1 and "has another ArduPilot" in one.status.note
     monkeypatch.setattr(module, "TAKEOVER_AFTER", 0.0)
     peer.send([1000] * 4)  # as it does after a second
     assert world.turn() is not None
     assert peer.receive()["timestamp"] == [0.001] and one.status.restarts == 1
 
 
-def test_a_second_autopilot_is_refused_while_the_first_is_there(pilot: Make, stand_in: Any, world_of: Any) -> None:
+def test_a_second_autopilot_is_refused_while_the_first_is_connected(pilot: Make, stand_in: Any, world_of: Any) -> None:
     one = pilot()
     first, second, world = stand_in(one.port), stand_in(one.port), world_of(one)
     for _ in range(3):
@@ -88,7 +88,7 @@ def test_a_second_autopilot_is_refused_while_the_first_is_there(pilot: Make, sta
     assert second.pending() == 0 and 2 <= one.status.rejected <= 3
 
 
-def test_rubbish_is_counted_and_dropped(pilot: Make, stand_in: Any, world_of: Any) -> None:
+def test_malformed_packets_are_counted_and_dropped(pilot: Make, stand_in: Any, world_of: Any) -> None:
     one = pilot()
     peer, world = stand_in(one.port), world_of(one)
     for rubbish in (b"", b"{}", bytes(40), struct.pack("<HHI16H", 18459, 1200, 0, *[1000] * 16), bytes(5000)):
@@ -99,7 +99,7 @@ def test_rubbish_is_counted_and_dropped(pilot: Make, stand_in: Any, world_of: An
     assert peer.receive()["timestamp"] == [0.001]
 
 
-def test_a_silent_autopilot_is_missed_and_may_come_back(
+def test_a_silent_autopilot_is_lost_and_can_return(
     pilot: Make, stand_in: Any, sensors: Sensors, monkeypatch: pytest.MonkeyPatch, world_of: Any
 ) -> None:
     one = pilot()
@@ -136,7 +136,7 @@ def test_several_instances_start_in_any_order(pilot: Make, stand_in: Any, world_
     assert [one.status.exchanges for one in pilots] == [6, 5, 4]
 
 
-def test_a_peer_may_be_there_first(stand_in: Any, world_of: Any) -> None:
+def test_the_peer_can_start_first(stand_in: Any, world_of: Any) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -152,7 +152,7 @@ def test_a_peer_may_be_there_first(stand_in: Any, world_of: Any) -> None:
         one.close()
 
 
-def test_a_port_that_is_taken_is_one_line(pilot: Make) -> None:
+def test_a_port_in_use_is_an_error_of_one_line(pilot: Make) -> None:
     taken = pilot()
     second = ArduPilotAutopilot("copter", DT, port=taken.port)
     with pytest.raises(PaddockError, match=rf"cannot bind udp 127.0.0.1:{taken.port} .*another instance"):

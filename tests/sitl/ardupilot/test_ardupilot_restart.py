@@ -24,7 +24,7 @@ def drive(sim: Any, peer: Any, seconds: float) -> None:
         sim.step(2)
 
 
-def test_the_vehicle_goes_back_to_where_it_started(stand_in: Any) -> None:
+def test_the_vehicle_returns_to_its_start(stand_in: Any) -> None:
     peer = stand_in(9002 + 10 * INSTANCE)
     with paddock.load(world()) as sim:
         drive(sim, peer, 3.0)
@@ -41,7 +41,7 @@ def test_the_vehicle_goes_back_to_where_it_started(stand_in: Any) -> None:
             assert again.state_hash() == sim.state_hash()
 
 
-def test_after_a_reset_it_is_the_place_of_the_new_run(stand_in: Any) -> None:
+def test_after_a_reset_the_start_is_that_of_the_new_run(stand_in: Any) -> None:
     peer = stand_in(9002 + 10 * INSTANCE)
     anywhere = {"random": {"low": [-50, -50, 0], "high": [50, 50, 0]}}
     with paddock.load(world(spawn=anywhere, pose=None)) as sim:

@@ -9,16 +9,14 @@ from typing import Any, cast
 
 import pytest
 
-from paddock.sitl.autopilot.answer import ACCEPTED, Answer, Result
-from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate
-from paddock.sitl.autopilot.local_frame import LocalFrame
+from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult
+from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame
 from paddock.sitl.autopilot.mission.executor import MissionExecutor, MissionState
-from paddock.sitl.autopilot.mission.parameters import MISSION_PARAMETERS
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
-from paddock.sitl.autopilot.notices import CurrentItem, ItemReached, Severity, StatusText
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.mission.legs import NavTarget, NavTask
+from paddock.sitl.autopilot.parameter_tables import COMMON
 from paddock.sitl.autopilot.parameters import Parameter, Parameters
-from paddock.sitl.autopilot.targets import NavTarget, Task
-from paddock.sitl.autopilot.telemetry import Landed, Telemetry
+from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Landed, Severity, StatusText, Telemetry
 
 HOME = LocalFrame(47.0, 8.0, 500.0)
 COPTER = (Parameter("WPNAV_RADIUS", 200, 5, 1000), Parameter("CIRCLE_RADIUS", 1000, 0, 200000))
@@ -28,15 +26,15 @@ class Puppet:
     """An autopilot whose place is set by the test."""
 
     def __init__(self, *items: MissionItem, craft: str = "copter") -> None:
-        self.craft = SimpleNamespace(kind=craft)
-        self.parameters = Parameters((*COPTER, *MISSION_PARAMETERS))
+        self.vehicle = SimpleNamespace(kind=craft)
+        self.parameters = Parameters((*COPTER, *COMMON))
         self.plans = {PlanKind.MISSION: (MissionItem(16), *items)}
         self.frame = HOME
         self.home = (47.0, 8.0, 500.0)
         self.outbox: deque[Any] = deque()
         self.telemetry = Telemetry()
         self.commanded: list[Any] = []
-        self.answer: Answer = ACCEPTED
+        self.answer: Ack = ACCEPTED
         self.place(0.0, 0.0, 0.0)
         self.executor = MissionExecutor(cast(Any, self))
 
@@ -47,10 +45,10 @@ class Puppet:
     def return_point(self) -> tuple[float, float, float]:
         return 1.0, 2.0, -15.0
 
-    def say(self, severity: Severity, text: str) -> None:
+    def send_text(self, severity: Severity, text: str) -> None:
         self.outbox.append(StatusText(severity, text))
 
-    def command(self, *order: Any) -> Answer:
+    def command(self, *order: Any) -> Ack:
         self.commanded.append(order)
         return self.answer
 
@@ -79,24 +77,24 @@ def test_a_copters_mission_from_take_off_to_landing() -> None:
     executor.start()
     assert (executor.state, executor.current) == (MissionState.ACTIVE, 1)
     climb = puppet.at(0.5, 0.5, -10.0)
-    assert climb.task is Task.TAKEOFF and climb.target == pytest.approx((0.0, 0.0, -20.0))
+    assert climb.task is NavTask.TAKEOFF and climb.target == pytest.approx((0.0, 0.0, -20.0))
     leg = puppet.at(0.5, 0.5, -19.6)
-    assert leg.task is Task.WAYPOINT
+    assert leg.task is NavTask.WAYPOINT
     assert leg.start == pytest.approx((0.0, 0.0, -20.0)) and leg.target == pytest.approx((50.0, 0.0, -20.0), abs=1e-6)
     assert leg.after == pytest.approx((50.0, 50.0, -20.0), abs=1e-6)
     assert puppet.at(47.9, 0.0, -20.0).target[0] == pytest.approx(50.0)  # WPNAV_RADIUS is 2 m
     assert puppet.at(48.1, 0.0, -20.0).target[1] == pytest.approx(50.0)
     land = puppet.at(50.0, 49.0, -20.0)
-    assert land.task is Task.LAND and land.target == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)
+    assert land.task is NavTask.LAND and land.target == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)
     puppet.telemetry.landed = Landed.ON_GROUND
-    assert puppet.at(0.0, 0.0, 0.0).task is Task.DONE
+    assert puppet.at(0.0, 0.0, 0.0).task is NavTask.DONE
     assert executor.finished and executor.state == MissionState.COMPLETE
     reached = [ItemReached(k) for k in (1, 2, 3, 4)]
     assert puppet.steps == [entry for k in (1, 2, 3, 4) for entry in (CurrentItem(k), reached[k - 1])]
     assert puppet.texts[-1] == "Mission complete"
 
 
-def test_passing_the_waypoint_far_off_counts() -> None:
+def test_passing_a_waypoint_at_a_distance_counts() -> None:
     puppet = Puppet(item(16, 50.0, 0.0), item(16, 50.0, 50.0))
     puppet.place(0.0, 0.0, -20.0)
     puppet.executor.start()
@@ -108,8 +106,8 @@ def test_passing_the_waypoint_far_off_counts() -> None:
 
 def test_altitudes_are_above_home_above_the_sea_or_above_the_ground() -> None:
     for frame, z, down in (
-        (Frame.RELATIVE, 30.0, -30.0),
-        (Frame.GLOBAL, 520.0, -20.0),
+        (AltitudeFrame.RELATIVE, 30.0, -30.0),
+        (AltitudeFrame.GLOBAL, 520.0, -20.0),
         (11, 12.0, -12.0),
         (3, 0.0, -7.0),
     ):
@@ -119,7 +117,7 @@ def test_altitudes_are_above_home_above_the_sea_or_above_the_ground() -> None:
         assert puppet.at(0.0, 0.0, -7.0).target[2] == pytest.approx(down)
 
 
-def test_times_are_waited_for() -> None:
+def test_hold_times_and_delays() -> None:
     puppet = Puppet(item(16, 0.5, 0.0, p1=1.0), item(19, 0.0, 0.0, p1=2.0), MissionItem(93, 2, 1.0), item(17, 0.0, 0.0))
     puppet.place(0.0, 0.0, -20.0)
     puppet.executor.start()
@@ -142,7 +140,7 @@ def test_circles_are_counted_by_their_angle() -> None:
     assert circle.start == pytest.approx((10.0, 0.0, -20.0), abs=1.0)  # the next leg begins where it is
 
 
-def test_conditions_hold_back_what_follows() -> None:
+def test_conditions_delay_the_following_actions() -> None:
     speed = MissionItem(178, 2, 1.0, 3.0)
     puppet = Puppet(MissionItem(114, 2, 10.0), speed, item(16, 50.0, 0.0))
     puppet.place(0.0, 0.0, -20.0)
@@ -157,7 +155,7 @@ def test_conditions_hold_back_what_follows() -> None:
     assert waited == pytest.approx(0.5, abs=0.03)
 
 
-def test_the_nose_points_where_it_is_told() -> None:
+def test_yaw_follows_condition_yaw_and_roi() -> None:
     puppet = Puppet(
         MissionItem(115, 2, 90.0, 10.0, 0.0, 0.0), item(16, 50.0, 0.0), item(201, 50.0, 50.0), item(16, 90.0, 0.0)
     )
@@ -172,17 +170,17 @@ def test_the_nose_points_where_it_is_told() -> None:
     assert fixed.executor.update(0.02).yaw == pytest.approx(radians(45.0))
 
 
-def test_actions_of_the_autopilot_and_of_a_camera_that_is_not_there() -> None:
+def test_do_items_run_commands_and_camera_items_are_reported() -> None:
     puppet = Puppet(MissionItem(207, 2, 1.0), MissionItem(206, 2, 12.0), MissionItem(179, 3, 1.0), item(16, 50.0, 0.0))
-    puppet.answer = Answer(Result.FAILED, "no fence")
+    puppet.answer = Ack(CommandResult.FAILED, "no fence")
     puppet.executor.start()
     puppet.executor.update(0.02)
     assert [order[0] for order in puppet.commanded] == [207, 179]
-    assert "Mission: 2 pictures by distance: 12 m, no camera on board" in puppet.texts
-    assert "Mission: 1 refused: no fence" in puppet.texts
+    assert "Mission: 2 SetCamTrigDst 12 m, no camera on board" in puppet.texts
+    assert "Mission: 1 rejected: no fence" in puppet.texts
 
 
-def test_another_plan_begins_at_once() -> None:
+def test_a_new_plan_starts_immediately() -> None:
     puppet = Puppet(item(16, 50.0, 0.0), item(16, 80.0, 0.0))
     puppet.executor.start()
     assert puppet.executor.set_current(2).accepted
@@ -195,21 +193,21 @@ def test_return_to_launch_ends_with_a_landing() -> None:
     puppet = Puppet(MissionItem(20, 2))
     puppet.executor.start()
     home = puppet.at(30.0, 0.0, -20.0)
-    assert home.task is Task.RETURN and home.target == (1.0, 2.0, -15.0)
-    assert puppet.at(1.0, 2.0, -15.0).task is Task.RETURN
+    assert home.task is NavTask.RETURN and home.target == (1.0, 2.0, -15.0)
+    assert puppet.at(1.0, 2.0, -15.0).task is NavTask.RETURN
     puppet.telemetry.landed = Landed.ON_GROUND
-    assert puppet.at(1.0, 2.0, 0.0).task is Task.DONE
+    assert puppet.at(1.0, 2.0, 0.0).task is NavTask.DONE
 
 
-def test_jumps_that_lead_nowhere_end_the_mission_with_a_word() -> None:
+def test_a_jump_loop_without_waypoint_ends_the_mission_with_an_error() -> None:
     puppet = Puppet(item(16, 0.0, 0.0), MissionItem(178, 2, 1.0, 2.0), MissionItem(177, 2, 2.0, -1.0))
     puppet.executor.start()
     puppet.at(0.0, 0.0, -20.0)
     assert puppet.executor.finished
-    assert puppet.texts[-2:] == ["Mission: its jumps lead nowhere", "Mission complete"]
+    assert puppet.texts[-2:] == ["Mission: DO_JUMP loop without waypoint", "Mission complete"]
 
 
-def test_set_current_before_the_start_is_where_it_begins() -> None:
+def test_set_current_before_the_start_selects_the_first_item() -> None:
     puppet = Puppet(item(16, 50.0, 0.0), item(16, 80.0, 0.0))
     assert puppet.executor.set_current(2).accepted
     assert puppet.executor.current == 2

@@ -8,18 +8,23 @@ from typing import Any
 import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
-from paddock.sitl.autopilot.mission import check_mission, check_mission_item
-from paddock.sitl.autopilot.mission.items import KINDS, Command
-from paddock.sitl.autopilot.mission.order import Order
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem
+from paddock.sitl.autopilot.mission.executor import MissionSequence
+from paddock.sitl.autopilot.mission.items import (
+    ITEM_KINDS,
+    AltitudeFrame,
+    MissionCommand,
+    MissionItem,
+    check_mission,
+    check_mission_item,
+)
 
 HERE: dict[str, Any] = {"x": 35.0, "y": 139.0, "z": 10.0}
 WAYPOINT = MissionItem(16, **HERE)
-SPEED = MissionItem(178, Frame.MISSION, 1.0, 3.0)
+SPEED = MissionItem(178, AltitudeFrame.MISSION, 1.0, 3.0)
 
 
 def jump(target: float, times: float) -> MissionItem:
-    return MissionItem(177, Frame.MISSION, target, times)
+    return MissionItem(177, AltitudeFrame.MISSION, target, times)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +32,7 @@ def jump(target: float, times: float) -> MissionItem:
     [
         (WAYPOINT, mavlink.MAV_MISSION_ACCEPTED),
         (MissionItem(16, p4=nan, **HERE), mavlink.MAV_MISSION_ACCEPTED),
-        (MissionItem(16, Frame.MISSION, **HERE), mavlink.MAV_MISSION_UNSUPPORTED_FRAME),
+        (MissionItem(16, AltitudeFrame.MISSION, **HERE), mavlink.MAV_MISSION_UNSUPPORTED_FRAME),
         (MissionItem(16, 1, **HERE), mavlink.MAV_MISSION_UNSUPPORTED_FRAME),  # local metres
         (MissionItem(16, 6, **HERE), mavlink.MAV_MISSION_ACCEPTED),  # relative, with integers
         (MissionItem(16, p1=-1.0, **HERE), mavlink.MAV_MISSION_INVALID_PARAM1),
@@ -40,62 +45,62 @@ def jump(target: float, times: float) -> MissionItem:
         (MissionItem(16, x=1.0, y=1.0, z=nan), mavlink.MAV_MISSION_INVALID_PARAM7),
         (MissionItem(18, p1=1.0, p3=nan, **HERE), mavlink.MAV_MISSION_INVALID_PARAM3),
         (MissionItem(82, **HERE), mavlink.MAV_MISSION_UNSUPPORTED),  # spline
-        (MissionItem(183, Frame.MISSION, 9.0, 1500.0), mavlink.MAV_MISSION_UNSUPPORTED),  # servo
-        (MissionItem(206, Frame.MISSION, 12.0), mavlink.MAV_MISSION_ACCEPTED),  # what a survey has
-        (MissionItem(93, Frame.MISSION, -1.0), mavlink.MAV_MISSION_INVALID_PARAM1),
+        (MissionItem(183, AltitudeFrame.MISSION, 9.0, 1500.0), mavlink.MAV_MISSION_UNSUPPORTED),  # servo
+        (MissionItem(206, AltitudeFrame.MISSION, 12.0), mavlink.MAV_MISSION_ACCEPTED),  # what a survey has
+        (MissionItem(93, AltitudeFrame.MISSION, -1.0), mavlink.MAV_MISSION_INVALID_PARAM1),
         (SPEED, mavlink.MAV_MISSION_ACCEPTED),
-        (MissionItem(178, Frame.MISSION, 1.0, 0.0), mavlink.MAV_MISSION_INVALID_PARAM2),
-        (MissionItem(178, Frame.MISSION, 3.0, 1.0), mavlink.MAV_MISSION_ACCEPTED),  # descent
-        (MissionItem(178, Frame.MISSION, 4.0, 1.0), mavlink.MAV_MISSION_INVALID_PARAM1),
+        (MissionItem(178, AltitudeFrame.MISSION, 1.0, 0.0), mavlink.MAV_MISSION_INVALID_PARAM2),
+        (MissionItem(178, AltitudeFrame.MISSION, 3.0, 1.0), mavlink.MAV_MISSION_ACCEPTED),  # descent
+        (MissionItem(178, AltitudeFrame.MISSION, 4.0, 1.0), mavlink.MAV_MISSION_INVALID_PARAM1),
         (jump(1, -1), mavlink.MAV_MISSION_ACCEPTED),
         (jump(1.5, 1), mavlink.MAV_MISSION_INVALID_PARAM1),
         (jump(0, 1), mavlink.MAV_MISSION_INVALID_PARAM1),
         (jump(1, -2), mavlink.MAV_MISSION_INVALID_PARAM2),
         (MissionItem(22, z=nan), mavlink.MAV_MISSION_INVALID_PARAM7),
-        (MissionItem(115, Frame.MISSION, 90.0, 10.0, 1.0, nan), mavlink.MAV_MISSION_INVALID_PARAM4),
+        (MissionItem(115, AltitudeFrame.MISSION, 90.0, 10.0, 1.0, nan), mavlink.MAV_MISSION_INVALID_PARAM4),
     ],
 )
-def test_the_answer_to_an_item(item: MissionItem, result: int) -> None:
+def test_result_of_each_item(item: MissionItem, result: int) -> None:
     assert check_mission_item(item, "copter") == result
 
 
 @pytest.mark.parametrize("command", [21, 22, 115, 201])
-def test_rovers_neither_fly_nor_look_around(command: int) -> None:
+def test_rovers_refuse_flying_items(command: int) -> None:
     item = MissionItem(command, p4=0.0, **HERE)
     assert check_mission_item(item, "rover") == mavlink.MAV_MISSION_UNSUPPORTED
     assert check_mission_item(item, "rover_ackermann") == mavlink.MAV_MISSION_UNSUPPORTED
     assert check_mission_item(item, "copter") == mavlink.MAV_MISSION_ACCEPTED
 
 
-def test_the_commands_are_mavlinks() -> None:
+def test_command_numbers_match_mavlink() -> None:
     names = mavlink.enums["MAV_CMD"]
-    assert names[Command.LOITER_TURNS].name == "MAV_CMD_NAV_LOITER_TURNS"
-    assert names[Command.DO_SET_CAM_TRIGG_DIST].name == "MAV_CMD_DO_SET_CAM_TRIGG_DIST"
-    assert all(command in names for command in KINDS)
+    assert names[MissionCommand.LOITER_TURNS].name == "MAV_CMD_NAV_LOITER_TURNS"
+    assert names[MissionCommand.DO_SET_CAM_TRIGG_DIST].name == "MAV_CMD_DO_SET_CAM_TRIGG_DIST"
+    assert all(command in names for command in ITEM_KINDS)
 
 
-def test_a_jump_must_lead_into_the_mission() -> None:
+def test_a_jump_target_must_exist() -> None:
     assert check_mission([WAYPOINT, WAYPOINT, jump(2, 1)], "rover") == (0, 0)
     assert check_mission([WAYPOINT, WAYPOINT, jump(3, 1)], "rover") == (mavlink.MAV_MISSION_INVALID_PARAM1, 2)
     assert check_mission([WAYPOINT, MissionItem(21), WAYPOINT], "rover") == (mavlink.MAV_MISSION_UNSUPPORTED, 1)
 
 
 def test_actions_are_passed_on_the_way_to_the_next_waypoint() -> None:
-    order = Order([WAYPOINT, SPEED, WAYPOINT, SPEED, SPEED, WAYPOINT, SPEED])
+    order = MissionSequence([WAYPOINT, SPEED, WAYPOINT, SPEED, SPEED, WAYPOINT, SPEED])
     assert order.advance(1) == (2, (1,), False)
     assert order.advance(3) == (5, (3, 4), False)
     assert order.advance(6) == (None, (6,), False)
 
 
-def test_jumps_are_counted_and_a_look_does_not_count() -> None:
-    order = Order([WAYPOINT, WAYPOINT, jump(1, 2), WAYPOINT])
+def test_jumps_are_counted_but_not_by_peek() -> None:
+    order = MissionSequence([WAYPOINT, WAYPOINT, jump(1, 2), WAYPOINT])
     assert [order.peek(2).nav for _ in range(5)] == [1] * 5
     assert [order.advance(2).nav for _ in range(4)] == [1, 1, 3, 3]
 
 
-def test_an_endless_jump_goes_on_but_a_loop_without_waypoints_ends() -> None:
-    endless = Order([WAYPOINT, WAYPOINT, jump(1, -1)])
+def test_an_endless_jump_repeats_but_a_loop_without_waypoints_ends() -> None:
+    endless = MissionSequence([WAYPOINT, WAYPOINT, jump(1, -1)])
     assert all(endless.advance(2).nav == 1 for _ in range(1000))
-    assert Order([WAYPOINT, WAYPOINT, jump(2, -1)]).advance(2) == (None, (), True)
-    assert Order([WAYPOINT, WAYPOINT, SPEED, jump(2, -1)]).advance(2).looped
-    assert Order([WAYPOINT, WAYPOINT, jump(2, 5), WAYPOINT]).advance(2).nav == 3
+    assert MissionSequence([WAYPOINT, WAYPOINT, jump(2, -1)]).advance(2) == (None, (), True)
+    assert MissionSequence([WAYPOINT, WAYPOINT, SPEED, jump(2, -1)]).advance(2).looped
+    assert MissionSequence([WAYPOINT, WAYPOINT, jump(2, 5), WAYPOINT]).advance(2).nav == 3

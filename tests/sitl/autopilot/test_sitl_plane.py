@@ -10,10 +10,11 @@ import pytest
 from paddock.sitl.adapter import Placed
 from paddock.sitl.adapters.jsbsim import JsbsimAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.control.plane_path import roll_for_circle, roll_for_course, roll_for_line
-from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
-from paddock.sitl.autopilot.modes.plane.cruise import Cruise
-from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
+from paddock.sitl.autopilot.control.plane import roll_for_circle, roll_for_course, roll_for_line
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.modes.plane.piloted import PlaneCruise
+from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.sensor_data import COLUMN, Floats
 
@@ -85,7 +86,7 @@ def test_it_holds_heading_height_and_airspeed_and_changes_them() -> None:
     rig.begin(CRUISE)
     rig.fly(10.0)
     mode = rig.autopilot.mode
-    assert isinstance(mode, Cruise)
+    assert isinstance(mode, PlaneCruise)
     heading, height = degrees(mode.heading), rig.last(0.02)[0, 2]
     down = mode.down
     mode.hold(heading=mode.heading + radians(90.0), down=down - 100.0)
@@ -102,7 +103,7 @@ def test_it_holds_heading_height_and_airspeed_and_changes_them() -> None:
     assert rig.autopilot.telemetry.landed is Landed.IN_AIR
 
 
-def test_sticks_turn_and_climb_in_cruise_and_let_go_hold() -> None:
+def test_sticks_turn_and_climb_in_cruise_and_released_hold() -> None:
     rig = Rig()
     rig.begin(CRUISE)
     before = rig.last(0.02)[0]
@@ -115,7 +116,7 @@ def test_sticks_turn_and_climb_in_cruise_and_let_go_hold() -> None:
     assert after[-1, 2] == pytest.approx(before[2] + 30.0, abs=8.0)  # 10 s at 3 m/s
 
 
-def test_fly_by_wire_holds_the_attitude_that_sticks_ask_for() -> None:
+def test_fbwa_holds_the_attitude_of_the_sticks() -> None:
     rig = Rig()
     rig.begin(FBWA)
     rig.fly(8.0, lambda: rig.autopilot.manual(Sticks(roll=-0.6, throttle=0.7)))
@@ -124,7 +125,7 @@ def test_fly_by_wire_holds_the_attitude_that_sticks_ask_for() -> None:
     assert rig.last(1.0)[:, 6].mean() == pytest.approx(0.0, abs=2.0)
 
 
-def test_manual_is_the_pilot_alone() -> None:
+def test_manual_passes_the_sticks_to_the_surfaces() -> None:
     rig = Rig()
     rig.begin(MANUAL)
     rig.fly(0.1, lambda: rig.autopilot.manual(Sticks(roll=0.1, pitch=-0.2, yaw=0.3, throttle=0.4)))
@@ -146,16 +147,16 @@ def test_it_circles_in_wind() -> None:
     assert bearing[-1] > bearing[0] + 2.0  # clockwise
 
 
-def test_guided_goes_to_a_place_and_to_a_heading() -> None:
+def test_guided_flies_to_a_position_and_a_heading() -> None:
     rig = Rig()
     rig.begin(GUIDED)
-    rig.autopilot.position_target(GuidedTarget(yaw=radians(120.0)))
+    rig.autopilot.set_guided_target(GuidedTarget(yaw=radians(120.0)))
     rig.fly(25.0)
     assert np.abs(off(rig.last(2.0)[:, 1], 120.0)).max() < 4.0
     here = rig.last(0.02)[0]
     frame = rig.autopilot.estimate
     target = (frame.north, frame.east + 2500.0, frame.down)
-    rig.autopilot.position_target(GuidedTarget(position=target))
+    rig.autopilot.set_guided_target(GuidedTarget(position=target))
     rig.fly(60.0)
     there = rig.last(0.02)[0]
     assert hypot(there[4] - here[4], there[5] - here[5] - 2500.0) == pytest.approx(600.0, abs=150.0)
@@ -170,7 +171,7 @@ def test_it_flies_a_mission_and_returns() -> None:
     places = [frame.to_geodetic(estimate.north + n, estimate.east + e, estimate.down) for n, e in corners]
     start = rig.last(0.02)[0, 4:6]
     items = [MissionItem(16, 0, x=lat, y=lon, z=alt) for lat, lon, alt in (places[0], *places)]
-    assert rig.autopilot.accept_plan(PlanKind.MISSION, items) == (0, 0)
+    assert rig.autopilot.set_plan(PlanKind.MISSION, items) == (0, 0)
     assert rig.autopilot.set_mode(AUTO).accepted
     rig.fly(90.0)
     track = rig.last(90.0)[:, 4:6] - start
@@ -184,7 +185,7 @@ def test_it_flies_a_mission_and_returns() -> None:
     assert rig.autopilot.mode.name == "RTL"
 
 
-def test_it_waits_disarmed_with_its_engine_idle() -> None:
+def test_a_disarmed_plane_waits_with_zero_throttle() -> None:
     rig = Rig()
     rig.fly(1.0)
     assert not rig.autopilot.commands[:12].any()
@@ -197,7 +198,7 @@ def test_the_roll_for_a_course_is_that_of_a_coordinated_turn(course: float, side
     assert np.tan(roll) == pytest.approx(side * 30.0 * 0.35 * 0.5 / 9.80665)
 
 
-def test_on_the_line_and_on_the_circle_there_is_nothing_to_correct() -> None:
+def test_no_correction_on_the_line_and_on_the_circle() -> None:
     assert roll_for_line((50.0, 50.0), (10.0, 10.0), (0.0, 0.0), (100.0, 100.0)) == pytest.approx((0.0, 0.0))
     assert roll_for_line((50.0, 60.0), (10.0, 10.0), (0.0, 0.0), (100.0, 100.0))[0] < 0.0  # right of it: turn left
     clockwise = roll_for_circle((200.0, 0.0), (0.0, 30.0), (0.0, 0.0), 200.0)

@@ -12,9 +12,9 @@ import pytest
 
 import paddock
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
-from paddock.sitl.autopilot.modes.plane.cruise import Cruise
-from paddock.sitl.autopilot.targets import GuidedTarget
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.modes.plane.piloted import PlaneCruise
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.from_scenario import quick_scenario
 from paddock.sitl.host import SitlHost
@@ -81,7 +81,7 @@ def test_it_is_armed_in_the_air_and_holds_heading_and_height(own_links: Links) -
         assert off(held[:, 4], 0.0).max() < 2.0
         assert np.abs(held[:, 3] - HEIGHT).max() < 5.0
         mode = rig.autopilot.mode
-        assert isinstance(mode, Cruise)
+        assert isinstance(mode, PlaneCruise)
         mode.hold(heading=radians(90.0), down=mode.down - 40.0)
         rig.fly(25.0)  # 40 m at 4 m/s, and a quarter of a circle
         held = rig.fly(15.0)
@@ -108,7 +108,7 @@ def test_guided_goes_to_a_place_and_the_return_leads_home(own_links: Links) -> N
     with plane(own_links(1)) as rig:
         rig.begin(GUIDED)
         home = rig.fly(0.2)[-1, 1:3]
-        rig.autopilot.position_target(GuidedTarget(position=(400.0, -300.0, -20.0)))
+        rig.autopilot.set_guided_target(GuidedTarget(position=(400.0, -300.0, -20.0)))
         rig.fly(40.0)
         circle = rig.fly(20.0)
         assert np.abs(away(circle, np.array([-300.0, 400.0])) / RADIUS - 1.0).max() < 0.1
@@ -126,7 +126,7 @@ def test_guided_goes_to_a_place_and_the_return_leads_home(own_links: Links) -> N
 def test_guided_keeps_a_course_in_a_crosswind(own_links: Links) -> None:
     with plane(own_links(1), wind=(0.0, 5.0, 0.0)) as rig:
         rig.begin(GUIDED)
-        rig.autopilot.position_target(GuidedTarget(velocity=(0.0, 17.5, -2.0)))
+        rig.autopilot.set_guided_target(GuidedTarget(velocity=(0.0, 17.5, -2.0)))
         rig.fly(20.0)
         way = rig.fly(10.0)
         assert off(np.degrees(np.arctan2(way[:, 5], way[:, 6])), 90.0).max() < 2.5
@@ -165,7 +165,7 @@ def test_a_mission_waits_in_circles(own_links: Links) -> None:
         latitude, longitude, _ = rig.autopilot.frame.to_geodetic(300.0, 0.0, 0.0)
         place = MissionItem(16, 3, x=latitude, y=longitude, z=10.0)
         circle = MissionItem(17, 3, p3=-150.0, x=latitude, y=longitude, z=10.0)  # without end, counter-clockwise
-        assert rig.autopilot.accept_plan(PlanKind.MISSION, [place, place, circle]) == (0, 0)
+        assert rig.autopilot.set_plan(PlanKind.MISSION, [place, place, circle]) == (0, 0)
         assert rig.autopilot.set_mode(AUTO).accepted
         rig.fly(50.0)
         rows = rig.fly(20.0)

@@ -24,15 +24,15 @@ def until(condition: Callable[[], bool]) -> None:
         sleep(0.002)
 
 
-def kinds(bridge: Bridge) -> list[str]:
-    return [event.kind for event in bridge.events.last]
+def kinds(bridge: Any) -> list[str]:
+    return [event.kind for event in bridge.events]
 
 
 @pytest.fixture
 def step_until(step: Any) -> Callable[[Bridge, Callable[[], bool]], None]:
     """Let time pass until something happens."""
 
-    def run(bridge: Bridge, condition: Callable[[], bool]) -> None:
+    def run(bridge: Any, condition: Callable[[], bool]) -> None:
         def once() -> bool:
             step(bridge)
             return condition()
@@ -42,8 +42,8 @@ def step_until(step: Any) -> Callable[[Bridge, Callable[[], bool]], None]:
     return run
 
 
-def test_a_simulator_that_does_not_step_is_left_behind_and_taken_in_again(
-    bridge: Bridge, simulator: Any, autopilot: Any, step: Any
+def test_a_simulator_that_does_not_step_is_skipped_until_it_recovers(
+    bridge: Any, simulator: Any, autopilot: Any, step: Any
 ) -> None:
     slow, other = simulator("slow"), simulator("other")
     bridge.register(slow)
@@ -54,7 +54,7 @@ def test_a_simulator_that_does_not_step_is_left_behind_and_taken_in_again(
     slow.answers = False
     step(bridge, 5)
     assert kinds(bridge) == ["timeout"]
-    assert bridge.events.last[0].detail.startswith("did not step within 0.03 s: is the simulator running")
+    assert bridge.events[0].detail.startswith("did not step within 0.03 s: is the simulator running")
     assert bridge.status()[0].note == "adapter 'slow' does not answer"
     assert (slow.sim_time_us, other.sim_time_us) == (20_000, 120_000)
     slow.answers = True
@@ -64,7 +64,9 @@ def test_a_simulator_that_does_not_step_is_left_behind_and_taken_in_again(
     assert flown.times == [0, 20, 140, 160]  # but its sensors have bridge time
 
 
-def test_a_simulator_may_be_waited_for(bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any) -> None:
+def test_with_hold_time_waits_for_a_simulator(
+    bridge: Any, simulator: Any, autopilot: Any, step: Any, ticking: Any
+) -> None:
     slow = simulator()
     bridge.register(slow, fallback="hold")
     bridge.spawn(rover(1), autopilot(), "sim")
@@ -73,12 +75,12 @@ def test_a_simulator_may_be_waited_for(bridge: Bridge, simulator: Any, autopilot
     assert kinds(bridge) == ["timeout", "recovered"] and slow.sim_time_us == 40_000
     slow.answers = False
     thread = ticking(bridge)
-    until(lambda: bridge.events.counts["timeout"] == 2)
+    until(lambda: bridge.counts()["timeout"] == 2)
     thread.stop()
     assert bridge.time_us == 40_000
 
 
-def test_a_simulator_may_stop_the_run(bridge: Bridge, simulator: Any, step: Any) -> None:
+def test_with_stop_a_silent_simulator_ends_the_run(bridge: Any, simulator: Any, step: Any) -> None:
     slow = simulator()
     bridge.register(slow, fallback="stop")
     step(bridge)
@@ -87,13 +89,13 @@ def test_a_simulator_may_stop_the_run(bridge: Bridge, simulator: Any, step: Any)
         step(bridge)
 
 
-def test_a_simulator_may_come_late(bridge: Bridge, simulator: Any, autopilot: Any, step: Any, step_until: Any) -> None:
+def test_a_simulator_can_start_late(bridge: Any, simulator: Any, autopilot: Any, step: Any, step_until: Any) -> None:
     late = simulator()
     late.reachable = False
     bridge.register(late, fallback="stop")  # who was never there is not waited for
     bridge.spawn(rover(1), flown := autopilot(), "sim")
     step(bridge, 10)
-    assert kinds(bridge) == ["unreachable"] and "connection refused" in bridge.events.last[0].detail
+    assert kinds(bridge) == ["unreachable"] and "connection refused" in bridge.events[0].detail
     assert bridge.status()[0].note == "adapter 'sim' is not connected: sim: connection refused"
     assert flown.offers == [] and bridge.time_us == 180_000
     late.reachable = True
@@ -102,8 +104,8 @@ def test_a_simulator_may_come_late(bridge: Bridge, simulator: Any, autopilot: An
     assert flown.times[0] >= 200.0  # in bridge time
 
 
-def test_a_simulator_that_is_lost_comes_back_with_its_vehicles(
-    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, step_until: Any
+def test_a_lost_simulator_reconnects_with_its_vehicles(
+    bridge: Any, simulator: Any, autopilot: Any, step: Any, step_until: Any
 ) -> None:
     sim = simulator()
     bridge.register(sim)
@@ -111,7 +113,7 @@ def test_a_simulator_that_is_lost_comes_back_with_its_vehicles(
     step(bridge, 10)
     sim.crash()
     step(bridge, 10)
-    assert kinds(bridge) == ["lost"] and bridge.events.last[0].detail == "connection lost: free_run"
+    assert kinds(bridge) == ["lost"] and bridge.events[0].detail == "connection lost: free_run"
     assert len(flown.offers) == 10
     sim.reachable = True
     step_until(bridge, lambda: len(flown.offers) > 12)
@@ -120,8 +122,8 @@ def test_a_simulator_that_is_lost_comes_back_with_its_vehicles(
     assert flown.offers[10].true_north == pytest.approx(0.0)
 
 
-def test_the_world_may_wait_for_a_lost_simulator_or_stop(
-    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, ticking: Any
+def test_a_lost_simulator_holds_or_stops_the_run(
+    bridge: Any, simulator: Any, autopilot: Any, step: Any, ticking: Any
 ) -> None:
     waited, needed = simulator("waited"), simulator("needed")
     bridge.register(waited, fallback="hold")
@@ -141,7 +143,7 @@ def test_the_world_may_wait_for_a_lost_simulator_or_stop(
         step(bridge)
 
 
-def test_attempts_become_ever_more_seldom(simulator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reconnect_intervals_double(simulator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     wall, sim = [0.0], simulator()
     monkeypatch.setattr(adapter_link, "monotonic", lambda: wall[0])
     sim.reachable = False
@@ -158,9 +160,7 @@ def test_attempts_become_ever_more_seldom(simulator: Any, monkeypatch: pytest.Mo
     assert trying.problem == "sim: connection refused"
 
 
-def test_a_simulator_that_restarts_by_itself_goes_on_in_the_time_of_all(
-    bridge: Bridge, simulator: Any, autopilot: Any, step: Any
-) -> None:
+def test_a_restarted_simulator_continues_in_bridge_time(bridge: Any, simulator: Any, autopilot: Any, step: Any) -> None:
     sim = simulator()
     bridge.register(sim)
     bridge.spawn(rover(1), flown := autopilot(), "sim")
@@ -168,12 +168,12 @@ def test_a_simulator_that_restarts_by_itself_goes_on_in_the_time_of_all(
     sim.reset()  # somebody pressed its button
     step(bridge, 10)
     assert kinds(bridge) == ["restarted"]
-    assert bridge.events.last[0].detail == "its time fell from 180000 us to 0 us"
+    assert bridge.events[0].detail == "its time fell from 180000 us to 0 us"
     assert flown.times == sorted(set(flown.times)) and flown.times[-1] == 380
 
 
-def test_an_adapter_that_fails_is_let_go_and_tried_again(
-    bridge: Bridge, simulator: Any, autopilot: Any, step: Any, step_until: Any
+def test_a_failing_adapter_is_disconnected_and_retried(
+    bridge: Any, simulator: Any, autopilot: Any, step: Any, step_until: Any
 ) -> None:
     class Fails(simulator):  # type: ignore[misc, valid-type]
         faulty = False
@@ -191,14 +191,14 @@ def test_an_adapter_that_fails_is_let_go_and_tried_again(
     step(bridge, 3)
     bad.faulty = True
     step(bridge, 3)
-    assert "lost" in kinds(bridge) and "garbage on the wire" in bridge.events.last[0].detail
+    assert "lost" in kinds(bridge) and "garbage on the wire" in bridge.events[0].detail
     assert well.times == [0, 20, 40, 60, 80, 100]
     bad.faulty = False
     step_until(bridge, lambda: bridge.status()[0].note == "" and bad.is_connected)
 
 
-def test_a_vehicle_that_a_late_simulator_refuses_stays_outside(
-    bridge: Bridge, simulator: Any, autopilot: Any, step_until: Any
+def test_a_vehicle_refused_by_a_late_simulator_is_reported(
+    bridge: Any, simulator: Any, autopilot: Any, step_until: Any
 ) -> None:
     late = simulator()
     late.reachable = False
@@ -212,9 +212,7 @@ def test_a_vehicle_that_a_late_simulator_refuses_stays_outside(
     assert "rejected" in kinds(bridge)
 
 
-def test_a_simulator_that_keeps_its_own_time_is_followed(
-    bridge: Bridge, simulator: Any, autopilot: Any, step: Any
-) -> None:
+def test_a_simulator_without_lockstep_is_followed(bridge: Any, simulator: Any, autopilot: Any, step: Any) -> None:
     class RealTime(simulator):  # type: ignore[misc, valid-type]
         supports_lockstep = False
 
@@ -229,7 +227,7 @@ def test_a_simulator_that_keeps_its_own_time_is_followed(
     assert flown.times == [0, 20, 40, 60]
 
 
-def test_a_coarse_simulator_keeps_up_on_average(bridge: Bridge, simulator: Any, autopilot: Any, step: Any) -> None:
+def test_a_coarse_simulator_keeps_up_on_average(bridge: Any, simulator: Any, autopilot: Any, step: Any) -> None:
     class Frames(simulator):  # type: ignore[misc, valid-type]
         def step(self, dt_us: int, timeout: float = 1.0) -> bool:
             return bool(super().step(-(-dt_us // 8_333) * 8_333, timeout))  # whole frames of 120 Hz

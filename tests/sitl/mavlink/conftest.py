@@ -21,7 +21,7 @@ from paddock.sitl.bridge import Bridge
 mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
 
 from paddock.sitl.mavlink.hub import MavlinkHub  # noqa: E402
-from paddock.sitl.mavlink.ports import Ports  # noqa: E402
+from paddock.sitl.mavlink.link import Ports  # noqa: E402
 
 PATIENCE = 60.0  # s of wall time that a slow machine gets before a test fails
 READY_US = 15_000_000  # simulated: the estimator has settled long before

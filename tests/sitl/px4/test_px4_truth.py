@@ -21,7 +21,7 @@ def truth(time_us: int, **values: float) -> SensorColumns:
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_a_true_turn_about_each_axis_has_its_sign(sign: float) -> None:
+def test_a_rotation_about_each_axis_has_its_sign(sign: float) -> None:
     motion, angle = TrueMotion(), 1e-3
     start = (0.5, 0.5, -0.5, 0.5)  # w, x, y, z of any attitude
     for axis in range(3):
@@ -42,7 +42,7 @@ def _product(a: Sequence[float], b: Sequence[float]) -> list[float]:
     return list(map(float, matrix @ np.array(b)))
 
 
-def test_nothing_is_known_of_one_truth_or_of_none() -> None:
+def test_rates_need_two_truths() -> None:
     motion = TrueMotion()
     motion.update(truth(0))
     assert motion.turning is None

@@ -3,18 +3,18 @@ import { effect, signal } from "@preact/signals";
 import { reasonOf } from "../net/rpc";
 import type { Stage } from "../scene/stage";
 import { mission } from "../state/mission";
-import { clock, deaf, expose, focus, metadata, selection, tell, tool } from "../state/store";
-import { currentSeat, drive, driving, keys, letGo, release, startDriving, takeUp } from "./driving";
+import { clock, expose, focus, metadata, readOnlyReason, selection, showNotice, tool } from "../state/store";
+import { currentLoop, drive, driving, keys, release, resumeDriving, startDriving, suspendDriving } from "./driving";
 import { isShortcut, isTyping, shortName } from "./input";
 import { cancelDragged, startPointer } from "./pointer";
 import { removeSelected } from "./tools/remove";
 import { RouteTool } from "./tools/route";
 
 type Looking = Pick<Stage, "canvas" | "groundPoint">;
-const LOWER = 0.9; // shares of the canvas' height, both below the horizon of every usual view
+const LOWER = 0.9; // fractions of the canvas height, both below the horizon in usual views
 const UPPER = 0.8;
 
-/** rad, counter-clockwise from east; north when the ground is not in sight. */
+/** rad, counter-clockwise from east; north if the ground is not visible. */
 export function cameraHeading(stage: Looking): number {
   const { clientWidth: width, clientHeight: height } = stage.canvas;
   const near = stage.groundPoint(width / 2, height * LOWER, 0);
@@ -28,42 +28,44 @@ export function cameraHeading(stage: Looking): number {
 export function startFailsafe(): () => void {
   const over = new AbortController();
   const { signal } = over;
-  window.addEventListener("blur", letGo, { signal });
-  window.addEventListener("pagehide", letGo, { signal });
-  window.addEventListener("focus", takeUp, { signal });
-  document.addEventListener("visibilitychange", () => (document.hidden ? letGo() : takeUp()), { signal });
-  // lost pointer lock: the person has pressed Escape or was thrown out; hands are taken up with the next key
+  window.addEventListener("blur", suspendDriving, { signal });
+  window.addEventListener("pagehide", suspendDriving, { signal });
+  window.addEventListener("focus", resumeDriving, { signal });
+  document.addEventListener("visibilitychange", () => (document.hidden ? suspendDriving() : resumeDriving()), {
+    signal,
+  });
+  // pointer lock ended, by Escape or by the browser: the next key resumes driving
   const unlocked = (): void => {
-    if (document.pointerLockElement === null) letGo();
+    if (document.pointerLockElement === null) suspendDriving();
   };
   document.addEventListener("pointerlockchange", unlocked, { signal });
-  window.addEventListener("pointercancel", letGo, { signal });
+  window.addEventListener("pointercancel", suspendDriving, { signal });
   return () => over.abort();
 }
 
 // gamepad notices ----------------------------------------------------------------------------------------------------
 
-export function announcePads(): () => void {
+export function watchGamepads(): () => void {
   const over = new AbortController();
   const { signal } = over;
-  const came = "can drive the vehicle in focus (G)";
-  window.addEventListener("gamepadconnected", ({ gamepad }) => told(gamepad, came), { signal });
-  window.addEventListener("gamepaddisconnected", ({ gamepad }) => told(gamepad, "is unplugged"), { signal });
+  const came = "connected; press G to drive the focused vehicle";
+  window.addEventListener("gamepadconnected", ({ gamepad }) => announce(gamepad, came), { signal });
+  window.addEventListener("gamepaddisconnected", ({ gamepad }) => announce(gamepad, "disconnected"), { signal });
   return () => over.abort();
 }
 
-function told(pad: Gamepad, what: string): void {
-  tell("info", `Gamepad: ${shortName(pad.id)} ${what}.`);
+function announce(pad: Gamepad, what: string): void {
+  showNotice("info", `Gamepad ${shortName(pad.id)} ${what}`);
 }
 
 // screenshots and videos ---------------------------------------------------------------------------------------------
 
-/** A film being made: s since it began; null: none. */
-export const filming = signal<{ seconds: number } | null>(null);
+/** Length of the video being recorded, s; null: none. */
+export const recordingVideo = signal<{ seconds: number } | null>(null);
 
 const FRAMES = 30; // per s
 const KINDS = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"];
-const ADDRESS_LIFE = 10_000; // ms until a download has surely begun
+const ADDRESS_LIFE = 10_000; // ms until a download has started
 
 /** "race-1200.png" */
 export function fileName(kind: "png" | "webm"): string {
@@ -80,59 +82,59 @@ export function download(blob: Blob, name: string): void {
 }
 
 export async function exportPng(stage: Stage): Promise<void> {
-  const name = fileName("png"); // the tick of the moment that is seen
+  const name = fileName("png"); // the tick of the shown frame
   try {
     download(await stage.capturePng(), name);
   } catch (error) {
-    tell("error", `No picture could be made: ${reasonOf(error)}`);
+    showNotice("error", `Cannot save the picture: ${reasonOf(error)}`);
   }
 }
 
 let recorder: MediaRecorder | null = null;
 
-/** Begin a film of the view. */
-export function startFilm(stage: Stage): void {
+/** Start recording a video of the view. */
+export function startVideo(stage: Stage): void {
   if (recorder) return;
   if (typeof MediaRecorder !== "function") {
-    return tell("error", "This browser cannot record video (it has no MediaRecorder).");
+    return showNotice("error", "This browser cannot record video (no MediaRecorder)");
   }
   try {
     record(stage.captureStream(FRAMES));
   } catch (error) {
     recorder = null;
-    tell("error", `No video could be made: ${reasonOf(error)}`);
+    showNotice("error", `Cannot record a video: ${reasonOf(error)}`);
   }
 }
 
-/** End it: the film is downloaded. */
-export function stopFilm(): void {
+/** Stop recording and download the video. */
+export function stopVideo(): void {
   if (recorder?.state === "recording") recorder.stop();
 }
 
 function record(stream: MediaStream): void {
   const mimeType = KINDS.find((kind) => MediaRecorder.isTypeSupported(kind));
-  if (mimeType === undefined) throw new Error("this browser does not write WebM");
+  if (mimeType === undefined) throw new Error("this browser cannot write WebM");
   const name = fileName("webm");
   const parts: Blob[] = [];
   const began = performance.now();
   const made = new MediaRecorder(stream, { mimeType, videoBitsPerSecond: 8_000_000 });
   const timer = setInterval(() => {
-    filming.value = { seconds: (performance.now() - began) / 1000 };
+    recordingVideo.value = { seconds: (performance.now() - began) / 1000 };
   }, 250);
   const end = (): void => {
     clearInterval(timer);
     for (const track of stream.getTracks()) track.stop();
-    recorder = filming.value = null;
+    recorder = recordingVideo.value = null;
   };
   made.addEventListener("dataavailable", ({ data }) => data.size > 0 && parts.push(data));
-  made.addEventListener("error", () => tell("error", "The video recording has failed."));
+  made.addEventListener("error", () => showNotice("error", "Video recording failed"));
   made.addEventListener("stop", () => {
     end();
     download(new Blob(parts, { type: "video/webm" }), name);
   });
-  made.start(1000); // in pieces, so that a long film does not arrive all at the end
+  made.start(1000); // in chunks, so that a long video does not arrive at the end as one
   recorder = made;
-  filming.value = { seconds: 0 };
+  recordingVideo.value = { seconds: 0 };
 }
 
 // keyboard -----------------------------------------------------------------------------------------------------------
@@ -141,7 +143,7 @@ export function startKeyboard(route: RouteTool | null): () => void {
   const over = new AbortController();
   const options = { capture: true, signal: over.signal };
   window.addEventListener("keydown", (event) => onDown(event, route), options);
-  window.addEventListener("keyup", (event) => keys.lift(event.code), options); // wherever it is let go: it is up
+  window.addEventListener("keyup", (event) => keys.lift(event.code), options); // released anywhere
   return () => over.abort();
 }
 
@@ -154,24 +156,24 @@ function onDown(event: KeyboardEvent, route: RouteTool | null): void {
 }
 
 function onDrivingKey(event: KeyboardEvent): boolean {
-  const seat = currentSeat();
+  const loop = currentLoop();
   if (event.code === "KeyG" && !event.shiftKey) return event.repeat || toggle();
-  if (!seat) return false;
+  if (!loop) return false;
   if (event.code === "Escape") {
     void release();
     return true;
   }
-  if (!seat.driver.codes.has(event.code)) return false;
-  takeUp();
-  if (!event.repeat && !seat.driver.press(event.code)) keys.press(event.code);
+  if (!loop.driver.codes.has(event.code)) return false;
+  resumeDriving();
+  if (!event.repeat && !loop.driver.press(event.code)) keys.press(event.code);
   return true;
 }
 
 function toggle(): boolean {
   const id = focus.value;
-  if (currentSeat()) void release();
+  if (currentLoop()) void release();
   else if (id !== null) void drive(id);
-  else tell("info", "Choose a vehicle to drive first.");
+  else showNotice("info", "Select a vehicle to drive first");
   return true;
 }
 
@@ -194,16 +196,15 @@ function onToolKey(event: KeyboardEvent, route: RouteTool | null): boolean {
 
 const NORTH = Math.PI / 2;
 
-/** Take the hands to a stage (null: there is no view, but keys and pads drive all the same); the returned function
- * takes them away again. */
+/** Attach input devices to a stage (null: no view; keys and gamepads still drive). Return a stop function. */
 export function startControls(stage: Stage | null): () => void {
   const route = stage && new RouteTool(stage);
   const stops = [
     startKeyboard(route),
     startDriving(() => (stage ? cameraHeading(stage) : NORTH)),
     startFailsafe(),
-    announcePads(),
-    layDownTool(),
+    watchGamepads(),
+    resetTool(),
   ];
   if (stage && route) stops.push(startPointer(stage, route), () => route.stop());
   expose({ drive, release, driving });
@@ -212,10 +213,10 @@ export function startControls(stage: Stage | null): () => void {
   };
 }
 
-/** What takes no orders leaves nothing to do for the tools that give them. */
-function layDownTool(): () => void {
+/** The go, route and task tools need a run that accepts commands. */
+function resetTool(): () => void {
   return effect(() => {
-    const idle = deaf.value !== "" && !["select", "box"].includes(tool.peek());
+    const idle = readOnlyReason.value !== "" && !["select", "box"].includes(tool.peek());
     if (idle || (mission.value === null && tool.peek() === "task")) tool.value = "select";
   });
 }

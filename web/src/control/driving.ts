@@ -2,26 +2,26 @@
 import { effect, signal } from "@preact/signals";
 import { call, connection, notify } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { onColumns, want } from "../state/columns";
+import { onColumns, requestColumns } from "../state/columns";
 import { isRemoving } from "../state/removed-vehicles";
-import { clock, deaf, live, roster, tell } from "../state/store";
+import { clock, live, readOnlyReason, roster, showNotice } from "../state/store";
 import type { InspectedTree, ValueTree } from "../wire/schema";
-import { type Hands, KeysHeld, type PadReading, readPad } from "./input";
+import { type GamepadState, type InputState, KeysHeld, readPad } from "./input";
 import { driverFor } from "./kinds";
-import type { Bar, Driver, Inputs, Known } from "./kinds/driver";
+import type { Bar, Driver, Inputs, VehicleInfo } from "./kinds/driver";
 import { speedBetween } from "./placement";
 
 export interface Vehicle {
   id: number;
   name: string;
   kind: string;
-  drivenBy: string | null; // a behaviour's name; null: it takes commands
-  known: Known;
+  drivenBy: string | null; // name of a behaviour; null: manual control
+  known: VehicleInfo;
 }
 
-export async function askVehicle(id: number): Promise<Vehicle> {
+export async function requestVehicle(id: number): Promise<Vehicle> {
   const row = roster.value.rowOfId(id);
-  if (row === undefined) throw new Error("the vehicle is no longer there");
+  if (row === undefined) throw new Error("the vehicle no longer exists");
   return vehicleFrom(await call("inspect", { vehicle: roster.value.nameAt(row) }));
 }
 
@@ -50,27 +50,27 @@ function limitsOf(inputs: readonly ValueTree[]): Map<string, readonly [number, n
 // command loop -------------------------------------------------------------------------------------------------------
 
 const HOLD = 0.5; // s of wall time that a command holds at least
-const LONGEST_HOLD = 1.5; // s of wall time: beyond, a page that hangs must count as gone
-const GAPS = 3; // steps of the slowest kind seen lately that a command outlasts
-const LONGEST_STEP = 0.1; // s: a page that was asleep does not ramp through at once
+const LONGEST_HOLD = 1.5; // s of wall time: a page that hangs longer counts as gone
+const GAPS = 3; // a command outlasts this many of the slowest recent steps
+const LONGEST_STEP = 0.1; // s: limits ramps after the page was asleep
 
 /**
- * Simulated s that a command holds: at least HOLD of wall time at any pace, and never less than HOLD simulated; longer
- * on a page whose steps come late (gap: the longest s between two of them lately).
+ * Timeout of a command in simulated s: at least HOLD of wall time at any pace and at least HOLD simulated; longer if
+ * steps are late (gap: the longest recent time between two steps, s).
  */
 export function holdTime(pace: number, factor: number, gap = 0): number {
   const fastest = Math.max(1, Number.isFinite(pace) ? pace : 1, Number.isFinite(factor) ? factor : 1);
   return Math.min(Math.max(HOLD, GAPS * gap), LONGEST_HOLD) * fastest;
 }
 
-export class Seat {
-  away = false; // the person looks elsewhere: nothing that keys or sticks say counts
+export class CommandLoop {
+  away = false; // the page lost focus: inputs are ignored
   speed = Number.NaN; // m/s
-  pad: PadReading | null = null;
+  pad: GamepadState | null = null;
   private last = Number.NaN; // performance.now() of the last step
-  private gap = 0; // s, the longest between two steps, slowly forgotten
+  private gap = 0; // s, the longest recent time between two steps, decaying
   private sent = "";
-  private told = Number.NaN; // the speed that arrived as a column
+  private lastStatus = Number.NaN; // speed received as a column
   private readonly stops: (() => void)[];
 
   constructor(
@@ -78,15 +78,15 @@ export class Seat {
     readonly driver: Driver,
     private readonly keys: KeysHeld,
   ) {
-    const wish = want("driving", [{ of: vehicle.id, columns: ["speed"] }]);
-    const stop = onColumns(wish, (_frame, blocks) => {
-      this.told = blocks[0]?.values[0] ?? Number.NaN;
+    const request = requestColumns("driving", [{ of: vehicle.id, columns: ["speed"] }]);
+    const stop = onColumns(request, (_frame, blocks) => {
+      this.lastStatus = blocks[0]?.values[0] ?? Number.NaN;
     });
-    this.stops = [stop, () => wish.release()];
+    this.stops = [stop, () => request.release()];
   }
 
-  /** One step of the loop; heading is where the camera looks, rad. */
-  step(now: number, pad: PadReading | null, heading: number): void {
+  /** One step of the loop; heading: the camera's direction, rad. */
+  step(now: number, pad: GamepadState | null, heading: number): void {
     const passed = Math.max(0, (now - this.last) / 1000 || 0);
     const dt = Math.min(LONGEST_STEP, passed);
     this.last = now;
@@ -94,18 +94,18 @@ export class Seat {
     this.pad = pad;
     this.look();
     if (this.away) return this.send(this.driver.safe());
-    const hands: Hands = { held: this.keys.held, pad };
-    this.send(this.driver.step(hands, { speed: this.speed, heading }, dt));
+    const input: InputState = { held: this.keys.held, pad };
+    this.send(this.driver.step(input, { speed: this.speed, heading }, dt));
   }
 
-  /** How fast it is; between frames that do not tell, as fast as it was. */
+  /** The speed; kept between frames without a new value. */
   private look(): void {
-    const speed = Number.isFinite(this.told) ? this.told : speedBetween(this.vehicle.id); // until its column arrives
+    const speed = Number.isFinite(this.lastStatus) ? this.lastStatus : speedBetween(this.vehicle.id); // until its column arrives
     if (Number.isFinite(speed)) this.speed = speed;
   }
 
-  /** The failsafe: keys are forgotten and the vehicle is told so at once. */
-  letGo(): void {
+  /** Failsafe: clear the inputs and send safe inputs immediately. */
+  suspend(): void {
     this.keys.clear();
     this.send(this.driver.safe(), true);
   }
@@ -117,7 +117,7 @@ export class Seat {
   private send(inputs: Inputs, now = false): void {
     const { pace, factor, paused } = clock.value;
     const said = JSON.stringify(inputs);
-    if (paused && !now && said === this.sent) return; // time stands still: once is enough
+    if (paused && !now && said === this.sent) return; // paused: send once
     this.sent = said;
     notify("set_control", { vehicle_id: this.vehicle.id, timeout: holdTime(pace, factor, this.gap), ...inputs });
   }
@@ -125,53 +125,54 @@ export class Seat {
 
 // claim and release --------------------------------------------------------------------------------------------------
 
-/** What the HUD shows. */
+/** State shown in the HUD. */
 export interface Driving {
   id: number;
   name: string;
   kind: string;
   bars: readonly Bar[];
-  words: readonly string[];
+  status: readonly string[];
   help: readonly (readonly [string, string])[];
   pad: string | null; // name of the gamepad
-  away: boolean; // the failsafe holds until the page is looked at again
+  away: boolean; // the failsafe holds until the page gets the focus again
   speed: number;
 }
 
 export const driving = signal<Driving | null>(null);
 export const keys = new KeysHeld();
 const PERIOD = 20; // ms
-const LOST = "the connection is gone";
+const LOST = "connection lost";
 
-let seat: Seat | null = null;
-let wanted = 0; // number of the last wish to drive: an older one that is answered later does not count
-let lookingTo: () => number = () => Math.PI / 2;
+let loop: CommandLoop | null = null;
+let wanted = 0; // number of the last request to drive; later responses to older ones are ignored
+let cameraHeadingOf: () => number = () => Math.PI / 2;
 
-export function currentSeat(): Seat | null {
-  return seat;
+export function currentLoop(): CommandLoop | null {
+  return loop;
 }
 
-/** Sit down in a vehicle; one that a behaviour drives is taken from it. */
+/** Claim a vehicle; a behaviour that controls it is overridden. */
 export async function drive(id: number): Promise<void> {
   const mine = ++wanted;
-  if (seat) await leave(true);
-  if (!live.value) return tell("warning", `Nothing can be driven: ${deaf.value || "there is no run yet"}.`);
+  if (loop) await leave(true);
+  if (!live.value) return showNotice("warning", `Cannot drive: ${readOnlyReason.value || "no run yet"}`);
   try {
-    const vehicle = await askVehicle(id);
+    const vehicle = await requestVehicle(id);
     const driver = driverFor(vehicle.kind, vehicle.known);
-    if (!driver) return tell("warning", `${vehicle.name}: this page cannot drive a ${vehicle.kind}.`);
+    if (!driver)
+      return showNotice("warning", `${vehicle.name}: vehicles of kind ${vehicle.kind} cannot be driven from the page`);
     await take(vehicle);
-    if (mine !== wanted) return await giveBack(vehicle); // another wish came in between
-    seat = new Seat(vehicle, driver, keys);
-    seat.away = !document.hasFocus();
+    if (mine !== wanted) return await giveBack(vehicle); // another request came in between
+    loop = new CommandLoop(vehicle, driver, keys);
+    loop.away = !document.hasFocus();
     keys.clear();
     publish();
   } catch (error) {
-    tell("error", `Cannot drive: ${reasonOf(error)}`);
+    showNotice("error", `Cannot drive: ${reasonOf(error)}`);
   }
 }
 
-/** Stand up again; the vehicle goes on as its entry says. */
+/** Release the vehicle; its scenario behaviour resumes. */
 export async function release(): Promise<void> {
   wanted += 1;
   await leave(true);
@@ -186,62 +187,62 @@ async function giveBack(vehicle: Vehicle): Promise<void> {
 }
 
 async function leave(reachable: boolean): Promise<void> {
-  const left = seat;
+  const left = loop;
   if (!left) return;
-  seat = null;
+  loop = null;
   driving.value = null;
-  if (reachable) left.letGo();
+  if (reachable) left.suspend();
   left.leave();
   keys.clear();
   if (!reachable) return;
   try {
     await giveBack(left.vehicle);
   } catch (error) {
-    tell("error", `${left.vehicle.name}: its behaviour does not take over again: ${reasonOf(error)}`);
+    showNotice("error", `${left.vehicle.name}: cannot restore its behaviour: ${reasonOf(error)}`);
   }
 }
 
-/** The failsafe: neutral at once, and until the person is back. */
-export function letGo(): void {
+/** Failsafe: safe inputs now and until driving resumes. */
+export function suspendDriving(): void {
   keys.clear();
-  if (!seat || seat.away) return;
-  seat.away = true;
-  seat.letGo();
+  if (!loop || loop.away) return;
+  loop.away = true;
+  loop.suspend();
   publish();
 }
 
-/** The person is back: the hands count again. */
-export function takeUp(): void {
-  if (seat) seat.away = false;
+/** The page has the focus again: inputs count. */
+export function resumeDriving(): void {
+  if (loop) loop.away = false;
 }
 
 function publish(): void {
-  if (!seat) return;
-  const { vehicle, driver, away, speed, pad } = seat;
-  const { bars, words, help } = driver;
+  if (!loop) return;
+  const { vehicle, driver, away, speed, pad } = loop;
+  const { bars, status: text, help } = driver;
   const { id, name, kind } = vehicle;
-  driving.value = { id, name, kind, bars, words, help, pad: pad?.name ?? null, away, speed };
+  driving.value = { id, name, kind, bars, status: text, help, pad: pad?.name ?? null, away, speed };
 }
 
 let steps = 0;
 
-/** One step of the loop, also for tests. */
+/** One step of the loop, also called by tests. */
 export function step(now: number): void {
-  if (!seat) return;
-  const before = seat.pad;
+  if (!loop) return;
+  const before = loop.pad;
   const pad = readPad();
   if (before && !pad) {
-    tell("warning", `${before.name} is unplugged: ${seat.vehicle.name} is let go.`);
-    seat.pad = null;
-    seat.letGo();
+    showNotice("warning", `${before.name} disconnected: ${loop.vehicle.name} stopped`);
+    loop.pad = null;
+    loop.suspend();
   }
-  seat.step(now, pad, lookingTo());
-  if (++steps % 2 === 0) publish(); // 25 times a second is enough for eyes
+  loop.step(now, pad, cameraHeadingOf());
+  if (++steps % 2 === 0) publish(); // 25 Hz is enough for the display
 }
 
-/** Begin the loop and what ends driving by itself; heading: where the camera looks over the ground. */
+/** Start the loop and watch for conditions that end driving. heading: the camera's direction over the ground. */
 export function startDriving(heading: () => number): () => void {
-  lookingTo = heading;
+  cameraHeadingOf = heading;
   const timer = setInterval(() => step(performance.now()), PERIOD);
   const stops = [watchConnection(), watchRoster(), watchRuns(), watchLive()];
   return () => {
@@ -253,8 +254,8 @@ export function startDriving(heading: () => number): () => void {
 
 function watchConnection(): () => void {
   return effect(() => {
-    if (connection.value.state === "open" || !seat) return;
-    tell("warning", `${seat.vehicle.name} is no longer driven from here: ${LOST}.`);
+    if (connection.value.state === "open" || !loop) return;
+    showNotice("warning", `Stopped driving ${loop.vehicle.name}: ${LOST}`);
     void leave(false);
   });
 }
@@ -262,26 +263,26 @@ function watchConnection(): () => void {
 function watchRoster(): () => void {
   return effect(() => {
     const present = roster.value;
-    if (!seat || present.number < 0 || present.rowOfId(seat.vehicle.id) !== undefined) return;
-    // in the words of the selection: told once
-    if (!isRemoving(seat.vehicle.id)) tell("warning", `${seat.vehicle.name} is no longer there`);
+    if (!loop || present.number < 0 || present.rowOfId(loop.vehicle.id) !== undefined) return;
+    // same text as the selection's notice, so that it is shown once
+    if (!isRemoving(loop.vehicle.id)) showNotice("warning", `${loop.vehicle.name} removed`);
     void leave(false);
   });
 }
 
-/** A reset puts every behaviour back: the vehicle is taken again. */
+/** A reset restores all behaviours: claim the vehicle again. */
 function watchRuns(): () => void {
   let run = clock.peek().run;
   return effect(() => {
     const now = clock.value.run;
     if (now === run) return;
     run = now;
-    if (seat) take(seat.vehicle).catch((error: unknown) => tell("error", reasonOf(error)));
+    if (loop) take(loop.vehicle).catch((error: unknown) => showNotice("error", reasonOf(error)));
   });
 }
 
 function watchLive(): () => void {
   return effect(() => {
-    if (!live.value && seat && connection.peek().state === "open") void release();
+    if (!live.value && loop && connection.peek().state === "open") void release();
   });
 }

@@ -1,13 +1,13 @@
-// What the person's hands do while driving: inputs as bars, gear or mode, and which key ends it.
-import { driving, release, takeUp } from "./driving";
+// The driving HUD: inputs as bars, gear or mode, and the key that ends driving.
+import { driving, release, resumeDriving } from "./driving";
 import type { Bar } from "./kinds/driver";
 
 export function DrivingHud() {
   const now = driving.value;
   if (!now) return null;
-  const { name, words, bars, help, pad, away, speed } = now;
+  const { name, status: words, bars, help, pad, away, speed } = now;
   return (
-    <section class={away ? "driving away" : "driving"} aria-label={`Driving ${name}`} onPointerDown={takeUp}>
+    <section class={away ? "driving away" : "driving"} aria-label={`Driving ${name}`} onPointerDown={resumeDriving}>
       <header>
         <strong>driving {name}</strong>
         {words.map((word) => (
@@ -20,7 +20,7 @@ export function DrivingHud() {
           <kbd>G</kbd> stop
         </button>
       </header>
-      {away && <p role="status">Let go: click here or press a key to go on.</p>}
+      {away && <p role="status">Inputs released. Click here or press a key to continue.</p>}
       {!away && (
         <div class="meters">
           {bars.map((bar) => (
@@ -40,7 +40,7 @@ export function DrivingHud() {
   );
 }
 
-/** A bar from zero, or from the lower end where zero is not inside. */
+/** A bar from zero, or from the lower limit if zero is outside the range. */
 function Meter({ name, value, low, high }: Bar) {
   const share = (x: number): number => Math.min(1, Math.max(0, (x - low) / (high - low || 1)));
   const zero = share(Math.max(low, 0));

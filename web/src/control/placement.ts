@@ -9,7 +9,7 @@ export interface Placed {
   at: Vector; // m
 }
 
-/** Those of the ids that are somewhere. */
+/** Positions of those ids that have one. */
 export function placesOf(ids: Iterable<number>): Placed[] {
   const frame = source.value?.sample(performance.now())?.to;
   const present = roster.value;
@@ -24,7 +24,7 @@ export function placesOf(ids: Iterable<number>): Placed[] {
   return found;
 }
 
-/** How fast a vehicle moves between the two moments that are shown, m/s; NaN when that cannot be told. */
+/** Speed of a vehicle between the two shown frames, m/s; NaN if unknown. */
 export function speedBetween(id: number): number {
   const now = source.value?.sample(performance.now());
   const row = roster.value.rowOfId(id);
@@ -38,9 +38,9 @@ export function speedBetween(id: number): number {
 const SPACING: Readonly<Record<string, number>> = { car: 6, rover: 2, quad: 3, aircraft: 40, agent: 2 }; // m
 const SPEED: Readonly<Record<string, number>> = { car: 10, rover: 2, quad: 8, aircraft: 20, agent: 5 }; // m/s
 
-const OTHER_NAMES: Readonly<Record<string, string>> = { fixed_wing: "aircraft", point: "agent" }; // of kinds, in models
+const OTHER_NAMES: Readonly<Record<string, string>> = { fixed_wing: "aircraft", point: "agent" }; // of kinds, in model names
 
-/** Of a model, by the kind that its name begins with. */
+/** By model, from the kind at the beginning of its name. */
 export function spacingOf(model: string): number {
   const [first = ""] = model.split(".");
   return SPACING[OTHER_NAMES[first] ?? first] ?? 3;
@@ -50,24 +50,24 @@ export function cruiseOf(kind: string): number {
   return SPEED[kind] ?? 5;
 }
 
-/** Metres between neighbours: as far as the widest of them needs. */
+/** Distance between neighbours in m: the widest one decides. */
 export function spacingFor(vehicles: readonly Placed[]): number {
   return vehicles.reduce((most, { kind }) => Math.max(most, SPACING[kind] ?? 3), 0);
 }
 
-/** Offsets [x, y] of a grid of n spots around the middle, row by row from the south-west. */
+/** Offsets [x, y] of n grid points around the centre, row by row from the south-west. */
 export function gridSpots(n: number, spacing: number): [number, number][] {
   const columns = Math.ceil(Math.sqrt(n));
   const rows = Math.ceil(n / columns);
   return Array.from({ length: n }, (_, k) => {
     const row = Math.floor(k / columns);
-    const across = row === rows - 1 ? n - row * columns : columns; // the last row is centred too
+    const across = row === rows - 1 ? n - row * columns : columns; // the last row is centred, too
     const x = (k % columns) - (across - 1) / 2;
     return [spacing * x, spacing * (row - (rows - 1) / 2)];
   });
 }
 
-/** A goal for each: those that are now in the south-west get the south-western spots, so that ways cross little. */
+/** A goal for each vehicle: those in the south-west get the south-western points, so that few paths cross. */
 export function spreadGoals(vehicles: readonly Placed[], to: readonly [number, number]): Map<number, Vector> {
   const spots = gridSpots(vehicles.length, spacingFor(vehicles));
   const columns = Math.ceil(Math.sqrt(vehicles.length));

@@ -10,12 +10,12 @@ import { spawnAt } from "./tools/spawn";
 
 let cancelled: (() => void) | null = null;
 
-/** Something is dragged; `cancel` takes it back. null: nothing is. */
+/** Set the function that cancels the present drag; null: no drag. */
 export function setDragged(cancel: (() => void) | null): void {
   cancelled = cancel;
 }
 
-/** Take back what is dragged; false when nothing is. */
+/** Cancel the present drag; return false if there is none. */
 export function cancelDragged(): boolean {
   const cancel = cancelled;
   cancelled = null;
@@ -61,7 +61,7 @@ export class BoxDrag {
   }
 }
 
-/** Left, top, right, bottom of any two opposite corners. */
+/** Left, top, right, bottom of two opposite corners. */
 export function corners(a: readonly [number, number], b: readonly [number, number]): [number, number, number, number] {
   return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[0], b[0]), Math.max(a[1], b[1])];
 }
@@ -80,7 +80,7 @@ interface Drag {
 export function startPointer(stage: Stage, route: RouteTool): () => void {
   const pointer = new Pointer(stage, route);
   const over = new AbortController();
-  // on the host and early: a drag that is ours is marked before the camera sees it
+  // capturing on the host: own drags are marked before the camera handles them
   const host = stage.canvas.parentElement ?? stage.canvas;
   const options = { capture: true, signal: over.signal };
   host.addEventListener("pointerdown", (event) => pointer.down(event), options);
@@ -99,7 +99,7 @@ export function startPointer(stage: Stage, route: RouteTool): () => void {
 class Pointer {
   private pressed: { id: number; x: number; y: number; moved: boolean } | null = null;
   private drag: Drag | null = null;
-  private looked = -Infinity; // performance.now() of the last look for what is under the pointer
+  private looked = -Infinity; // performance.now() of the last hover test
 
   constructor(
     private readonly stage: Stage,
@@ -112,7 +112,7 @@ class Pointer {
     this.pressed = { id: event.pointerId, x, y, moved: false };
     this.drag = this.dragFrom(event, x, y);
     if (!this.drag) return;
-    event.preventDefault(); // so that the camera stays
+    event.preventDefault(); // keeps the camera still
     setDragged(() => this.cancel());
   }
 
@@ -174,7 +174,7 @@ class Pointer {
     else this.chooseAt(event, x, y);
   }
 
-  /** A vehicle, or the task there. */
+  /** A vehicle, or the task at this point. */
   private chooseAt(event: PointerEvent, x: number, y: number): void {
     const id = this.stage.pick(x, y);
     const task = id === null ? this.stage.pickTask(x, y, true) : null;
@@ -201,7 +201,7 @@ function adds(event: MouseEvent): boolean {
   return event.ctrlKey || event.metaKey || event.shiftKey;
 }
 
-/** A click on a vehicle chooses it, with Ctrl or Shift as well (or not any more); on nothing chooses nothing. */
+/** A click selects a vehicle, with Ctrl or Shift adds or removes it; a click on nothing clears the selection. */
 export function choose(id: number | null, add: boolean): void {
   if (id === null) return add ? undefined : select([]);
   if (add && selection.value.has(id)) {

@@ -25,7 +25,7 @@ import {
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { ProblemTree } from "../wire/schema";
-import { type Doc, docAt, type Knowledge, type Suggestion, suggest } from "./completion";
+import { type CompletionData, type Doc, docAt, type Suggestion, suggest } from "./completion";
 
 const frame = EditorView.theme({
   "&": { height: "100%", color: "var(--text)", backgroundColor: "var(--sunk)", fontSize: "0.93rem" },
@@ -77,7 +77,7 @@ const colours = HighlightStyle.define([
   { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace], color: "var(--soft)" },
 ]);
 
-export const look = [frame, syntaxHighlighting(colours)];
+export const editorTheme = [frame, syntaxHighlighting(colours)];
 
 // diagnostics --------------------------------------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ export interface Place {
 
 const WORD_END = /[\s,:#[\]{}]/;
 
-/** The word at a line and column; never empty unless the text is, never outside. */
+/** The range of the word at a line and column (both from 1); clamped to the text, empty only for empty text. */
 export function placeOf(text: string, { line, column }: ProblemTree): Place {
   const lines = text.split("\n");
   const row = Math.min(Math.max(line, 1), lines.length) - 1;
@@ -98,7 +98,7 @@ export function placeOf(text: string, { line, column }: ProblemTree): Place {
   const rest = words.slice(from);
   const length = Math.max(rest.search(WORD_END) < 0 ? rest.length : rest.search(WORD_END), 1);
   const to = Math.min(from + length, words.length);
-  // past the end of the line (something is missing there): mark its last letter
+  // past the end of the line, where something is missing: mark the last character
   return to > from ? { from: start + from, to: start + to } : { from: start + Math.max(0, from - 1), to: start + from };
 }
 
@@ -112,18 +112,18 @@ export interface Code {
   jumpTo(problem: ProblemTree): void;
 }
 
-interface Wishes {
+interface CodeOptions {
   text: string;
-  knowledge(): Knowledge | null; // null: not there yet
+  knowledge(): CompletionData | null; // null: not loaded yet
   onChange(text: string): void;
   onRun(): void;
 }
 
 const LOCKED = [EditorState.readOnly.of(true), EditorView.contentAttributes.of({ "aria-readonly": "true" })];
 
-export function makeCode(parent: HTMLElement, wishes: Wishes): Code {
+export function makeCode(parent: HTMLElement, options: CodeOptions): Code {
   const lock = new Compartment();
-  const state = EditorState.create({ doc: wishes.text, extensions: [lock.of([]), ...extensions(wishes)] });
+  const state = EditorState.create({ doc: options.text, extensions: [lock.of([]), ...extensions(options)] });
   const view = new EditorView({ parent, state });
   return {
     view,
@@ -151,7 +151,7 @@ function keysFor(onRun: () => void): Extension {
   return keymap.of([run, ...closeBracketsKeymap, ...completionKeymap, ...usual]);
 }
 
-function extensions(wishes: Wishes): Extension[] {
+function extensions(options: CodeOptions): Extension[] {
   return [
     lineNumbers(),
     lintGutter(),
@@ -163,18 +163,18 @@ function extensions(wishes: Wishes): Extension[] {
     highlightActiveLine(),
     highlightActiveLineGutter(),
     highlightSelectionMatches(),
-    autocompletion({ override: [(context) => complete(context, wishes.knowledge())], icons: false }),
-    hoverTooltip((view, at) => explain(view, at, wishes.knowledge()), { hoverTime: 350 }),
-    keysFor(wishes.onRun),
+    autocompletion({ override: [(context) => complete(context, options.knowledge())], icons: false }),
+    hoverTooltip((view, at) => explain(view, at, options.knowledge()), { hoverTime: 350 }),
+    keysFor(options.onRun),
     EditorView.contentAttributes.of({ "aria-label": "Scenario, YAML" }),
-    EditorView.updateListener.of((update) => update.docChanged && wishes.onChange(update.state.doc.toString())),
-    look,
+    EditorView.updateListener.of((update) => update.docChanged && options.onChange(update.state.doc.toString())),
+    editorTheme,
   ];
 }
 
-function complete(context: CompletionContext, knowledge: Knowledge | null): CompletionResult | null {
+function complete(context: CompletionContext, knowledge: CompletionData | null): CompletionResult | null {
   const found = knowledge && suggest(context.state.doc.toString(), context.pos, knowledge);
-  // unasked only while something is being written
+  // without an explicit request only while typing
   if (!found || (!context.explicit && found.from === context.pos)) return null;
   return { from: found.from, options: found.options.map(completionOf), validFor: /^[\w.-]*$/ };
 }
@@ -183,7 +183,7 @@ function completionOf(option: Suggestion) {
   const { label, detail, info, kind, insert, required } = option;
   const apply = (view: EditorView, _completion: unknown, from: number, to: number): void => {
     const next = view.state.sliceDoc(to, to + 1);
-    const text = next === ":" ? label : insert; // the colon is there already
+    const text = next === ":" ? label : insert; // the colon already exists
     const selection = { anchor: from + text.length };
     view.dispatch({ changes: { from, to, insert: text }, selection, userEvent: "input.complete" });
     if (kind === "property" && insert.endsWith(" ")) startCompletion(view); // its values, if they can be listed
@@ -192,7 +192,7 @@ function completionOf(option: Suggestion) {
   return { label, detail, info: info || label, type, boost: required ? 1 : 0, apply };
 }
 
-function explain(view: EditorView, at: number, knowledge: Knowledge | null): Tooltip | null {
+function explain(view: EditorView, at: number, knowledge: CompletionData | null): Tooltip | null {
   const doc = knowledge && docAt(view.state.doc.toString(), at, knowledge);
   return doc && { pos: doc.from, end: doc.to, above: true, create: () => ({ dom: explanation(doc) }) };
 }

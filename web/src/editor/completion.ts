@@ -24,9 +24,9 @@ export interface Schema {
   readonly exclusiveMinimum?: number;
 }
 
-const DEEPEST = 12; // references that lead back to themselves end somewhere
+const DEEPEST = 12; // limits circular references
 
-/** A schema with its references followed and its alternatives taken apart. */
+/** A schema with references resolved and alternatives listed. */
 export function branches(root: Schema, schema: Schema, depth = 0): Schema[] {
   if (depth > DEEPEST) return [];
   const parts = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
@@ -40,7 +40,7 @@ function definition(root: Schema, reference: string): Schema | undefined {
   return name === undefined || !Object.hasOwn(root.$defs ?? {}, name) ? undefined : root.$defs?.[name];
 }
 
-/** Everything that the schema says about a place. */
+/** All schemas that apply to a path. */
 export function schemasAt(root: Schema, path: Path): Schema[] {
   let here = branches(root, root);
   for (const step of path) {
@@ -58,7 +58,7 @@ function below(schema: Schema, step: string | number): Schema[] {
   return typeof schema.additionalProperties === "object" ? [schema.additionalProperties] : [];
 }
 
-/** The keys that may stand at a place. */
+/** The keys allowed at a path. */
 export function keysAt(root: Schema, path: Path): Map<string, { schema: Schema; required: boolean }> {
   const keys = new Map<string, { schema: Schema; required: boolean }>();
   for (const schema of schemasAt(root, path)) {
@@ -74,7 +74,7 @@ export interface Choice {
   description: string;
 }
 
-/** The values that a place may have, where they can be listed. */
+/** The values allowed at a path, if they can be listed. */
 export function choicesAt(root: Schema, path: Path): Choice[] {
   const found = new Map<string, Choice>();
   const add = (value: unknown, description = ""): void => {
@@ -88,7 +88,7 @@ export function choicesAt(root: Schema, path: Path): Choice[] {
   return [...found.values()];
 }
 
-/** What the schema tells about a place, in words. */
+/** The schema's description of a path. */
 export function describe(root: Schema, path: Path): string {
   const here = schemasAt(root, path);
   const text = here.find((schema) => schema.description)?.description ?? "";
@@ -100,7 +100,7 @@ export function describe(root: Schema, path: Path): string {
   return lines.filter((line) => line !== "").join("\n");
 }
 
-/** Whether something further belongs below a key (a mapping or a list), not beside it. */
+/** Whether a key opens a mapping or list below it. */
 export function opens(root: Schema, path: Path): boolean {
   const types = schemasAt(root, path).flatMap((schema) => schema.type ?? []);
   const inner = types.filter((type) => type === "object" || type === "array");
@@ -109,15 +109,15 @@ export function opens(root: Schema, path: Path): boolean {
 
 // completions --------------------------------------------------------------------------------------------------------
 
-export interface Knowledge {
+export interface CompletionData {
   schema: Schema;
   models: readonly ModelTree[];
 }
 
 export interface Suggestion {
   label: string;
-  detail: string; // beside it, short
-  info: string; // what it is
+  detail: string; // short, beside the label
+  info: string; // description
   kind: "property" | "value";
   insert: string;
   required: boolean;
@@ -128,22 +128,22 @@ export interface Suggestions {
   options: Suggestion[];
 }
 
-export function suggest(text: string, offset: number, known: Knowledge): Suggestions | null {
+export function suggest(text: string, offset: number, known: CompletionData): Suggestions | null {
   const { entries, cursor } = scan(text, offset);
   if (!cursor) return null;
   const options = cursor.place === "key" ? atKey(cursor, entries, known) : valuesFor(cursor.path, entries, known);
   return options.length > 0 ? { from: cursor.from, options } : null;
 }
 
-/** Keys that are not there yet; where nothing is there yet, a value could stand as well. */
-function atKey(cursor: Cursor, entries: readonly Entry[], known: Knowledge): Suggestion[] {
+/** Keys not used yet; in an empty place also values. */
+function atKey(cursor: Cursor, entries: readonly Entry[], known: CompletionData): Suggestion[] {
   const present = childrenOf(entries, cursor.path).filter((entry) => !within(entry, cursor.from));
   const taken = new Set(present.map((entry) => entry.path.at(-1)));
   const keys = keyNames(cursor.path, known).filter(({ label }) => !taken.has(label));
   return present.length > 0 || cursor.flow ? keys : [...keys, ...valuesFor(cursor.path, entries, known)];
 }
 
-function keyNames(path: Path, { schema }: Knowledge): Suggestion[] {
+function keyNames(path: Path, { schema }: CompletionData): Suggestion[] {
   return [...keysAt(schema, path)].map(([label, { required }]) => {
     const here = [...path, label];
     const insert = opens(schema, here) ? `${label}:` : `${label}: `;
@@ -152,7 +152,7 @@ function keyNames(path: Path, { schema }: Knowledge): Suggestion[] {
   });
 }
 
-function valuesFor(path: Path, entries: readonly Entry[], known: Knowledge): Suggestion[] {
+function valuesFor(path: Path, entries: readonly Entry[], known: CompletionData): Suggestion[] {
   const last = path.at(-1);
   const inEntry = path[0] === "vehicles" && path.length === 3;
   if (inEntry && last === "model") return known.models.map(({ model, kind, summary }) => value(model, kind, summary));
@@ -160,12 +160,12 @@ function valuesFor(path: Path, entries: readonly Entry[], known: Knowledge): Sug
   return choicesAt(known.schema, path).map((choice) => value(choice.value, "", choice.description));
 }
 
-/** The presets of the model that stands in the same entry; of all models while there is none. */
+/** The presets of the model in the same entry; of all models if it has none. */
 function presetsFor(entry: Path, entries: readonly Entry[], models: readonly ModelTree[]): Suggestion[] {
   const written = childrenOf(entries, entry).find(({ path }) => path.at(-1) === "model")?.value ?? "";
   const meant = models.filter(({ model }) => model === written);
   const from = meant.length > 0 ? meant : models;
-  return from.flatMap(({ model, presets }) => presets.map((preset) => value(preset, model, `A preset of ${model}.`)));
+  return from.flatMap(({ model, presets }) => presets.map((preset) => value(preset, model, `A preset of ${model}`)));
 }
 
 function value(label: string, detail: string, info: string): Suggestion {
@@ -187,8 +187,8 @@ export interface Doc {
   text: string;
 }
 
-/** What the key or value at a place means. */
-export function docAt(text: string, offset: number, known: Knowledge): Doc | null {
+/** Documentation of the key or value at an offset. */
+export function docAt(text: string, offset: number, known: CompletionData): Doc | null {
   const { entries } = scan(text);
   const key = entries.find((entry) => within(entry, offset));
   if (key) return documented(key.from, key.to, String(key.path.at(-1)), describe(known.schema, key.path));
@@ -205,17 +205,17 @@ function documented(from: number, to: number, title: string, text: string): Doc 
 
 // server data --------------------------------------------------------------------------------------------------------
 
-let asked: Promise<Knowledge> | null = null;
+let loadedData: Promise<CompletionData> | null = null;
 
-export function askKnowledge(): Promise<Knowledge> {
-  asked ??= ask().catch((error: unknown) => {
-    asked = null; // the next one tries again
+export function requestCompletionData(): Promise<CompletionData> {
+  loadedData ??= load().catch((error: unknown) => {
+    loadedData = null; // the next request tries again
     throw error;
   });
-  return asked;
+  return loadedData;
 }
 
-async function ask(): Promise<Knowledge> {
+async function load(): Promise<CompletionData> {
   const [schema, { models }] = await Promise.all([call("get_schema", {}), call("list_models", {})]);
   return { schema: schema as Schema, models };
 }

@@ -4,31 +4,31 @@ import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { notices, tell } from "../state/store";
+import { notices, showNotice } from "../state/store";
 import type { ProblemTree } from "../wire/schema";
 import { type Code, makeCode } from "./code";
-import { askKnowledge, type Knowledge } from "./completion";
+import { type CompletionData, requestCompletionData } from "./completion";
 import {
   arrivals,
   begin,
   change,
   draft,
   edited,
-  hindrance,
   mayReplace,
   obstacle,
   openDemo,
   reset,
   run,
+  runBlocker,
   share,
   take,
-  verdict,
+  validation,
   waiting,
 } from "./document";
 import { chooseFile, loading, saveFile } from "./files";
 
 export function Problems({ onJump }: { onJump: (problem: ProblemTree) => void }) {
-  const found = verdict.value;
+  const found = validation.value;
   const problems = found.state === "checked" ? found.problems : [];
   return (
     <footer class="editor-problems">
@@ -50,21 +50,21 @@ export function Problems({ onJump }: { onJump: (problem: ProblemTree) => void })
         <Summary />
         <Newest />
         <span class="faint">
-          <kbd>Ctrl Space</kbd> completes, <kbd>Ctrl Enter</kbd> runs
+          <kbd>Ctrl Space</kbd> complete, <kbd>Ctrl Enter</kbd> run
         </span>
       </p>
     </footer>
   );
 }
 
-/** Notices lie below an open dialog: the newest is told here as well. */
+/** An open dialog covers the notices, so the newest is shown here, too. */
 function Newest() {
-  const said = obstacle.value === "" ? notices.value.at(-1) : undefined; // why nothing runs comes first
-  return <span class={`grow ellipsis ${said?.kind === "info" ? "faint" : "amber"}`}>{said?.text}</span>;
+  const notice = obstacle.value === "" ? notices.value.at(-1) : undefined; // the reason that blocks running comes first
+  return <span class={`grow ellipsis ${notice?.kind === "info" ? "faint" : "amber"}`}>{notice?.text}</span>;
 }
 
 function Summary() {
-  const found = verdict.value;
+  const found = validation.value;
   if (obstacle.value !== "") return <span class={waiting.value === "" ? "amber" : "faint"}>{obstacle.value}</span>;
   if (found.state === "checking") return <span class="faint">Checking …</span>;
   if (found.state === "unknown") return <span class="amber">Not checked: {found.reason}</span>;
@@ -89,7 +89,7 @@ export function Toolbar({ onRun, onClose }: ToolbarProps) {
     <header class="dialog-head">
       <h2 class="ellipsis">
         {name}
-        {edited.value && <span class="faint"> · changed</span>}
+        {edited.value && <span class="faint"> · modified</span>}
       </h2>
       <Demos />
       <Action label="Open a file" onClick={open} />
@@ -104,13 +104,13 @@ export function Toolbar({ onRun, onClose }: ToolbarProps) {
 
 function RunButton({ onRun }: { onRun: () => void }) {
   const starting = loading.value !== null;
-  const why = hindrance.value;
+  const why = runBlocker.value;
   return (
     <button
       type="button"
       class="button primary"
       disabled={why !== "" || starting}
-      title={why || "End the run and start this one (Ctrl+Enter)"}
+      title={why || "Stop this run and start the edited scenario (Ctrl+Enter)"}
       onClick={onRun}
     >
       {starting ? "Starting …" : "Run"}
@@ -126,7 +126,7 @@ function Action({ label, disabled = false, onClick }: { label: string; disabled?
   );
 }
 
-/** The demos that come with the server. */
+/** Demos available on the server. */
 function Demos() {
   const names = useSignal<readonly string[]>([]);
   useEffect(() => {
@@ -159,7 +159,7 @@ function Demos() {
 
 let host: HTMLElement | null = null;
 
-/** Open the editor: with a text, or with what was being written, or with what runs. */
+/** Open the editor with a text, the stored draft, or the running scenario. */
 export function openEditor(initial?: { name: string; text: string }): void {
   void begin(initial);
   if (host) return;
@@ -188,7 +188,7 @@ function Editor({ onClose }: { onClose(): void }) {
   }, []);
   const runIt = (): void => void run().then((runs) => runs && onClose());
   const onCancel = (event: Event): void => {
-    event.preventDefault(); // Escape closes a completion first; the button closes the editor
+    event.preventDefault(); // Escape closes a completion first; a button closes the editor
   };
   return (
     <dialog class="editor" ref={dialog} aria-label="Scenario editor" onCancel={onCancel} onClose={onClose}>
@@ -200,10 +200,10 @@ function Editor({ onClose }: { onClose(): void }) {
 }
 
 function startCode(parent: HTMLElement, onClose: () => void): { code: Code; stop(): void } {
-  let knowledge: Knowledge | null = null;
-  askKnowledge().then(
+  let knowledge: CompletionData | null = null;
+  requestCompletionData().then(
     (found) => (knowledge = found),
-    (error: unknown) => tell("warning", `No completion: ${reasonOf(error)}`),
+    (error: unknown) => showNotice("warning", `Completion unavailable: ${reasonOf(error)}`),
   );
   const code = makeCode(parent, {
     text: draft.peek().text,
@@ -221,7 +221,7 @@ function startCode(parent: HTMLElement, onClose: () => void): { code: Code; stop
   return { code, stop: () => stops.forEach((stop) => stop()) };
 }
 
-/** A text that came from elsewhere. */
+/** A text from elsewhere. */
 function arrived(code: Code): void {
   arrivals.value;
   const { text } = draft.peek();
@@ -229,6 +229,6 @@ function arrived(code: Code): void {
 }
 
 function judged(code: Code): void {
-  const found = verdict.value;
+  const found = validation.value;
   if (found.state === "checked") code.showProblems(found.problems);
 }

@@ -2,7 +2,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { call, connection } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { metadata, tell } from "../state/store";
+import { metadata, showNotice } from "../state/store";
 import type { ProblemTree, ScenarioText } from "../wire/schema";
 import { copyText, startScenario } from "./files";
 import { linkTo, nameIn } from "./share";
@@ -12,14 +12,14 @@ const NAME = "paddock.editor";
 export interface Draft {
   name: string;
   text: string;
-  original: string; // what "reset" goes back to
+  original: string; // text that "Reset" restores
 }
 
 export function keepDraft(draft: Draft): void {
   try {
     sessionStorage.setItem(NAME, JSON.stringify(draft));
   } catch {
-    // full or forbidden: the editor works without
+    // storage is full or disabled
   }
 }
 
@@ -38,41 +38,41 @@ export function forgetDraft(): void {
   try {
     sessionStorage.removeItem(NAME);
   } catch {
-    // forbidden: there was none
+    // storage is disabled
   }
 }
 
 // validation ---------------------------------------------------------------------------------------------------------
 
-export type Verdict =
+export type Validation =
   | { state: "checking" }
   | { state: "checked"; problems: readonly ProblemTree[] }
-  | { state: "unknown"; reason: string }; // the server did not answer
+  | { state: "unknown"; reason: string }; // the server did not respond
 
 const QUIET = 300; // ms
 
-export const verdict = signal<Verdict>({ state: "checking" });
+export const validation = signal<Validation>({ state: "checking" });
 let newest = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Check a text soon. */
+/** Check a text after a delay. */
 export function checkSoon(text: string): void {
   clearTimeout(timer);
   newest += 1;
-  verdict.value = { state: "checking" };
+  validation.value = { state: "checking" };
   timer = setTimeout(() => void checkNow(text), QUIET);
 }
 
-/** Check it at once; what was found. */
-export async function checkNow(text: string): Promise<Verdict> {
+/** Check a text now; return the result. */
+export async function checkNow(text: string): Promise<Validation> {
   clearTimeout(timer);
   const mine = ++newest;
-  const found = await ask(text);
-  if (mine === newest) verdict.value = found;
+  const found = await fetchText(text);
+  if (mine === newest) validation.value = found;
   return found;
 }
 
-async function ask(text: string): Promise<Verdict> {
+async function fetchText(text: string): Promise<Validation> {
   try {
     return { state: "checked", problems: (await call("check_scenario", { text })).problems };
   } catch (error) {
@@ -85,32 +85,32 @@ async function ask(text: string): Promise<Verdict> {
 const EMPTY: Draft = { name: "scenario", text: "", original: "" };
 
 export const draft = signal<Draft>(EMPTY);
-/** Grows when another text has come from elsewhere, which the code view then takes over. */
+/** Incremented when the text was replaced, which the code view then takes over. */
 export const arrivals = signal(0);
 export const edited = computed(() => draft.value.text !== draft.value.original);
 
-/** What the editor waits for, during which the text cannot be changed; "": nothing. */
+/** What the editor waits for, during which the text is read-only; "": nothing. */
 export const waiting = signal("");
-let wish = 0; // number of the last text that was asked for: an older one that comes later does not count
+let lastRequest = 0; // number of the last requested text; later responses to older requests are ignored
 
-/** Why nothing can be run here now, whatever is written; "": it can. */
+/** Why scenarios cannot be started now; "": they can. */
 export const obstacle = computed(() => {
   if (waiting.value !== "") return waiting.value;
-  if (connection.value.state !== "open") return "There is no server to run it.";
-  return metadata.value?.can_load === false ? "This server shows one run only: it cannot start another scenario." : "";
+  if (connection.value.state !== "open") return "Not connected to a server";
+  return metadata.value?.can_load === false ? "Scenario switching is disabled for this run" : "";
 });
 
-/** Why it cannot be run now; "": it can. */
-export const hindrance = computed(() => {
+/** Why the text cannot be run now; "": it can. */
+export const runBlocker = computed(() => {
   if (obstacle.value !== "") return obstacle.value;
-  const found = verdict.value;
-  if (found.state === "checked" && found.problems.length > 0) return "There are problems to solve first.";
+  const found = validation.value;
+  if (found.state === "checked" && found.problems.length > 0) return "Fix the problems first";
   return "";
 });
 
-/** Another text takes the place of this one. */
+/** Replace the text. */
 export function take(name: string, text: string): void {
-  wish += 1;
+  lastRequest += 1;
   batch(() => {
     draft.value = { name, text, original: text };
     arrivals.value += 1;
@@ -120,7 +120,7 @@ export function take(name: string, text: string): void {
   checkSoon(text);
 }
 
-/** The person has changed the text. */
+/** The user edited the text. */
 export function change(text: string): void {
   draft.value = { ...draft.value, text, name: nameIn(text) ?? draft.value.name };
   if (edited.value) keepDraft(draft.value);
@@ -128,47 +128,47 @@ export function change(text: string): void {
   checkSoon(text);
 }
 
-/** May a changed text be replaced? */
+/** Confirm discarding changes. */
 export function mayReplace(): boolean {
-  return !edited.value || window.confirm(`Throw away the changes in ${draft.value.name}?`);
+  return !edited.value || window.confirm(`Discard the changes to ${draft.value.name}?`);
 }
 
-/** What to begin with: what was given, what was being written, or what runs. */
+/** Start with the given text, the stored draft, or the running scenario. */
 export async function begin(initial?: { name: string; text: string }): Promise<void> {
   const kept = keptDraft();
   if (kept && draft.value === EMPTY) draft.value = kept;
   if (initial) return mayReplace() ? take(initial.name, initial.text) : resume();
   if (kept || edited.value) return resume();
   await fetched(
-    "Loading what runs …",
+    "Loading the running scenario …",
     () => call("get_running_scenario", {}),
     (reason) => {
-      tell("warning", `The running scenario cannot be shown: ${reason}`);
+      showNotice("warning", `Cannot load the running scenario: ${reason}`);
       take("scenario", "name: scenario\nvehicles:\n  - name: red\n    model: car.bicycle\n");
     },
   );
 }
 
-/** Take a text that the server is asked for. Nothing can be typed meanwhile: it would be thrown away. */
+/** Load a text from the server. The text is read-only meanwhile, because edits would be lost. */
 async function fetched(
   what: string,
-  ask: () => Promise<ScenarioText>,
+  fetchText: () => Promise<ScenarioText>,
   failed: (reason: string) => void,
 ): Promise<void> {
-  const mine = ++wish;
+  const mine = ++lastRequest;
   waiting.value = what;
   try {
-    const { name, text } = await ask();
-    if (mine === wish) take(name, text);
+    const { name, text } = await fetchText();
+    if (mine === lastRequest) take(name, text);
   } catch (error) {
-    if (mine === wish) failed(reasonOf(error));
+    if (mine === lastRequest) failed(reasonOf(error));
   } finally {
-    if (mine === wish) waiting.value = "";
+    if (mine === lastRequest) waiting.value = "";
   }
 }
 
 function resume(): void {
-  wish += 1;
+  lastRequest += 1;
   waiting.value = "";
   arrivals.value += 1;
   checkSoon(draft.value.text);
@@ -180,19 +180,19 @@ export function reset(): void {
 
 export async function openDemo(name: string): Promise<void> {
   if (!mayReplace()) return;
-  const ask = async () => ({ ...(await call("get_scenario", { name })), name });
-  await fetched(`Loading ${name} …`, ask, (reason) => tell("error", `${name} cannot be opened: ${reason}`));
+  const fetchText = async () => ({ ...(await call("get_scenario", { name })), name });
+  await fetched(`Loading ${name} …`, fetchText, (reason) => showNotice("error", `Cannot open ${name}: ${reason}`));
 }
 
-/** Run what is seen, which cannot be changed until it runs; whether it runs now. */
+/** Run the text, which is read-only until then; return whether it runs. */
 export async function run(): Promise<boolean> {
   if (obstacle.value !== "") {
-    tell("warning", `Not run: ${obstacle.value}`);
+    showNotice("warning", `Cannot run: ${obstacle.value}`);
     return false;
   }
   const { name, text } = draft.value;
   const reason = await held("Starting …", () => checkedAndStarted(name, text));
-  if (reason !== null) tell("error", `Not run: ${reason}`);
+  if (reason !== null) showNotice("error", `Cannot run: ${reason}`);
   else if (draft.value.text === text) {
     draft.value = { ...draft.value, original: text };
     forgetDraft();
@@ -200,7 +200,7 @@ export async function run(): Promise<boolean> {
   return reason === null;
 }
 
-/** Nothing can be typed while something is being done with the text. */
+/** Keep the text read-only during an action. */
 async function held<T>(what: string, work: () => Promise<T>): Promise<T> {
   waiting.value = what;
   try {
@@ -210,14 +210,14 @@ async function held<T>(what: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Why it was not started; null: it runs. */
+/** Return why it was not started; null: it runs. */
 async function checkedAndStarted(name: string, text: string): Promise<string | null> {
   const found = await checkNow(text);
-  if (found.state === "unknown") return `it could not be checked (${found.reason})`;
-  if (found.state === "checked" && found.problems.length > 0) return "there are problems to solve first";
+  if (found.state === "unknown") return `validation failed (${found.reason})`;
+  if (found.state === "checked" && found.problems.length > 0) return "fix the problems first";
   return startScenario(name, { text });
 }
 
 export async function share(): Promise<void> {
-  await copyText(await linkTo(draft.value.text), "A link with this scenario is on the clipboard.");
+  await copyText(await linkTo(draft.value.text), "Link copied to the clipboard");
 }

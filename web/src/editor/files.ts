@@ -2,9 +2,9 @@
 import { effect, signal } from "@preact/signals";
 import { call, connection } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { metadata, preparing, tell } from "../state/store";
+import { metadata, preparing, showNotice } from "../state/store";
 
-const LARGEST = 2_000_000; // bytes: a scenario is text that somebody wrote
+const LARGEST = 2_000_000; // bytes
 
 export function chooseFile(onText: (name: string, text: string) => void): void {
   const input = document.createElement("input");
@@ -18,12 +18,12 @@ export function chooseFile(onText: (name: string, text: string) => void): void {
 }
 
 async function read(file: File, onText: (name: string, text: string) => void): Promise<void> {
-  if (file.size > LARGEST) return tell("error", `${file.name} is too large for a scenario.`);
+  if (file.size > LARGEST) return showNotice("error", `${file.name} is too large for a scenario`);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
     onText(file.name.replace(/\.ya?ml$/i, ""), text);
   } catch {
-    tell("error", `${file.name} is not a text file.`);
+    showNotice("error", `${file.name} is not a text file`);
   }
 }
 
@@ -35,11 +35,11 @@ export function saveFile(name: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Put text on the clipboard; where that is forbidden, show it for copying by hand. */
+/** Copy text to the clipboard; show it for manual copying if that is not allowed. */
 export async function copyText(text: string, done: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    tell("info", done);
+    showNotice("info", done);
   } catch {
     window.prompt("Copy this link", text);
   }
@@ -47,14 +47,14 @@ export async function copyText(text: string, done: string): Promise<void> {
 
 // starting a scenario ------------------------------------------------------------------------------------------------
 
-/** The name of the scenario that is being started; null: none. */
+/** The scenario being started; null: none. */
 export const loading = signal<string | null>(null);
 
-const PATIENCE = 60_000; // ms: a large scenario takes a while to build
+const PATIENCE = 60_000; // ms: large scenarios take a while to build
 
-/** Start a scenario and wait until it is there; the reason if it is not, else null. */
+/** Start a scenario and wait for the new run; return the reason on failure, otherwise null. */
 export async function startScenario(name: string, what: { name: string } | { text: string }): Promise<string | null> {
-  if (loading.value !== null) return `${loading.value} is being started already`;
+  if (loading.value !== null) return `${loading.value} is already starting`;
   loading.value = name;
   const arrival = nextRun();
   try {
@@ -69,14 +69,14 @@ export async function startScenario(name: string, what: { name: string } | { tex
   }
 }
 
-/** Resolves when the connection was lost and is back, with what the new run says about itself. */
+/** Resolves with the metadata of the new run after the reconnect. */
 function nextRun(): { promise: Promise<void>; stop(): void } {
   const before = metadata.peek();
   let lost = false;
   let stop = (): void => undefined;
   const promise = new Promise<void>((resolve, reject) => {
     const timer = setInterval(() => {
-      if (preparing.peek() === "") reject(new Error("the new run does not answer; it may still come"));
+      if (preparing.peek() === "") reject(new Error("the new run does not respond yet"));
     }, PATIENCE);
     const unwatch = effect(() => {
       const { state } = connection.value;
@@ -89,6 +89,6 @@ function nextRun(): { promise: Promise<void>; stop(): void } {
       unwatch();
     };
   });
-  promise.catch(() => undefined); // nobody may be waiting for it yet, or any more
+  promise.catch(() => undefined); // there may be no listener
   return { promise, stop };
 }

@@ -1,9 +1,9 @@
 // Scenarios in links: the text is deflated and base64url-encoded in the address hash, which browsers do not send.
 import { reasonOf } from "../net/rpc";
-import { tell } from "../state/store";
+import { showNotice } from "../state/store";
 
 const KEY = "scenario=";
-const MOST = 2_000_000; // characters that a link may unpack to: more is no scenario but a bomb
+const MOST = 2_000_000; // maximum characters of an unpacked link, against decompression bombs
 
 export async function packed(text: string): Promise<string> {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
@@ -12,14 +12,14 @@ export async function packed(text: string): Promise<string> {
   return btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** The text again; rejects with words for people when it is damaged. */
+/** Unpack a text; rejects if it is damaged. */
 export async function unpacked(code: string): Promise<string> {
   try {
     const letters = atob(code.replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
     return await inflated(new Blob([bytes]));
   } catch {
-    throw new Error("the scenario in this link is damaged: perhaps the link was cut off");
+    throw new Error("the link is damaged or truncated");
   }
 }
 
@@ -34,21 +34,21 @@ async function inflated(blob: Blob): Promise<string> {
   return text + decoder.decode();
 }
 
-/** The page's address with a scenario in it. */
+/** The page's address with a scenario. */
 export async function linkTo(text: string, page: string = location.href): Promise<string> {
   const address = new URL(page);
-  address.searchParams.delete("token"); // a link is for others
+  address.searchParams.delete("token"); // links are shared with others
   address.hash = KEY + (await packed(text));
   return address.href;
 }
 
-/** The code in an address' hash; null: there is none. */
+/** The packed scenario of an address hash; null: none. */
 export function codeIn(hash: string): string | null {
   const found = new URLSearchParams(hash.replace(/^#/, "")).get("scenario");
   return found === null || found === "" ? null : found;
 }
 
-/** What a text calls itself; null: nothing. */
+/** The `name` of a scenario text; null: none. */
 export function nameIn(text: string): string | null {
   return /^name:\s*["']?([\w.-]+)/m.exec(text)?.[1] ?? null;
 }
@@ -71,6 +71,6 @@ async function openShared(open: Open): Promise<void> {
     const text = await unpacked(code);
     await open({ name: nameIn(text) ?? "shared", text });
   } catch (error) {
-    tell("error", `Cannot open the shared scenario: ${reasonOf(error)}`);
+    showNotice("error", `Cannot open the shared scenario: ${reasonOf(error)}`);
   }
 }

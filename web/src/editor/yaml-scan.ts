@@ -1,27 +1,27 @@
 // Tolerant YAML scanner for completion: finds the keys of incomplete text and the cursor's place among them.
 export type Path = readonly (string | number)[];
 
-/** A key, where it stands, and the scalar beside it if there is one. */
+/** A key, its range, and its scalar value if any. */
 export interface Entry {
-  path: Path; // with the key
+  path: Path; // including the key
   from: number;
   to: number;
   value: string;
   valueFrom: number;
 }
 
-/** Where the cursor is: about to write a key of the mapping at `path`, or the value at `path`. */
+/** The cursor's place: a key of the mapping at `path`, or the value at `path`. */
 export interface Cursor {
   path: Path;
   place: "key" | "value";
-  from: number; // where what is being written begins
-  prefix: string; // what of it stands before the cursor
+  from: number; // start of the word being written
+  prefix: string; // the part before the cursor
   flow: boolean; // inside { } or [ ]
 }
 
 export interface Scan {
   entries: Entry[];
-  cursor: Cursor | null; // null: in a comment or a block of text
+  cursor: Cursor | null; // null: in a comment or a block scalar
 }
 
 /** A scalar without its quotes. */
@@ -42,9 +42,9 @@ export class FlowReader {
   readonly entries: Entry[] = [];
   cursor: Cursor | null = null;
   private readonly frames: Frame[] = [];
-  private word = -1; // where the scalar being read begins; -1: none
+  private word = -1; // start of the current scalar; -1: none
   private wordEnd = -1;
-  private pending: Entry | null = null; // the last key, whose value is still to come
+  private pending: Entry | null = null; // the last key, whose value follows
 
   constructor(
     private readonly text: string,
@@ -53,7 +53,7 @@ export class FlowReader {
     private readonly base: Path,
   ) {}
 
-  /** Where it ends: behind the last bracket, or at the end of the line where it is cut off. */
+  /** Return the end: behind the last bracket, or the end of the line where it is cut off. */
   read(): number {
     do {
       const start = this.at;
@@ -80,7 +80,7 @@ export class FlowReader {
     else this.scalar(char);
   }
 
-  /** A line that begins with a key at the left is no part of this: the bracket was never closed. */
+  /** A line that starts with a key at the left ends an unclosed collection. */
   private cutOff(): boolean {
     if (this.text[this.at - 1] !== "\n") return false;
     return /^(?:[A-Za-z_]\w*:(?:\s|$)|\s*- \w+:(?:\s|$))/.test(this.text.slice(this.at, this.at + 80));
@@ -174,15 +174,15 @@ export class FlowReader {
 
 interface Level {
   indent: number;
-  key: string | null; // null: an item of a list
+  key: string | null; // null: a list item
   index: number;
-  open: boolean; // nothing stands beside the key: what is indented further belongs to it
+  open: boolean; // the key has no value yet: what is indented further belongs to it
 }
 
 const KEY = /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#:,[\]{}&*!|>'"%@`](?:[^:#]|:(?=\S)|(?<=\S)#)*?)\s*:(?=\s|$)/;
 const PROPERTIES = /^(?:[&!][^\s,[\]{}]*\s*)+/; // anchors and tags
 
-/** Read a text; offset: where the cursor is (-1: nowhere). */
+/** Scan a text; offset: the cursor (-1: none). */
 export function scan(text: string, offset = -1): Scan {
   return new Scanner(text, offset).read();
 }
@@ -191,8 +191,8 @@ class Scanner {
   private readonly entries: Entry[] = [];
   private readonly levels: Level[] = [];
   private cursor: Cursor | null = null;
-  private at = 0; // beginning of the line
-  private textIndent = -1; // lines deeper than this belong to a block of text (| or >)
+  private at = 0; // start of the line
+  private textIndent = -1; // deeper lines belong to a block scalar (| or >)
 
   constructor(
     private readonly text: string,
@@ -207,7 +207,7 @@ class Scanner {
     return { entries: this.entries, cursor: this.cursor };
   }
 
-  /** One line, or more where a flow collection spans lines; where the last of them ends. */
+  /** Scan one line, or more for a flow collection; return the end of the last one. */
   private line(start: number, end: number): number {
     const line = this.text.slice(start, end);
     const indent = line.length - line.trimStart().length;
@@ -237,7 +237,7 @@ class Scanner {
     return this.value(from, from + (key[1] ?? "").length, from + key[0].length, end);
   }
 
-  /** What stands beside a key. */
+  /** The value beside a key. */
   private value(from: number, to: number, after: number, end: number): number {
     const rest = this.text.slice(after, end);
     const begin = after + (rest.length - rest.trimStart().length);
@@ -248,13 +248,13 @@ class Scanner {
     if (level) level.open = value === "";
     if (/^[|>]/.test(value)) this.textIndent = level?.indent ?? 0;
     if (/^[[{]/.test(value)) return this.flow(start);
-    // a cursor right behind the colon, without a space yet, is nowhere
+    // no completion directly behind the colon, before a space
     const inside = this.offset > after && this.has(after, Math.max(start + value.length, begin));
     if (inside && !/^[|>]/.test(value)) this.markValue(start);
     return end;
   }
 
-  /** A line without a key: an item of a list, a value on its own line, or a key that is still being written. */
+  /** A line without a key: a list item, a value on its own line, or an incomplete key. */
   private scalar(column: number, from: number, end: number): number {
     const value = uncommented(this.text.slice(from, end));
     if (/^[[{]/.test(value)) return this.flow(from);
@@ -288,13 +288,13 @@ class Scanner {
     for (let last = this.levels.at(-1); last && goes(last); last = this.levels.at(-1)) this.levels.pop();
   }
 
-  /** The cursor is where a key could stand, at a column. */
+  /** The cursor could start a key at this column. */
   private mark(column: number, from: number): void {
     const holds = (level: Level): boolean => level.indent < column || (level.indent === column && level.key === null);
     const levels = this.levels.filter(holds);
-    // deeper than something that has its value already: a sibling of that
+    // deeper than an entry that has a value: a sibling of that entry
     while (levels.at(-1)?.key != null && !levels.at(-1)?.open) levels.pop();
-    // as far left as the dashes: a key beside the list, not one of its item
+    // at the column of the dashes: a key beside the list
     const dash = levels.at(-1);
     if (dash && dash.key === null && dash.indent === column && from === this.offset) levels.pop();
     const prefix = this.text.slice(from, this.offset);

@@ -49,7 +49,7 @@ export class Connection {
   private preparing = ""; // what the server prepares before it can respond
   private frameRequested = true;
   private readonly waiting = new Set<Waiting>(); // calls made before the connection is open
-  private measured: ((times: DecodeTimes) => void)[] = [];
+  private measuring: ((times: DecodeTimes) => void)[] = [];
   private readonly rpc = new Rpc(
     (text) => this.post({ kind: "send", data: text }),
     (method, params) => this.notified(method, params),
@@ -102,7 +102,7 @@ export class Connection {
 
   measureDecode(count: number): Promise<DecodeTimes> {
     return new Promise((resolve) => {
-      this.measured.push(resolve);
+      this.measuring.push(resolve);
       this.post({ kind: "measure", count });
     });
   }
@@ -119,7 +119,7 @@ export class Connection {
     else if (message.kind === "connecting") connection.value = { state: "connecting" };
     else if (message.kind === "open") void this.open();
     else if (message.kind === "lost") this.lost(message.reason, message.wait);
-    else this.measured.shift()?.(message.times);
+    else this.measuring.shift()?.(message.times);
   }
 
   private notified(method: string, params: unknown): void {

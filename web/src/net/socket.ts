@@ -16,24 +16,24 @@ export interface DecodeTimes {
 export type ToWorker =
   | { kind: "start"; url: string }
   | { kind: "send"; data: string }
-  | { kind: "next" } // the last frame was drawn: the next one may come
-  | { kind: "again" } // connect now, if there is no connection
-  | { kind: "drop" } // this connection is no good: close it, and try again after a wait
-  | { kind: "hold" } // stop trying: the server has refused
+  | { kind: "next" } // the last frame is drawn: send the next one
+  | { kind: "again" } // connect now if not connected
+  | { kind: "drop" } // unusable connection: close it and retry after a delay
+  | { kind: "hold" } // stop retrying: the server refused the client
   | { kind: "measure"; count: number };
 
 export type FromWorker =
   | { kind: "connecting" }
   | { kind: "open" }
-  | { kind: "lost"; reason: string; wait: number } // ms until the next try; Infinity: none by itself
+  | { kind: "lost"; reason: string; wait: number } // ms until the next attempt
   | { kind: "json"; message: unknown }
-  | { kind: "frame"; frame: Frame; arrived: number; skipped: number } // counts since the connection was opened
+  | { kind: "frame"; frame: Frame; arrived: number; skipped: number } // counts since the connection opened
   | { kind: "markers"; changes: MarkerChange[] }
   | { kind: "events"; events: EventTree[] }
   | { kind: "invalid"; reason: string; count: number }
   | { kind: "measured"; times: DecodeTimes };
 
-/** What is used of a WebSocket. */
+/** The part of a WebSocket that is used. */
 export interface Socket {
   binaryType: string;
   onopen: ((event: never) => void) | null;
@@ -45,7 +45,7 @@ export interface Socket {
 
 export type Post = (message: FromWorker, transfer: Transferable[]) => void;
 
-/** Waits before the next tries, ms; the last one again and again. */
+/** Delays before reconnect attempts, ms; the last one repeats. */
 export const WAITS: readonly number[] = [500, 1000, 2000, 5000];
 
 export class SocketPump {
@@ -53,11 +53,11 @@ export class SocketPump {
   private opened = false;
   private tries = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private waiting: Frame | null = null; // the newest one that was not handed over
-  private asked = true;
+  private waiting: Frame | null = null; // the newest frame that was not posted
+  private requested = true;
   private arrived = 0;
   private skipped = 0;
-  private garbage = 0;
+  private invalid = 0;
 
   constructor(
     private readonly url: string,
@@ -76,19 +76,19 @@ export class SocketPump {
     socket.onclose = (event) => this.onClose(socket, event);
   }
 
-  /** Try at once, unless there is a connection or a try under way. */
+  /** Connect now unless connected or connecting. */
   again(): void {
     if (this.socket !== null) return;
     this.tries = 0;
     this.connect();
   }
 
-  /** Give up this connection; its end leads to the next try. */
+  /** Close the connection; a retry follows. */
   drop(): void {
     this.socket?.close();
   }
 
-  /** No further tries until asked. */
+  /** Close the connection and do not retry. */
   hold(): void {
     clearTimeout(this.timer);
     const socket = this.socket;
@@ -101,9 +101,9 @@ export class SocketPump {
     if (this.opened) this.socket?.send(data);
   }
 
-  /** The page has drawn: hand over the newest frame, now or when it comes. */
+  /** The page has drawn: post the newest frame, now or when it arrives. */
   next(): void {
-    this.asked = true;
+    this.requested = true;
     this.handOver();
   }
 
@@ -111,15 +111,15 @@ export class SocketPump {
     this.opened = true;
     this.tries = 0;
     this.waiting = null;
-    this.asked = true;
+    this.requested = true;
     this.arrived = 0;
     this.skipped = 0;
-    this.garbage = 0;
+    this.invalid = 0;
     this.post({ kind: "open" }, []);
   }
 
   private onClose(socket: Socket, event: { code: number; reason: string }): void {
-    if (socket !== this.socket) return; // an older one
+    if (socket !== this.socket) return; // an older socket
     const was = this.opened;
     this.socket = null;
     this.opened = false;
@@ -134,8 +134,8 @@ export class SocketPump {
       if (typeof data === "string") this.post({ kind: "json", message: JSON.parse(data) as unknown }, []);
       else this.deliver(decodeMessage(data as ArrayBuffer));
     } catch (error) {
-      this.garbage += 1;
-      this.post({ kind: "invalid", reason: error instanceof Error ? error.message : "", count: this.garbage }, []);
+      this.invalid += 1;
+      this.post({ kind: "invalid", reason: error instanceof Error ? error.message : "", count: this.invalid }, []);
     }
   }
 
@@ -151,9 +151,9 @@ export class SocketPump {
 
   private handOver(): void {
     const frame = this.waiting;
-    if (frame === null || !this.asked) return;
+    if (frame === null || !this.requested) return;
     this.waiting = null;
-    this.asked = false;
+    this.requested = false;
     const { arrived, skipped } = this;
     this.post({ kind: "frame", frame, arrived, skipped }, buffersOf(frame));
   }
@@ -169,7 +169,7 @@ function pointsOf(change: { marker: { points: Float32Array } }): ArrayBuffer {
 
 function reasonOf({ code, reason }: { code: number; reason: string }, was: boolean): string {
   if (reason) return reason;
-  if (code === 1009) return "a message was too large for the server";
-  if (code === 1008) return "the server does not allow it";
-  return was ? "the server is gone" : "no server answers";
+  if (code === 1009) return "message too large for the server";
+  if (code === 1008) return "refused by the server's policy";
+  return was ? "connection to the server lost" : "no response from the server";
 }

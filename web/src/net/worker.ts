@@ -32,9 +32,9 @@ scope.onmessage = ({ data: message }) => {
 
 // decoding benchmark ---------------------------------------------------------------------------------------------------
 
-const ROUNDS = 60; // 100,000 vehicles: 96 MB in all, more than caches hold
+const ROUNDS = 60; // 96 MB with 100,000 vehicles, more than caches hold
 
-/** A message as the server sends it, with the vehicles in a row along x. */
+/** A message in the server's format, with the vehicles in a row along x. */
 export function syntheticMessage(count: number): ArrayBuffer {
   const poses = 4 + POSES.size * count;
   const view = new DataView(new ArrayBuffer(HEADER.size + TICK.size + HEADER.size + poses));
@@ -48,7 +48,7 @@ export function syntheticMessage(count: number): ArrayBuffer {
   return view.buffer;
 }
 
-/** Milliseconds of one decode, of messages that are all different and in no cache, as one that has just arrived. */
+/** Time in ms to decode one message; each message is new memory, as on arrival. */
 export function measureDecode(count: number, rounds = ROUNDS): DecodeTimes {
   const messages = Array.from({ length: rounds }, () => syntheticMessage(count));
   const bytes = messages[0]?.byteLength ?? 0;

@@ -3,22 +3,22 @@ import { signal } from "@preact/signals";
 import { call } from "../net/connection";
 import { type Method, type Params, type Result, reasonOf } from "../net/rpc";
 import type { Stage } from "../scene/stage";
-import { type CameraMode, camera, focus, roster, select, selection, source, tell } from "../state/store";
+import { type CameraMode, camera, focus, roster, select, selection, showNotice, source } from "../state/store";
 
-type Door = (() => void) | null; // null: that part is not there
+type Opener = (() => void) | null; // null: not available
 
-export const editorDoor = signal<Door>(null);
-export const galleryDoor = signal<Door>(null);
-export const recordingDoor = signal<((file: File) => Promise<void>) | null>(null);
+export const editorOpener = signal<Opener>(null);
+export const galleryOpener = signal<Opener>(null);
+export const recordingOpener = signal<((file: File) => Promise<void>) | null>(null);
 
 export const stage = signal<Stage | null>(null);
 export const stageFailure = signal("");
 
 // recordings ---------------------------------------------------------------------------------------------------------
 
-const PATIENCE = 200; // pictures until something must have been read
+const PATIENCE = 200; // drawn frames until a frame must have been read
 
-/** Let the person choose a file. */
+/** Let the user select a file. */
 export function chooseRecording(): void {
   const input = document.createElement("input");
   input.type = "file";
@@ -30,58 +30,58 @@ export function chooseRecording(): void {
   input.click();
 }
 
-/** Open it, or say why not. */
+/** Open a file, or show why it cannot be opened. */
 export async function openFile(file: File): Promise<void> {
-  const open = recordingDoor.value;
-  if (open === null) return tell("warning", "This page cannot open recordings");
+  const open = recordingOpener.value;
+  if (open === null) return showNotice("warning", "Recordings cannot be opened here");
   try {
     const before = source.peek();
     await open(file);
     if (source.peek() !== before) lookAtIt();
   } catch (error) {
-    tell("error", `${file.name} cannot be opened: ${reasonOf(error)}`);
+    showNotice("error", `Cannot open ${file.name}: ${reasonOf(error)}`);
   }
 }
 
-/** Its world may be elsewhere: see all of it as soon as there is something to see. */
+/** Its world may be elsewhere: frame it as soon as something is drawn. */
 function lookAtIt(tries = PATIENCE): void {
   requestAnimationFrame(() => {
     if (source.peek()?.sample(performance.now()))
-      setTimeout(() => stage.value?.frameAll(), 50); // after it was drawn
+      setTimeout(() => stage.value?.frameAll(), 50); // after the drawing
     else if (tries > 0) lookAtIt(tries - 1);
   });
 }
 
 // actions ------------------------------------------------------------------------------------------------------------
 
-/** Ask; null when it was refused, which is told with what it was about. */
+/** Call the server; on refusal show a notice with the subject and return null. */
 export async function attempt<M extends Method>(what: string, method: M, params: Params<M>): Promise<Result<M> | null> {
   try {
     return await call(method, params);
   } catch (error) {
-    tell("error", `${what}: ${reasonOf(error)}`);
+    showNotice("error", `${what}: ${reasonOf(error)}`);
     return null;
   }
 }
 
-/** Move the camera to a vehicle, and have it followed by the inspector. */
+/** Move the camera to a vehicle and give it the focus. */
 export function lookAt(id: number): void {
   focus.value = id;
   stage.value?.lookAt(id);
 }
 
-/** See with a camera; those that ride along need a vehicle. */
+/** Set the camera; chase and first person need a vehicle. */
 export function setCamera(mode: CameraMode): void {
   const riding = mode === "chase" || mode === "fpv";
   if (riding && focus.value === null) {
     const first = selection.value.values().next().value ?? roster.value.idAt(0);
-    if (first === undefined) return tell("info", "There is no vehicle to ride with");
+    if (first === undefined) return showNotice("info", "Select a vehicle to follow first");
     select([first]);
   }
   camera.value = mode;
 }
 
-/** Choose some; adding takes away what was chosen already. */
+/** Select vehicles; adding toggles those already selected. */
 export function pickIds(ids: readonly number[], add: boolean): void {
   if (!add || !ids.every((id) => selection.value.has(id))) return select(ids, add);
   const away = new Set(ids);

@@ -5,12 +5,12 @@ import uPlot from "uplot";
 import { hexOf, paletteColour } from "../state/palette";
 import { source, type Theme, theme } from "../state/store";
 import { formatUnit, formatValue } from "./format";
-import { latest, memory, moments, resetZoom, shownRange, zoomTo } from "./plot-data";
+import { additions, latest, plotBuffer, resetZoom, shownRange, zoomTo } from "./plot-data";
 import { keyOf, removeSeries, type Series } from "./plot-list";
 import { isOpened } from "./timeline-model";
 import { Button } from "./widgets";
 
-const DEEPER = 0.68; // on a light ground
+const DEEPER = 0.68; // on light backgrounds
 
 export function lineColour(number: number, theme: Theme): string {
   const { hex, rgb } = paletteColour(number);
@@ -70,7 +70,7 @@ function axisLook(style: CSSStyleDeclaration, rem: number): Partial<uPlot.Axis> 
   };
 }
 
-/** Where a recording stands, among what it knows of before and after. */
+/** The position of a recording among its past and future values. */
 function drawNow(plot: uPlot, colour: string): void {
   if (!isOpened(source.peek())) return;
   const { ctx, bbox } = plot;
@@ -87,7 +87,7 @@ function takeSelection(plot: uPlot): void {
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
 }
 
-/** A little room above and below, also around a constant. */
+/** Some margin above and below, also around a constant. */
 function roomy(_plot: uPlot, low: number | null, high: number | null): [number, number] {
   if (low === null || high === null) return [0, 1];
   const margin = high > low ? 0.08 * (high - low) : Math.max(1e-3, 0.1 * Math.abs(high));
@@ -100,7 +100,7 @@ function round(value: number): number {
 
 // chart --------------------------------------------------------------------------------------------------------------
 
-const EVERY = 33; // ms between two drawings
+const EVERY = 33; // ms between drawings
 
 interface Props {
   unit: string;
@@ -111,7 +111,7 @@ export function Chart({ unit, series }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const readings = useSignal<readonly (number | null)[]>([]);
   const look = theme.value;
-  const shared = series.every(({ id }) => id === series[0]?.id) ? (series[0]?.name ?? null) : null; // told once
+  const shared = series.every(({ id }) => id === series[0]?.id) ? (series[0]?.name ?? null) : null; // reported once
   useEffect(() => {
     if (host.current === null) return undefined;
     return drawIn(host.current, series, (values) => (readings.value = values));
@@ -144,24 +144,24 @@ export function Chart({ unit, series }: Props) {
 }
 
 /** Draw until the returned function is called. */
-function drawIn(host: HTMLElement, series: readonly Series[], tell: (values: (number | null)[]) => void) {
+function drawIn(host: HTMLElement, series: readonly Series[], show: (values: (number | null)[]) => void) {
   const keys = series.map(keyOf);
   const cursor = signal<number | null>(null);
   const options = chartOptions(host, series, theme.value, (at) => (cursor.value = at));
-  const plot = new uPlot(options, memory.between(0, 0, keys), host);
+  const plot = new uPlot(options, plotBuffer.between(0, 0, keys), host);
   const watcher = new ResizeObserver(() => plot.setSize({ width: host.clientWidth, height: host.clientHeight }));
   watcher.observe(host);
   const read = () => {
     const at = cursor.value ?? indexNow(plot.data[0] ?? [], latest());
-    tell(keys.map((_, k) => plot.data[k + 1]?.[at] ?? null));
+    show(keys.map((_, k) => plot.data[k + 1]?.[at] ?? null));
   };
   const draw = () => {
     const [start, end] = shownRange();
     plot.batch(() => {
-      plot.setData(memory.between(start, end, keys), false);
+      plot.setData(plotBuffer.between(start, end, keys), false);
       plot.setScale("x", { min: start, max: end });
     });
-    read(); // of what is drawn now
+    read(); // of the drawn data
   };
   const stopDrawing = atMostEvery(EVERY, draw);
   const stopReading = effect(read); // also when only the cursor moves
@@ -173,20 +173,20 @@ function drawIn(host: HTMLElement, series: readonly Series[], tell: (values: (nu
   };
 }
 
-/** The last moment that is not after a time; the first, if all are. */
+/** The last index at or before a time, otherwise the first. */
 function indexNow(times: ArrayLike<number>, time: number): number {
   let at = times.length - 1;
   while (at > 0 && (times[at] as number) > time) at -= 1;
   return at;
 }
 
-/** Draw when what is read has changed, with the screen, not too often. */
+/** Draw when the read signals change, with the display, at a limited rate. */
 function atMostEvery(least: number, draw: () => void): () => void {
   let last = 0;
   let waiting = 0;
   const stop = effect(() => {
-    moments.value;
-    void [shownRange(), latest()]; // their signals count too
+    additions.value;
+    void [shownRange(), latest()]; // their signals count, too
     if (waiting !== 0) return;
     const soon = (now: number) => {
       if (now - last < least - 4) {

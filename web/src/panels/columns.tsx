@@ -16,7 +16,7 @@ export function CommandInputs({ tree }: { tree: InspectedTree }) {
     <details class="section" open>
       <summary>
         <Icon name="chevron" />
-        Give commands
+        Commands
       </summary>
       {tree.command.map((input) => (
         <InputRow key={input.name} id={tree.id} input={input} />
@@ -58,7 +58,7 @@ function Choice({ input, onChange }: InputProps) {
 }
 
 function Slider({ input, onChange }: InputProps) {
-  const held = useSignal<number | null>(null); // while it is moved, what the server says does not move it
+  const held = useSignal<number | null>(null); // the server's value does not move it while it is dragged
   const value = held.value ?? input.value ?? 0;
   const [low, high] = [input.low ?? -1, input.high ?? 1];
   const bounded = Number.isFinite(low) && Number.isFinite(high) && high > low;
@@ -128,12 +128,12 @@ export function InspectorColumns({ tree }: { tree: InspectedTree }) {
   );
 }
 
-/** What is worked out for every vehicle, whatever its model. */
+/** Derived values of every vehicle. */
 const MOTION: readonly ValueTree[] = [
-  motion("speed", "m/s", "how fast it moves"),
-  motion("heading", "rad", "where it points over the ground, counter-clockwise from east"),
-  motion("pitch", "rad", "nose down is positive"),
-  motion("roll", "rad", "right side down is positive"),
+  motion("speed", "m/s", "speed over ground and vertical"),
+  motion("heading", "rad", "heading, counter-clockwise from east"),
+  motion("pitch", "rad", "pitch, nose down positive"),
+  motion("roll", "rad", "roll, right side down positive"),
 ];
 
 function motion(name: string, unit: string, meaning: string): ValueTree {
@@ -187,13 +187,13 @@ interface RowProps {
   section: Section;
   value: ValueTree;
   id: number;
-  column: string | null; // its name in frames; null: frames do not carry it
+  column: string | null; // name of the column in frames; null: not in frames
 }
 
 function ValueRow({ section, value, id, column }: RowProps) {
   const text = useSignal(value);
   text.value = value;
-  const usual = section === "parameters" ? 0 : usualSize(value); // parameters are as small as they were made
+  const usual = section === "parameters" ? 0 : usualSize(value); // parameters may be small
   const now = useComputed(() => currentValue(section, text.value));
   const shown = useComputed(() => wordOf(text.value, now.value, usual));
   const about = value.meaning === "" ? value.name : `${value.name}: ${value.meaning}`;
@@ -214,13 +214,13 @@ export function PlotButton({ id, column, unit }: { id: number; column: string; u
   return <Button look="bare small" icon="plot" label={`Plot ${column}`} pressed={on} onClick={toggle} />;
 }
 
-/** A choice by its name, any other value as a number. */
+/** A choice by name, any other value as a number. */
 function wordOf({ choices }: ValueTree, value: number | null, usual: number): string {
   const choice = value === null ? undefined : choices[value];
   return choice ?? formatValue(value, usual);
 }
 
-/** How large a value may become, or 1 of its unit where nobody knows. */
+/** The usual size of a value, or 1 if unknown. */
 function usualSize({ low, high }: ValueTree): number {
   const size = Math.max(Math.abs(low ?? 0), Math.abs(high ?? 0));
   return size > 0 && Number.isFinite(size) ? size : 1;

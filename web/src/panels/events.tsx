@@ -1,8 +1,8 @@
-// What has happened: found by kind and words; a click selects who it was about and jumps to when it was.
+// The events panel: filter by kind and text; a click selects the subject and jumps to the time.
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { formatCount } from "../state/removed-vehicles";
-import { clock, roster, select, source, tell } from "../state/store";
+import { clock, roster, select, showNotice, source } from "../state/store";
 import type { EventTree } from "../wire/schema";
 import { formatTime } from "./format";
 import { extentOf, seek } from "./timeline-model";
@@ -34,13 +34,13 @@ export function EventsPanel() {
             </option>
           ))}
         </select>
-        <Search small label="Find in the events" value={query.value} onChange={(value) => (query.value = value)} />
+        <Search small label="Find in events" value={query.value} onChange={(value) => (query.value = value)} />
         <span class="faint number">
           {formatCount(shown.length)} of {formatCount(all.length)}
         </span>
       </div>
       {shown.length === 0 ? (
-        <Empty icon="events" title={all.length === 0 ? "Nothing has happened yet" : "No event matches"} />
+        <Empty icon="events" title={all.length === 0 ? "No events yet" : "No matching events"} />
       ) : (
         <VirtualList
           label="Events"
@@ -84,16 +84,16 @@ function jumpTo(event: EventTree): void {
   if (id !== undefined) select([id]);
   const time = timeOf(event);
   const { start, end } = extentOf(source.value);
-  if (time < start || time > end) return tell("info", "That moment is no longer in the buffer");
+  if (time < start || time > end) return showNotice("info", "This time is no longer in the buffer");
   seek(time);
 }
 
-/** A subject is a vehicle's name, or its id. */
+/** A subject is a vehicle's name or id. */
 function rowOf(subject: string): number | undefined {
   return roster.value.rowOfName(subject) ?? (/^\d+$/.test(subject) ? roster.value.rowOfId(Number(subject)) : undefined);
 }
 
-/** Simulated s at which it happened; recordings know it themselves. */
+/** Simulated s of an event; in recordings its position. */
 function timeOf(event: EventTree): number {
   return "time" in event && typeof event.time === "number" ? event.time : event.tick / (clock.value.rate || 1);
 }

@@ -10,24 +10,24 @@ export type TreeLine = { fleet: Fleet; row: null } | { fleet: Fleet; row: number
 interface Block {
   fleet: Fleet;
   first: number; // line of the fleet itself
-  rows: readonly number[] | null; // rows of the members found; null: all of them
-  shown: number; // how many members have lines
+  rows: readonly number[] | null; // rows of the matching vehicles; null: all
+  shown: number; // number of vehicle lines
 }
 
 export interface TreeLines {
   count: number;
   at(line: number): TreeLine | undefined;
-  /** The line of a row; that of its fleet while the fleet is closed; -1: it has none. */
+  /** The line of a row, or of its fleet while that is collapsed; -1: none. */
   lineOf(row: number): number;
   lineOfFleet(name: string): number;
-  /** The first that matches: a fleet, or one of its members where only that does. */
+  /** The first match: a fleet, or one of its vehicles. */
   first: TreeLine | undefined;
-  found: number; // vehicles that match
+  found: number; // matching vehicles
 }
 
-const MOST_FOUND = 2000; // matching members listed per fleet
+const MOST_FOUND = 2000; // matching vehicles listed per fleet
 
-/** Lines for a roster; `query` filters fleets by name, kind and model, and members by name. */
+/** Lines of a roster; `query` filters fleets by name, kind and model, and vehicles by name. */
 export function treeLines(roster: Roster, open: ReadonlySet<string>, query: string): TreeLines {
   const wanted = query.trim().toLowerCase();
   const blocks: Block[] = [];
@@ -73,7 +73,7 @@ function matching(roster: Roster, fleet: Fleet, wanted: string): number[] {
   return rows;
 }
 
-/** Members are called `name[17]`: without digits or brackets in the query only the fleet's name can match. */
+/** Vehicles are named `name[17]`: without digits or brackets in the query only the fleet's name can match. */
 function couldMatch(name: string, wanted: string): boolean {
   if (!/[\d[\]]/.test(wanted)) return false;
   const bracket = wanted.indexOf("[");
@@ -109,12 +109,12 @@ function lineOf(blocks: readonly Block[], row: number): number {
 export interface Tree {
   lines: TreeLines;
   query: Signal<string>;
-  active: Signal<number>; // line that has the keys; -1: none yet
+  active: Signal<number>; // line with the keyboard focus; -1: none
   reveal: Signal<{ readonly line: number } | null>;
   isOpen(fleet: string): boolean;
   toggle(fleet: string): void;
   onKey(event: KeyboardEvent): void;
-  /** Choose the first that was found; when it is chosen already, look at it. */
+  /** Select the first match; if it is selected, look at it. */
   onFound(): void;
 }
 
@@ -140,7 +140,7 @@ export function useTree(): Tree {
     const move = moveFor(event.key, Math.min(active.value, lines.count - 1), lines, isOpen);
     if (move === null || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    event.stopPropagation(); // else the arrows would turn the world, too
+    event.stopPropagation(); // otherwise the arrow keys would also move the camera
     if ("toggle" in move) toggle(move.toggle);
     else if ("choose" in move) pickIds(idsAt(present, move.choose), event.shiftKey);
     else goTo(move.line);
@@ -151,7 +151,7 @@ export function useTree(): Tree {
   return { lines, query, active, reveal, isOpen, toggle, onKey, onFound };
 }
 
-/** What a key means at a line. */
+/** The action of a key at a line. */
 export type Move = { line: number } | { toggle: string } | { choose: TreeLine };
 
 export function moveFor(key: string, at: number, lines: TreeLines, isOpen: (fleet: string) => boolean): Move | null {
@@ -183,13 +183,13 @@ function idsAt(present: Roster, { fleet, row }: TreeLine): number[] {
   return id === undefined ? [] : [id];
 }
 
-/** One that is picked elsewhere (in the world, by a key) is brought into sight, and its fleet opened. */
+/** Scroll to a vehicle picked elsewhere and expand its fleet. */
 function usePicked(open: Signal<ReadonlySet<string>>, query: Signal<string>, goTo: (line: number) => void): void {
-  const before = useRef(0); // how many were chosen
+  const before = useRef(0); // number of selected vehicles
   useSignalEffect(() => {
     const id = focus.value;
     const { size } = selection.value;
-    const one = size === 1 || size === before.current + 1; // a whole fleet or a box full is not looked for
+    const one = size === 1 || size === before.current + 1; // not for whole fleets or large boxes
     before.current = size;
     const present = roster.peek();
     const row = id === null ? undefined : present.rowOfId(id);

@@ -12,11 +12,11 @@ import { fold, showRight } from "./layout";
 import { VirtualList } from "./virtual-list";
 import { Button, Empty, Search } from "./widgets";
 
-const SURELY = { always: true }; // the next line slides under the pointer: a second click must not remove that as well
+const CONFIRM = { always: true }; // the next line moves under the pointer: a second click must not remove it
 
 interface Chosen {
   id: string; // of the element
-  active: boolean; // has the keys
+  active: boolean; // keyboard focus
   top: string;
   chosen: ReadonlySet<number>;
   focused: number | null;
@@ -43,7 +43,7 @@ export function FleetLine({ fleet, id, active, top, chosen, focused, expanded, o
       aria-expanded={fleet.single ? undefined : expanded}
       aria-level={1}
     >
-      {fleet.single ? <span class="twist" /> : <Twist name={fleet.name} expanded={expanded} onToggle={onToggle} />}
+      {fleet.single ? <span class="twist" /> : <Expander name={fleet.name} expanded={expanded} onToggle={onToggle} />}
       <button
         type="button"
         class="pick"
@@ -59,18 +59,18 @@ export function FleetLine({ fleet, id, active, top, chosen, focused, expanded, o
         <span class="model ellipsis">{fleet.model}</span>
       </button>
       {!fleet.single && <span class={`count number ${live.value ? "hides" : ""}`}>{formatCount(fleet.count)}</span>}
-      {live.value && <RemoveButton name={fleet.name} onRemove={() => void removeIds(ids(), SURELY)} />}
+      {live.value && <RemoveButton name={fleet.name} onRemove={() => void removeIds(ids(), CONFIRM)} />}
     </div>
   );
 }
 
-function Twist({ name, expanded, onToggle }: { name: string; expanded: boolean; onToggle(): void }) {
+function Expander({ name, expanded, onToggle }: { name: string; expanded: boolean; onToggle(): void }) {
   return (
     <button
       type="button"
       class="twist"
       tabIndex={-1}
-      aria-label={`Members of ${name}`}
+      aria-label={`Vehicles of ${name}`}
       aria-expanded={expanded}
       onClick={onToggle}
     >
@@ -79,7 +79,7 @@ function Twist({ name, expanded, onToggle }: { name: string; expanded: boolean; 
   );
 }
 
-export function MemberLine({ row, id: element, active, top, chosen, focused }: Chosen & { row: number }) {
+export function VehicleLine({ row, id: element, active, top, chosen, focused }: Chosen & { row: number }) {
   const present = roster.value;
   const id = present.idAt(row);
   if (id === undefined) return null;
@@ -104,7 +104,7 @@ export function MemberLine({ row, id: element, active, top, chosen, focused }: C
         <span class="ellipsis">{name}</span>
       </button>
       <span class={`count number ${live.value ? "hides" : ""}`}>{id}</span>
-      {live.value && <RemoveButton name={name} onRemove={() => void removeIds([id], SURELY)} />}
+      {live.value && <RemoveButton name={name} onRemove={() => void removeIds([id], CONFIRM)} />}
     </div>
   );
 }
@@ -126,7 +126,7 @@ function lookAtRow(row: number): void {
   if (id !== undefined) lookAt(id);
 }
 
-/** Whether all of a fleet are chosen, looking only at the ends first: most of the time that settles it. */
+/** Whether a whole fleet is selected; its ends are checked first, which usually decides. */
 function wholeChosen(fleet: Fleet, chosen: ReadonlySet<number>): boolean {
   if (fleet.count === 0 || chosen.size < fleet.count) return false;
   return fleet.ids.every(([first, count]) => {
@@ -142,7 +142,7 @@ const LINE = 2; // rem
 export function FleetPanel() {
   const tree = useTree();
   const { lines, query, active } = tree;
-  // read here, so that the lines are drawn anew when they change
+  // read here, so that the lines are rendered again on changes
   const chosen = selection.value;
   const focused = focus.value;
   const line = (index: number, top: string) => {
@@ -150,7 +150,7 @@ export function FleetPanel() {
     if (one === undefined) return null;
     const common = { id: lineId(index), top, chosen, focused, active: index === active.value };
     const { fleet, row } = one;
-    if (row !== null) return <MemberLine key={`m${row}`} row={row} {...common} />;
+    if (row !== null) return <VehicleLine key={`m${row}`} row={row} {...common} />;
     const expanded = tree.isOpen(fleet.name);
     return (
       <FleetLine
@@ -166,12 +166,12 @@ export function FleetPanel() {
     <>
       <div class="panel-head">
         <Search
-          label="Find fleets and vehicles (Enter: select the first; again: look at it)"
+          label="Find fleets and vehicles (Enter: select the first match; again: look at it)"
           value={query.value}
           onChange={(value) => (query.value = value)}
           onEnter={tree.onFound}
         />
-        <Button look="bare" icon="fold" label="Fold the fleets panel" onClick={() => fold("left")} />
+        <Button look="bare" icon="fold" label="Collapse the fleets panel" onClick={() => fold("left")} />
       </div>
       {lines.count > 0 ? (
         <VirtualList
@@ -185,7 +185,7 @@ export function FleetPanel() {
           activeId={active.value < 0 ? undefined : lineId(active.value)}
         />
       ) : (
-        <NobodyThere query={query.value} />
+        <NoVehicles query={query.value} />
       )}
       <Foot found={lines.found} query={query.value} />
     </>
@@ -196,10 +196,10 @@ function lineId(line: number): string {
   return `fleet-line-${line}`;
 }
 
-function NobodyThere({ query }: { query: string }) {
+function NoVehicles({ query }: { query: string }) {
   if (query !== "") {
     return (
-      <Empty icon="search" title="Nothing found">
+      <Empty icon="search" title="No matches">
         <p>No fleet or vehicle matches “{query}”.</p>
       </Empty>
     );
@@ -209,8 +209,8 @@ function NobodyThere({ query }: { query: string }) {
   }
   return (
     <Empty icon="tree" title="No vehicles">
-      <p>The world is empty.</p>
-      {live.value && <Button label="Spawn a vehicle" text="Spawn one" icon="plus" onClick={() => showRight("spawn")} />}
+      <p>Spawn a vehicle or load a scenario.</p>
+      {live.value && <Button label="Spawn a vehicle" text="Spawn" icon="plus" onClick={() => showRight("spawn")} />}
     </Empty>
   );
 }

@@ -1,6 +1,6 @@
-const NOTHING = 1e-9; // of what is usual: less is what rounding leaves
+const NOTHING = 1e-9; // relative to the usual size: smaller values are rounding errors
 
-/** A value with so many digits that it can be read at a glance and does not jitter in width; `usual`: its size. */
+/** A value with few digits and a steady width; `usual`: its usual size. */
 export function formatValue(value: number | null | undefined, usual = 0): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
@@ -11,7 +11,7 @@ export function formatValue(value: number | null | undefined, usual = 0): string
   return minus(value.toFixed(size >= 1000 ? 1 : size >= 100 ? 2 : size >= 1 ? 3 : 4));
 }
 
-/** 83.456 s: `1:23.456`; hours only when there are some. */
+/** 83.456 s: `1:23.456`; hours only if needed. */
 export function formatTime(seconds: number): string {
   if (!Number.isFinite(seconds)) return "–";
   const sign = seconds < 0 ? "−" : "";
@@ -31,7 +31,7 @@ export function formatSpan(seconds: number): string {
   return `${(millis * 1000).toFixed(1)} µs`;
 }
 
-/** How many times as fast as real time: `1.00×`. */
+/** Real-time factor: `1.00×`. */
 export function formatFactor(factor: number): string {
   if (!Number.isFinite(factor)) return "–";
   const digits = factor >= 100 ? 0 : factor >= 10 ? 1 : 2;
@@ -46,7 +46,7 @@ export function formatUnit(unit: string): string {
     .replaceAll("*", "·");
 }
 
-/** `yaw_rate` as words. */
+/** `yaw_rate` -> `yaw rate`. */
 export function wordsOf(name: string): string {
   return name.replaceAll("_", " ");
 }

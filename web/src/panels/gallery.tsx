@@ -1,4 +1,4 @@
-// The gallery: what comes with the server, as cards with a picture; start one, edit it, or open a recording instead.
+// The gallery: the server's scenarios as cards with previews; start or edit one, or open a recording.
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -6,10 +6,10 @@ import { copyText, loading, startScenario } from "../editor/files";
 import { linkTo } from "../editor/share";
 import { call, connection } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { vehiclesOf } from "../state/removed-vehicles";
-import { metadata, notices, tell } from "../state/store";
+import { formatVehicles } from "../state/removed-vehicles";
+import { metadata, notices, showNotice } from "../state/store";
 import type { ScenarioCardTree } from "../wire/schema";
-import { chooseRecording, recordingDoor } from "./actions";
+import { chooseRecording, recordingOpener } from "./actions";
 import { Button, Empty } from "./widgets";
 
 type Cards =
@@ -60,16 +60,16 @@ function Gallery() {
 
 function Content() {
   const now = cards.value;
-  if (now.state === "asking") return <Empty icon="gallery" title="Asking the server …" />;
+  if (now.state === "asking") return <Empty icon="gallery" title="Loading scenarios …" />;
   if (now.state === "failed") {
     return (
-      <Empty icon="gallery" title="The scenarios cannot be listed">
+      <Empty icon="gallery" title="Cannot list the scenarios">
         <p>{now.reason}</p>
         <Button label="Try again" text="Try again" onClick={() => void askCards()} />
       </Empty>
     );
   }
-  if (now.cards.length === 0) return <Empty icon="gallery" title="This server brings no scenarios" />;
+  if (now.cards.length === 0) return <Empty icon="gallery" title="No scenarios available" />;
   return (
     <ul class="gallery-cards">
       {now.cards.map((card) => (
@@ -93,7 +93,7 @@ function Card({ name, description, vehicles, picture }: ScenarioCardTree) {
       <div class="body">
         <h3>
           {name}
-          <span class="faint">{vehiclesOf(vehicles)}</span>
+          <span class="faint">{formatVehicles(vehicles)}</span>
         </h3>
         <p>{description}</p>
         <div class="row">
@@ -113,37 +113,37 @@ function Card({ name, description, vehicles, picture }: ScenarioCardTree) {
 
 function StartButton({ name, runs }: { name: string; runs: boolean }) {
   const starting = loading.value === name;
-  const why = hindrance();
+  const why = startBlocker();
   return (
     <Button
       look="primary"
-      label={runs ? `Start ${name} again` : `Start ${name}`}
-      text={starting ? "Starting …" : runs ? "Start again" : "Start"}
-      title={why || `End the run and start ${name}`}
+      label={runs ? `Restart ${name}` : `Start ${name}`}
+      text={starting ? "Starting …" : runs ? "Restart" : "Start"}
+      title={why || `Stop this run and start ${name}`}
       disabled={why !== "" || loading.value !== null}
       onClick={() => void start(name)}
     />
   );
 }
 
-function hindrance(): string {
-  if (connection.value.state !== "open") return "There is no server to run it.";
-  return metadata.value?.can_load === false ? "This server shows one run only: it cannot start another scenario." : "";
+function startBlocker(): string {
+  if (connection.value.state !== "open") return "Not connected to a server";
+  return metadata.value?.can_load === false ? "Scenario switching is disabled for this run" : "";
 }
 
 function Foot() {
   const starting = loading.value;
-  const said = hindrance() || (notices.value.at(-1)?.text ?? ""); // notices lie below an open dialog
+  const notice = startBlocker() || (notices.value.at(-1)?.text ?? ""); // an open dialog covers the notices
   return (
     <footer class="gallery-foot">
       <span class="grow faint" role="status">
-        {starting === null ? said : `Starting ${starting}: the page reconnects by itself.`}
+        {starting === null ? notice : `Starting ${starting}; the page reconnects automatically`}
       </span>
       <Button
         icon="open"
         label="Open a recording"
         text="Open a recording"
-        disabled={recordingDoor.value === null}
+        disabled={recordingOpener.value === null}
         onClick={() => {
           closeGallery();
           chooseRecording();
@@ -156,7 +156,7 @@ function Foot() {
 async function start(name: string): Promise<void> {
   const reason = await startScenario(name, { name });
   if (reason === null) closeGallery();
-  else tell("error", `${name} was not started: ${reason}`);
+  else showNotice("error", `Cannot start ${name}: ${reason}`);
 }
 
 async function withText(name: string, use: (name: string, text: string) => Promise<void>): Promise<void> {
@@ -164,16 +164,16 @@ async function withText(name: string, use: (name: string, text: string) => Promi
     const { text } = await call("get_scenario", { name });
     await use(name, text);
   } catch (error) {
-    tell("error", `${name} cannot be read: ${reasonOf(error)}`);
+    showNotice("error", `Cannot read ${name}: ${reasonOf(error)}`);
   }
 }
 
 async function edit(name: string, text: string): Promise<void> {
-  const { openEditor } = await import("../editor/dialog"); // with its code view, only now
+  const { openEditor } = await import("../editor/dialog"); // loads the code editor
   closeGallery();
   openEditor({ name, text });
 }
 
 async function copy(name: string, text: string): Promise<void> {
-  await copyText(await linkTo(text), `A link to ${name} is on the clipboard.`);
+  await copyText(await linkTo(text), `Link to ${name} copied to the clipboard`);
 }

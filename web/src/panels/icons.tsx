@@ -1,4 +1,4 @@
-// The page's own icons: strokes on a grid of 16, coloured like the text around them.
+// The page's icons: strokes on a 16 px grid in the text colour.
 const STROKES = {
   play: "M4.5 2.8v10.4L13 8z",
   pause: "M5 3v10M11 3v10",
@@ -57,7 +57,7 @@ const STROKES = {
   back: "M6.5 3.5 2.5 7.5l4 4M2.5 7.5H10a3.5 3.5 0 0 1 0 7H8",
 } as const;
 
-/** What each kind of vehicle looks like from above. */
+/** Vehicle kinds seen from above. */
 const KINDS: Readonly<Record<string, string>> = {
   car:
     "M1.8 11V8.6l2.2-.9L6 4.8h4.3l2.4 2.9 1.7.7V11M1.8 11h1.3M6.5 11h3M12.9 11h1.5" +
@@ -74,7 +74,7 @@ const KINDS: Readonly<Record<string, string>> = {
 
 export type IconName = keyof typeof STROKES;
 
-/** Shapes that are easier to see when they are full. */
+/** Filled shapes. */
 const FULL: ReadonlySet<IconName> = new Set(["play", "step", "steps", "fast"]);
 
 export function Icon({ name }: { name: IconName }) {
@@ -99,7 +99,7 @@ function Strokes({ path, full = false, wide = false }: { path: string; full?: bo
   );
 }
 
-/** A track with an open gate, and who is leaving through it. */
+/** The logo: a track with an open gate, and a vehicle leaving through it. */
 export function Logo() {
   return (
     <svg viewBox="0 0 32 32" aria-hidden="true" fill="none">

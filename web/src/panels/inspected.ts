@@ -1,32 +1,32 @@
-// Live values of the inspected vehicle, and statistics of a selection.
-// What is known about the vehicle in the inspector: asked four times a second, and live where frames carry it.
+// Live values of the inspected vehicle (polled at 4 Hz, and from frames where available), and statistics of a
+// selection.
 import { signal } from "@preact/signals";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { onColumns, want } from "../state/columns";
+import { onColumns, requestColumns } from "../state/columns";
 import type { Sample } from "../state/source";
 import { clock, roster } from "../state/store";
 import { positionOf, type Vector } from "../wire/frame";
 import type { InspectedTree, ValueTree } from "../wire/schema";
 
 export const DERIVED = ["speed", "heading", "roll", "pitch"] as const;
-const EVERY = 250; // ms between two questions
-const LIVE_EVERY = 66; // ms between two updates of what is read on the screen
+const EVERY = 250; // ms between requests
+const LIVE_EVERY = 66; // ms between display updates
 
 export const inspected = signal<InspectedTree | null>(null);
 export const inspectFailure = signal("");
-/** Newest values by the name that a column has in frames. */
+/** Newest values by column name in frames. */
 export const liveValues = signal<ReadonlyMap<string, number>>(new Map());
 
 export type Section = "state" | "command" | "parameters" | { sensor: string };
 
-/** What a value is called in frames. */
+/** The name of a value in frames. */
 export function columnName(section: Section, name: string): string {
   if (section === "command") return `command.${name}`;
   return typeof section === "object" ? `${section.sensor}.${name}` : name;
 }
 
-/** The columns that frames carry of a vehicle. */
+/** The columns of a vehicle in frames. */
 export function liveColumns(id: number): string[] {
   const present = roster.peek();
   const row = present.rowOfId(id);
@@ -35,7 +35,7 @@ export function liveColumns(id: number): string[] {
   return [...own, ...DERIVED.filter((name) => !own.includes(name))];
 }
 
-/** Keep inspected and liveValues about one vehicle; the returned function ends that. */
+/** Keep `inspected` and `liveValues` up to date for one vehicle; return a stop function. */
 export function watchVehicle(id: number): () => void {
   inspected.value = null;
   inspectFailure.value = "";
@@ -49,7 +49,7 @@ export function watchVehicle(id: number): () => void {
 function poll(id: number): () => void {
   let over = false;
   let timer: ReturnType<typeof setTimeout>;
-  let known = Number.NaN; // tick of the last answer: a held world is asked only now and then
+  let known = Number.NaN; // tick of the last response: a paused run is polled less often
   let rounds = 0;
   const again = async () => {
     rounds += 1;
@@ -81,9 +81,9 @@ function nameOf(id: number): string {
 
 function listen(id: number): () => void {
   const columns = liveColumns(id);
-  const wish = want("inspector", [{ of: id, columns }]);
+  const request = requestColumns("inspector", [{ of: id, columns }]);
   let last = 0;
-  const stop = onColumns(wish, (_frame, [block]) => {
+  const stop = onColumns(request, (_frame, [block]) => {
     const now = performance.now();
     if (block === undefined || block.vehicles !== 1 || now - last < LIVE_EVERY) return;
     last = now;
@@ -91,11 +91,11 @@ function listen(id: number): () => void {
   });
   return () => {
     stop();
-    wish.release();
+    request.release();
   };
 }
 
-/** A value as it is now: from the newest frame, or else from the last answer. */
+/** The present value: from the newest frame, otherwise from the last response. */
 export function currentValue(section: Section, value: ValueTree): number | null {
   const fresh = liveValues.value.get(columnName(section, value.name));
   return fresh === undefined || Number.isNaN(fresh) ? value.value : fresh;
@@ -103,12 +103,12 @@ export function currentValue(section: Section, value: ValueTree): number | null 
 
 export interface Summary {
   middle: Vector; // m
-  spread: number; // m, from the middle to the farthest
+  spread: number; // m, from the centre to the farthest
   lowest: number;
   highest: number;
-  speed: number; // m/s, mean; NaN when the two moments are the same
+  speed: number; // m/s, mean; NaN if both frames are the same
   fastest: number;
-  nowhere: number; // vehicles without a place
+  nowhere: number; // vehicles without a position
 }
 
 export function summarise({ from, to }: Sample, rows: readonly number[]): Summary {
@@ -136,7 +136,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** Without spreading: there may be 100,000 of them. NaN of none. */
+/** Without the spread operator: there may be 100,000 values. NaN of none. */
 function largest(values: readonly number[]): number {
   return values.reduce((most, value) => (value > most || Number.isNaN(most) ? value : most), Number.NaN);
 }

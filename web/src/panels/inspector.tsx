@@ -1,7 +1,7 @@
 // The inspector: one vehicle in detail, or a summary of several.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { giveOrder } from "../control/overrides";
+import { setOverride } from "../control/overrides";
 import { removeIds } from "../control/tools/remove";
 import { fleetColour } from "../state/palette";
 import { formatCount } from "../state/removed-vehicles";
@@ -10,7 +10,7 @@ import { focus, live, roster, select, selection, source, tool } from "../state/s
 import { stage } from "./actions";
 import { InspectorColumns } from "./columns";
 import { inspected, inspectFailure, type Summary, summarise, watchVehicle } from "./inspected";
-import { PastVehicle } from "./recorded-columns";
+import { RecordedVehicle } from "./recorded-columns";
 import { VehicleHead } from "./vehicle-card";
 import { Button, Empty } from "./widgets";
 
@@ -18,25 +18,25 @@ export function Inspector() {
   const chosen = selection.value;
   const id = focus.value ?? chosen.values().next().value ?? null;
   if (chosen.size > 1) return <Several />;
-  if (id === null) return <NothingChosen />;
-  if (roster.value.rowOfId(id) === undefined) return <Gone id={id} />;
-  return live.value ? <LiveVehicle key={id} id={id} /> : <PastVehicle key={id} id={id} />;
+  if (id === null) return <NothingSelected />;
+  if (roster.value.rowOfId(id) === undefined) return <RemovedVehicle id={id} />;
+  return live.value ? <LiveVehicle key={id} id={id} /> : <RecordedVehicle key={id} id={id} />;
 }
 
 function LiveVehicle({ id }: { id: number }) {
-  // the columns that frames carry belong to the roster
+  // column names belong to the roster
   const number = roster.value.number;
   useEffect(() => watchVehicle(id), [id, number]);
   const tree = inspected.value;
   if (tree === null || tree.id !== id) {
     if (inspectFailure.value !== "") {
       return (
-        <Empty icon="warn" title="The server does not tell">
+        <Empty icon="warn" title="Details unavailable">
           <p>{inspectFailure.value}</p>
         </Empty>
       );
     }
-    return <Empty icon="inspect" title={`Asking about ${roster.value.nameAt(roster.value.rowOfId(id) ?? -1)}`} />;
+    return <Empty icon="inspect" title={`Loading ${roster.value.nameAt(roster.value.rowOfId(id) ?? -1)} …`} />;
   }
   return (
     <div class="panel-body">
@@ -46,18 +46,18 @@ function LiveVehicle({ id }: { id: number }) {
   );
 }
 
-function NothingChosen() {
+function NothingSelected() {
   return (
     <Empty icon="select" title="Nothing selected">
-      <p>Click a vehicle in the world or in the fleets panel; drag a box with the box tool to take several.</p>
+      <p>Click a vehicle in the world or in the fleets panel. Drag a box with the box tool to select several.</p>
     </Empty>
   );
 }
 
-function Gone({ id }: { id: number }) {
+function RemovedVehicle({ id }: { id: number }) {
   return (
-    <Empty icon="select" title="That vehicle is gone">
-      <p>The vehicle with id {id} is no longer in the world.</p>
+    <Empty icon="select" title="Vehicle removed">
+      <p>The vehicle with id {id} no longer exists.</p>
     </Empty>
   );
 }
@@ -99,7 +99,7 @@ function BulkButtons() {
   const ids = () => [...selection.value];
   return (
     <div class="buttons">
-      <Button look="small" icon="frame" label="Look at them" text="Look" onClick={() => lookAtAll()} />
+      <Button look="small" icon="frame" label="Look at the selected vehicles" text="Look" onClick={() => lookAtAll()} />
       {live.value && (
         <>
           <Button
@@ -121,21 +121,21 @@ function BulkButtons() {
           <Button
             look="small"
             icon="back"
-            label="Back to their own behaviour"
-            text="End orders"
-            onClick={() => void giveOrder(ids(), null)}
+            label="End overrides: return to the scenario behaviour"
+            text="End overrides"
+            onClick={() => void setOverride(ids(), null)}
           />
           <Button
             look="small"
             icon="inspect"
-            label="Let them take commands"
-            text="Take commands"
-            onClick={() => void giveOrder(ids(), "external")}
+            label="Switch to manual control"
+            text="Manual control"
+            onClick={() => void setOverride(ids(), "external")}
           />
           <Button
             look="small danger"
             icon="trash"
-            label="Remove them"
+            label="Remove the selected vehicles"
             text="Remove"
             onClick={() => void removeIds(ids())}
           />
@@ -145,7 +145,7 @@ function BulkButtons() {
   );
 }
 
-/** Looked at anew now and then, not with every frame. */
+/** Updated at a low rate, not with each frame. */
 export function Figures({ ids }: { ids: ReadonlySet<number> }) {
   const summary = useSignal<Summary | null>(null);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// What is drawn: layers of the view, markers by namespace, and other runs as ghosts.
+// The layers panel: layers of the view, markers by namespace, and ghosts.
 import { skippedMarkers } from "../state/markers";
 import { mission } from "../state/mission";
 import { formatCount } from "../state/removed-vehicles";
@@ -10,8 +10,8 @@ const NAMES: Readonly<Record<keyof Layers, string>> = {
   grid: "Ground grid",
   trails: "Trails",
   headings: "Headings",
-  names: "Names of all",
-  routes: "Routes and orders",
+  names: "Vehicle names",
+  routes: "Routes and overrides",
   tasks: "Tasks",
   zones: "No-fly zones",
   markers: "Markers",
@@ -19,7 +19,7 @@ const NAMES: Readonly<Record<keyof Layers, string>> = {
   minimap: "Minimap",
 };
 
-/** Layers that only a mission has. */
+/** Layers that only apply to missions. */
 const OF_MISSIONS: ReadonlySet<keyof Layers> = new Set(["tasks", "zones"]);
 
 export function LayersPanel() {
@@ -50,7 +50,7 @@ function Namespaces() {
   return (
     <>
       <h3 class="label">Markers by namespace</h3>
-      {spaces.length === 0 && <p class="faint">Nobody has put markers into the world.</p>}
+      {spaces.length === 0 && <p class="faint">No markers.</p>}
       <div>
         {spaces.map(([name, { count, hidden }]) => (
           <Switch
@@ -64,15 +64,16 @@ function Namespaces() {
       </div>
       {skippedMarkers.value > 0 && (
         <p class="amber">
-          {formatCount(skippedMarkers.value)} {skippedMarkers.value === 1 ? "marker" : "markers"} skipped: not finite
+          {formatCount(skippedMarkers.value)} {skippedMarkers.value === 1 ? "marker" : "markers"} skipped: non-finite
+          values
         </p>
       )}
-      {spaces.length > 0 && live.value && <p class="faint">Hiding a namespace hides it for everyone.</p>}
+      {spaces.length > 0 && live.value && <p class="faint">Hiding a namespace hides it for all clients.</p>}
     </>
   );
 }
 
-/** In the live run for everyone; in a recording here only. */
+/** For all clients in the live run, otherwise only here. */
 function show(namespace: string, visible: boolean): void {
   if (live.value) void attempt("Markers", "set_marker_visibility", { namespace, visible });
   const board = source.value?.markers;
@@ -84,7 +85,7 @@ function Ghosts() {
   return (
     <>
       <h3 class="label">Ghosts</h3>
-      {ghosts.value.length === 0 && <p class="faint">Open a second recording to see two runs at once.</p>}
+      {ghosts.value.length === 0 && <p class="faint">Open a second recording to compare two runs.</p>}
       <ul>
         {ghosts.value.map((ghost) => (
           <li key={ghost.label} class="row">
@@ -92,7 +93,7 @@ function Ghosts() {
             <Button
               look="bare small"
               icon="close"
-              label={`Take away the ghost ${ghost.label}`}
+              label={`Remove the ghost ${ghost.label}`}
               onClick={() => {
                 ghosts.value = ghosts.value.filter((one) => one !== ghost);
                 ghost.close();

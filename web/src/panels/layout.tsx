@@ -15,7 +15,7 @@ export const LIMITS: Readonly<Record<Side, readonly [least: number, most: number
   bottom: [8, 36],
 };
 
-/** In rem, so that a larger screen has larger panels. */
+/** In rem: panels scale with the screen. */
 export const sizes = signal<Readonly<Record<Side, number>>>({ left: 17, right: 22, bottom: 15 });
 export const folded = signal<Readonly<Record<Side, boolean>>>({ left: false, right: false, bottom: false });
 export const rightTab = signal<RightTab>("inspect");
@@ -42,15 +42,18 @@ export function showBottom(tab: BottomTab): void {
 }
 
 const NARROW = 900; // px
-const LOW = 800; // px: below, the world needs the height more than plots that nobody has asked for yet
+const LOW = 800; // px: on lower windows the world needs the space more than the plots
 
-/** What is folded before the person says otherwise. */
+/** Panels that start collapsed. */
 export function foldedAtFirst(width: number, height: number): Readonly<Record<Side, boolean>> {
   const narrow = width < NARROW;
   return { left: narrow, right: narrow, bottom: narrow || height < LOW };
 }
 
-/** Remember all of it; on a narrow window the sides begin folded each time, because they lie over the world. */
+/**
+ * Restore and store the layout. In a narrow window the side panels always start collapsed, because they cover the
+ * world.
+ */
 export function rememberLayout(): void {
   folded.value = foldedAtFirst(window.innerWidth, window.innerHeight);
   if (window.innerWidth >= NARROW) persisted(folded, "panels.folded");
@@ -67,7 +70,7 @@ export function rememberLayout(): void {
 
 const NAMES: Readonly<Record<Side, string>> = { left: "fleets", right: "inspector", bottom: "plots" };
 
-/** Which way the pointer goes when the panel grows. */
+/** Pointer direction that enlarges the panel. */
 const GROWS: Readonly<Record<Side, 1 | -1>> = { left: 1, right: -1, bottom: -1 };
 
 export function Splitter({ side }: { side: Side }) {

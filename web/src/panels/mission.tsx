@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { middleOf, reachOf } from "../scene/mission-zones";
 import {
-  awaitTask,
+  addPendingTask,
   chosenTask,
   groundHeight,
   isOver,
@@ -14,14 +14,14 @@ import {
 } from "../state/mission";
 import { fleetColour } from "../state/palette";
 import { formatCount } from "../state/removed-vehicles";
-import { camera, clock, deaf, live, roster, select, selection, tell, tool } from "../state/store";
+import { camera, clock, live, readOnlyReason, roster, select, selection, showNotice, tool } from "../state/store";
 import type { MemberTree, MissionTree, TaskTree } from "../wire/schema";
 import { attempt, lookAt, stage } from "./actions";
 import { VirtualList } from "./virtual-list";
 import { Button, Empty, Search } from "./widgets";
 
 /** `940 m`, `4.1 km`. */
-export function formatWay(metres: number): string {
+export function formatDistance(metres: number): string {
   if (!Number.isFinite(metres)) return "–";
   return metres < 1000 ? `${metres.toFixed(0)} m` : `${(metres / 1000).toFixed(1)} km`;
 }
@@ -30,18 +30,18 @@ const SHOWN = 3;
 
 /** `mast, farm, weir and 2 more`. */
 export function nextTasks(names: readonly string[]): string {
-  if (names.length === 0) return "nothing to do";
+  if (names.length === 0) return "idle";
   const shown = names.slice(0, SHOWN).join(", ");
   return names.length > SHOWN ? `${shown} and ${names.length - SHOWN} more` : shown;
 }
 
 // vehicles -----------------------------------------------------------------------------------------------------------
 
-const MEMBER_HEIGHT = 4.1; // rem
-const SEEN = 4; // lines, before the list scrolls
+const VEHICLE_HEIGHT = 4.1; // rem
+const SEEN = 4; // lines before the list scrolls
 
-export function MemberList({ members }: { members: readonly MemberTree[] }) {
-  const height = MEMBER_HEIGHT * Math.min(members.length, SEEN);
+export function VehicleList({ members }: { members: readonly MemberTree[] }) {
+  const height = VEHICLE_HEIGHT * Math.min(members.length, SEEN);
   return (
     <section class="mission-members" style={{ flexBasis: `${height + 2.3}rem` }}>
       <h3 class="label">
@@ -50,14 +50,14 @@ export function MemberList({ members }: { members: readonly MemberTree[] }) {
       <VirtualList
         label="Vehicles of the mission"
         count={members.length}
-        lineRem={MEMBER_HEIGHT}
-        line={(index, top) => <MemberLine key={members[index]?.name ?? index} member={members[index]} top={top} />}
+        lineRem={VEHICLE_HEIGHT}
+        line={(index, top) => <VehicleLine key={members[index]?.name ?? index} member={members[index]} top={top} />}
       />
     </section>
   );
 }
 
-function MemberLine({ member, top }: { member: MemberTree | undefined; top: string }) {
+function VehicleLine({ member, top }: { member: MemberTree | undefined; top: string }) {
   if (member === undefined) return null;
   const { id, name, status, tasks } = member;
   const chosen = id !== null && selection.value.has(id);
@@ -90,7 +90,7 @@ function MemberLine({ member, top }: { member: MemberTree | undefined; top: stri
 
 function RangeBar({ member }: { member: MemberTree }) {
   const used = usedRange(member);
-  const way = formatWay(member.travelled);
+  const way = formatDistance(member.travelled);
   if (used === null || member.range === null) return <span class="faint number range-words">{way}</span>;
   return (
     <span class="row">
@@ -102,7 +102,7 @@ function RangeBar({ member }: { member: MemberTree }) {
         <span style={{ width: `${100 * used}%` }} />
       </span>
       <span class="faint number range-words">
-        {way} of {formatWay(member.range)}
+        {way} of {formatDistance(member.range)}
       </span>
     </span>
   );
@@ -118,12 +118,12 @@ function choose(id: number): void {
   lookAt(id);
 }
 
-/** It cannot be taken back: asked first. */
+/** Not reversible, so it needs confirmation. */
 async function damage({ id, name }: MemberTree): Promise<void> {
-  const question = `Let ${name} fail for good? Others take over what it has still to do.`;
+  const question = `Disable ${name} permanently? Its remaining tasks are reassigned.`;
   if (id === null || !window.confirm(question)) return;
   const done = await attempt("Damage", "damage_vehicle", { vehicle_id: id });
-  if (done && clock.value.paused) tell("info", `${name} fails as soon as the run goes on.`);
+  if (done && clock.value.paused) showNotice("info", `${name} fails when the run resumes`);
 }
 
 // tasks --------------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ export function TaskList({ tasks }: { tasks: readonly TaskTree[] }) {
         <Search small label="Find a task" value={query.value} onChange={(value) => (query.value = value)} />
       </div>
       {shown.length === 0 ? (
-        <Empty icon="task" title={tasks.length === 0 ? "There is nothing to do" : "No task matches"} />
+        <Empty icon="task" title={tasks.length === 0 ? "No tasks" : "No matching tasks"} />
       ) : (
         <VirtualList
           label="Tasks of the mission"
@@ -161,7 +161,7 @@ export function TaskList({ tasks }: { tasks: readonly TaskTree[] }) {
   );
 }
 
-/** Those with the words in their name, kind, state, vehicle or reason; what is undone first, what is done last. */
+/** Tasks that match in name, kind, state, vehicle or reason; failed ones first, done ones last. */
 export function filterTasks(tasks: readonly TaskTree[], query: string): readonly TaskTree[] {
   const wanted = query.trim().toLowerCase();
   const words = (task: TaskTree): string => [task.name, task.kind, task.state, task.vehicle, task.reason].join(" ");
@@ -204,7 +204,7 @@ function TaskLine({ task, top }: { task: TaskTree | undefined; top: string }) {
 
 const NEAREST = 60; // m
 
-/** The camera flies there, so far away that all of the task is seen. */
+/** Move the camera such that the whole task is visible. */
 export function lookAtTask(task: TaskTree): void {
   chosenTask.value = task.name;
   if (camera.value === "chase" || camera.value === "fpv") camera.value = "orbit";
@@ -214,32 +214,32 @@ export function lookAtTask(task: TaskTree): void {
 async function remove(name: string): Promise<void> {
   const done = await attempt("Remove", "remove_task", { name });
   if (done === null) return;
-  awaitTask(name, null);
-  if (clock.value.paused) tell("info", `${name} goes as soon as the run goes on.`);
+  addPendingTask(name, null);
+  if (clock.value.paused) showNotice("info", `${name} is removed when the run resumes`);
 }
 
 // panel --------------------------------------------------------------------------------------------------------------
 
 export function MissionPanel() {
-  const told = mission.value;
-  if (told === null) {
+  const tree = mission.value;
+  if (tree === null) {
     return (
-      <Empty icon="task" title="There is no mission">
-        <p>A scenario with a section “mission” has tasks, zones and vehicles that share the work.</p>
+      <Empty icon="task" title="No mission">
+        <p>Missions are defined in the “mission” section of a scenario.</p>
       </Empty>
     );
   }
   return (
     <div class="mission">
-      <Head told={told} />
-      <MemberList members={told.members} />
-      <TaskList tasks={told.tasks} />
+      <Head told={tree} />
+      <VehicleList members={tree.members} />
+      <TaskList tasks={tree.tasks} />
     </div>
   );
 }
 
-function Head({ told }: { told: MissionTree }) {
-  const { all, done, doing, undone, travelled } = progressOf(told);
+function Head({ told: tree }: { told: MissionTree }) {
+  const { all, done, doing, undone, travelled } = progressOf(tree);
   const adds = tool.value === "task";
   return (
     <div class="mission-head">
@@ -251,34 +251,36 @@ function Head({ told }: { told: MissionTree }) {
           look="small"
           icon="plus"
           label="Add a point task: click on the ground"
-          title={live.value ? "Add a point task: then click on the ground" : `Nothing can be added: ${deaf.value}`}
+          title={
+            live.value ? "Add a point task, then click on the ground" : `Cannot add tasks: ${readOnlyReason.value}`
+          }
           text="Add task"
           pressed={adds}
           disabled={!live.value}
           onClick={() => begin(!adds)}
         />
       </div>
-      <ProgressBar told={told} />
+      <ProgressBar told={tree} />
       <p class="faint">
         {doing > 0 && `${formatCount(doing)} started · `}
         {undone.length > 0 && <span class="bad">{formatCount(undone.length)} undone · </span>}
-        {formatWay(travelled)} so far
+        {formatDistance(travelled)} flown or driven
       </p>
     </div>
   );
 }
 
-const HOW = "Click on the ground where a task is to be; Escape ends it.";
+const HOW = "Click on the ground to add tasks, Escape to stop";
 
 function begin(on: boolean): void {
   tool.value = on ? "task" : "select";
-  if (on) tell("info", HOW);
+  if (on) showNotice("info", HOW);
 }
 
 const STATES: readonly TaskState[] = ["completed", "started", "assigned", "unassigned", "undone"];
 
-function ProgressBar({ told }: { told: MissionTree }) {
-  const counts = STATES.map((state) => [state, told.tasks.filter((task) => task.state === state).length] as const);
+function ProgressBar({ told: tree }: { told: MissionTree }) {
+  const counts = STATES.map((state) => [state, tree.tasks.filter((task) => task.state === state).length] as const);
   const words = counts.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);
   return (
     <div class="task-bar" role="img" aria-label={`Tasks: ${words.join(", ") || "none"}`}>

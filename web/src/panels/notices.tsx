@@ -3,7 +3,7 @@ import { effect, signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type ConnectionState, connection, server } from "../net/connection";
 import { formatCount } from "../state/removed-vehicles";
-import { dismiss, type Notice, notices, preparing } from "../state/store";
+import { dismissNotice, type Notice, notices, preparing } from "../state/store";
 import { Icon, type IconName } from "./icons";
 import { Button, Empty } from "./widgets";
 
@@ -15,9 +15,9 @@ export interface LogEntry {
 }
 
 const MOST = 500;
-export const logbook = signal<readonly LogEntry[]>([]);
+export const logEntries = signal<readonly LogEntry[]>([]);
 
-/** Keep what is told from now on. */
+/** Start logging notices; return a stop function. */
 export function keepLog(): () => void {
   let last = 0;
   return effect(() => {
@@ -26,17 +26,17 @@ export function keepLog(): () => void {
     last = Math.max(...fresh.map(({ number }) => number));
     const at = new Date();
     const entries = fresh.map(({ number, kind, text }) => ({ number, at, kind, text }));
-    logbook.value = [...logbook.peek(), ...entries].slice(-MOST);
+    logEntries.value = [...logEntries.peek(), ...entries].slice(-MOST);
   });
 }
 
 export function LogPanel() {
   const list = useRef<HTMLOListElement>(null);
-  const entries = logbook.value;
+  const entries = logEntries.value;
   useLayoutEffect(() => {
     if (list.current) list.current.scrollTop = list.current.scrollHeight;
   }, [entries.length]);
-  if (entries.length === 0) return <Empty icon="log" title="Nothing to report" />;
+  if (entries.length === 0) return <Empty icon="log" title="No log entries" />;
   return (
     <>
       <ol class="panel-body" ref={list} aria-label="Log" tabIndex={0}>
@@ -50,7 +50,7 @@ export function LogPanel() {
       </ol>
       <div class="panel-foot">
         <span class="grow">{formatCount(entries.length)} entries</span>
-        <Button look="small bare" label="Clear the log" text="Clear" onClick={() => (logbook.value = [])} />
+        <Button look="small bare" label="Clear the log" text="Clear" onClick={() => (logEntries.value = [])} />
       </div>
     </>
   );
@@ -74,14 +74,14 @@ function Toast({ notice }: { notice: Notice }) {
   useEffect(() => {
     const left = notice.until - performance.now();
     if (!Number.isFinite(left)) return undefined;
-    const timer = setTimeout(() => dismiss(notice.number), Math.max(0, left));
+    const timer = setTimeout(() => dismissNotice(notice.number), Math.max(0, left));
     return () => clearTimeout(timer);
   }, [notice.number]);
   return (
     <div class={`toast ${notice.kind}`}>
       <Icon name={ICONS[notice.kind]} />
       <span>{notice.text}</span>
-      <Button look="bare small" icon="close" label="Dismiss" onClick={() => dismiss(notice.number)} />
+      <Button look="bare small" icon="close" label="Dismiss" onClick={() => dismissNotice(notice.number)} />
     </div>
   );
 }
@@ -119,16 +119,15 @@ function Lost({ lost }: { lost: Extract<ConnectionState, { state: "lost" }> }) {
     <div class="banner" role="alert">
       <Icon name="warn" />
       <span>
-        The server is gone{causeOf(lost.reason)}.{" "}
-        {seconds.value > 0 ? `Next try in ${seconds.value} s.` : "Trying now."}
+        Connection lost{causeOf(lost.reason)}. {seconds.value > 0 ? `Retrying in ${seconds.value} s.` : "Retrying now."}
       </span>
-      <Button look="small" label="Try to connect now" text="Try now" onClick={() => server.reconnectNow()} />
+      <Button look="small" label="Reconnect now" text="Reconnect now" onClick={() => server.reconnectNow()} />
     </div>
   );
 }
 
-function secondsUntil(moment: number): number {
-  return Math.max(0, Math.ceil((moment - performance.now()) / 1000));
+function secondsUntil(time: number): number {
+  return Math.max(0, Math.ceil((time - performance.now()) / 1000));
 }
 
 function Refused({ reason }: { reason: string }) {
@@ -140,7 +139,7 @@ function Refused({ reason }: { reason: string }) {
   return (
     <form class="banner" aria-label="Token" onSubmit={submit}>
       <Icon name="key" />
-      <span>{sentence(reason || "the server wants a token")} It was printed when the server started.</span>
+      <span>{sentence(reason || "the server requires a token")} The server printed it on startup.</span>
       <input
         class="field small"
         type="password"
@@ -157,13 +156,13 @@ function Refused({ reason }: { reason: string }) {
   );
 }
 
-/** Why, without what is said here anyway. */
+/** The reason, without what the banner already shows. */
 function causeOf(reason: string): string {
   const cause = (reason.split(";")[0] ?? "").replace(/[.\s]+$/, "");
   return cause === "" ? "" : `: ${cause}`;
 }
 
-/** Words of the server as a sentence. */
+/** The server's text as a sentence. */
 function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/[.\s]+$/, "")}.`;
 }

@@ -1,8 +1,8 @@
 // The performance panel: tick budget, clients, and the page's own rates.
-import { factors, previous } from "../state/clock";
+import { factorHistory, previousFigures } from "../state/clock";
 import { paletteColour } from "../state/palette";
 import { formatCount } from "../state/removed-vehicles";
-import { clock, figures, idle, pulse } from "../state/store";
+import { clock, externallyStepped, figures, pageRates } from "../state/store";
 import type { FiguresTree, StageTree } from "../wire/schema";
 import { formatFactor, formatSpan, wordsOf } from "./format";
 import { Empty } from "./widgets";
@@ -13,12 +13,12 @@ export interface Share {
 }
 
 export interface Budget {
-  shares: Share[]; // in the order of the tick, so that the bar does not jump
+  shares: Share[]; // in the order of the tick, so that the bar stays still
   spent: number; // s per tick
-  limit: number; // s per tick to keep the pace; Infinity: as fast as possible
+  limit: number; // s per tick at the target pace; Infinity: unlimited
 }
 
-/** Seconds per tick of each stage between two reports; calls may be fewer than ticks. */
+/** Seconds per tick of each stage between two reports; a stage may run less often than each tick. */
 export function budgetOf(now: FiguresTree, before: FiguresTree | null): Budget {
   const earlier = before !== null && before.run === now.run && before.tick < now.tick ? before : null;
   const ticks = Math.max(1, now.tick - (earlier?.tick ?? 0));
@@ -29,7 +29,7 @@ export function budgetOf(now: FiguresTree, before: FiguresTree | null): Budget {
   return { shares, spent: Math.max(spent, 0), limit: tickBudget(now.rate, now.pace) };
 }
 
-/** Wall s that a tick may take. */
+/** Wall-clock s available per tick. */
 export function tickBudget(rate: number, pace: number): number {
   return pace > 0 && rate > 0 ? 1 / (rate * pace) : Number.POSITIVE_INFINITY;
 }
@@ -38,7 +38,7 @@ function since(now: StageTree, before: StageTree | undefined): number {
   return Math.max(0, now.seconds - (before?.seconds ?? 0));
 }
 
-/** Points of a line through values, in a box; NaN leaves it out. */
+/** Points of a polyline through values, in a box; NaN is skipped. */
 export function sparkPoints(values: readonly number[], width: number, height: number, most: number): string {
   const step = width / Math.max(1, values.length - 1);
   const y = (value: number) => height - (Math.min(Math.max(value, 0), most) / (most || 1)) * height;
@@ -56,14 +56,14 @@ export function PerformancePanel() {
       <div class="perf">
         <TickBudget now={now} />
         <RealTime now={now} />
-        <Watchers now={now} />
+        <Clients now={now} />
       </div>
     </div>
   );
 }
 
 function TickBudget({ now }: { now: FiguresTree }) {
-  const { shares, spent, limit } = budgetOf(now, previous.value);
+  const { shares, spent, limit } = budgetOf(now, previousFigures.value);
   const whole = Number.isFinite(limit) ? Math.max(limit, spent) : spent || 1;
   const against = Number.isFinite(limit) ? ` of ${formatSpan(limit)}` : ", no limit";
   const words = `${formatSpan(spent)}${against}`;
@@ -72,7 +72,7 @@ function TickBudget({ now }: { now: FiguresTree }) {
       <h3>
         Tick <span class="faint number">{words}</span>
       </h3>
-      <div class="budget" role="img" aria-label={`A tick takes ${words}`}>
+      <div class="budget" role="img" aria-label={`Tick duration ${words}`}>
         {shares.map(({ name, seconds }, at) => (
           <span
             key={name}
@@ -101,9 +101,9 @@ const HIGH = 40;
 
 function RealTime({ now }: { now: FiguresTree }) {
   const { pace, factor, paused } = clock.value;
-  const most = 1.15 * Math.max(pace, ...factors.value, 0.01);
+  const most = 1.15 * Math.max(pace, ...factorHistory.value, 0.01);
   const wanted = HIGH - (pace / most) * HIGH;
-  const words = idle.value ? "idle" : paused ? "held" : formatFactor(factor);
+  const words = externallyStepped.value ? "idle" : paused ? "held" : formatFactor(factor);
   return (
     <section>
       <h3>
@@ -128,7 +128,7 @@ function RealTime({ now }: { now: FiguresTree }) {
           />
         )}
         <polyline
-          points={sparkPoints(factors.value, WIDE, HIGH, most)}
+          points={sparkPoints(factorHistory.value, WIDE, HIGH, most)}
           fill="none"
           stroke="var(--accent)"
           stroke-width="1.5"
@@ -160,20 +160,20 @@ function Figure({ name, value, warn }: { name: string; value: string; warn?: boo
   );
 }
 
-function Watchers({ now }: { now: FiguresTree }) {
-  const { frames, arriving, granted, age, skipped, slowed } = pulse.value;
+function Clients({ now }: { now: FiguresTree }) {
+  const { frames, arriving, granted, age, skipped, slowed } = pageRates.value;
   return (
     <section>
       <h3>This page {slowed && <span class="chip warn">slowed</span>}</h3>
       <dl class="figures">
         <Figure name="drawn" value={`${frames.toFixed(0)} fps`} />
         <Figure name="arriving" value={`${arriving.toFixed(0)} Hz`} />
-        <Figure name="asked for" value={`${granted.toFixed(0)} Hz`} />
+        <Figure name="granted" value={`${granted.toFixed(0)} Hz`} />
         <Figure name="age" value={formatSpan(age)} />
         <Figure name="skipped" value={formatCount(skipped)} />
       </dl>
       <h3 style={{ marginTop: "0.8rem" }}>
-        Subscribers <span class="faint number">{now.subscribers.length}</span>
+        Clients <span class="faint number">{now.subscribers.length}</span>
       </h3>
       <table class="table">
         <thead>

@@ -2,17 +2,17 @@
 import { computed, effect, signal } from "@preact/signals";
 import { reasonOf } from "../net/rpc";
 import type { RecordingSource } from "../replay/source";
-import { onColumns, want } from "../state/columns";
+import { onColumns, requestColumns } from "../state/columns";
 import { persisted } from "../state/persist";
 import type { FrameSource } from "../state/source";
-import { roster, source, tell } from "../state/store";
+import { roster, showNotice, source } from "../state/store";
 import type { ColumnBlock, Frame } from "../wire/frame";
 import type { WantedColumns } from "../wire/schema";
 import { DERIVED } from "./inspected";
 import { keyOf, plotted, type Series, shownSeries } from "./plot-list";
 import { isOpened } from "./timeline-model";
 
-/** The moment at which the plots are held; null: they go on. */
+/** The time at which the plots are frozen; null: live. */
 export const held = signal<number | null>(null);
 export const zoom = signal<readonly [number, number] | null>(null);
 
@@ -23,7 +23,7 @@ export function resetZoom(): void {
 
 // buffer -------------------------------------------------------------------------------------------------------------
 
-export class PlotMemory {
+export class PlotBuffer {
   private times: Float64Array;
   private readonly values = new Map<string, Float64Array>();
   private length = 0;
@@ -34,7 +34,7 @@ export class PlotMemory {
     this.times = new Float64Array(capacity);
   }
 
-  /** Keep the columns with these keys only; new ones begin without a past. */
+  /** Keep only the columns with these keys; new ones start empty. */
   keep(keys: readonly string[]): void {
     if (this.filled) this.clear();
     const wanted = new Set(keys);
@@ -44,18 +44,18 @@ export class PlotMemory {
     }
   }
 
-  /** A moment: another run, or time going back, begins anew. */
+  /** Add values at a time; another run, or time going back, clears the buffer. */
   add(run: number, time: number, read: (key: string) => number): void {
     if (run !== this.run || time < this.last) this.clear();
     else if (time === this.last) this.length -= 1;
     this.run = run;
-    if (this.length === this.capacity) this.forgetHalf();
+    if (this.length === this.capacity) this.dropOldestHalf();
     this.times[this.length] = time;
     for (const [key, values] of this.values) values[this.length] = read(key);
     this.length += 1;
   }
 
-  /** All there is to know of a recording: values for the times, by key. */
+  /** Replace all by a whole recording: values at its times, by key. */
   fill(times: Float64Array, known: ReadonlyMap<string, Float64Array>): void {
     this.filled = true;
     this.length = times.length;
@@ -66,11 +66,11 @@ export class PlotMemory {
 
   clear(): void {
     this.length = 0;
-    if (this.filled) this.beginAnew();
+    if (this.filled) this.restart();
     for (const values of this.values.values()) values.fill(Number.NaN);
   }
 
-  /** Simulated s of the newest moment; -Infinity without any. */
+  /** Simulated s of the newest values; -Infinity if empty. */
   get last(): number {
     return this.length > 0 ? (this.times[this.length - 1] as number) : Number.NEGATIVE_INFINITY;
   }
@@ -79,7 +79,7 @@ export class PlotMemory {
     return this.length;
   }
 
-  /** Times and values from a time on, and one moment before it so that lines reach the edge; gaps are null. */
+  /** Times and values from a time on, and one before it so that lines reach the edge; gaps are null. */
   between(start: number, end: number, keys: readonly string[]): [number[], ...(number | null)[][]] {
     const first = Math.max(0, this.indexOf(start) - 1);
     const last = Math.min(this.length, this.indexOf(end) + 1);
@@ -97,7 +97,7 @@ export class PlotMemory {
     return out;
   }
 
-  /** The first moment at or after a time. */
+  /** The first index at or after a time. */
   private indexOf(time: number): number {
     let low = 0;
     let high = this.length;
@@ -109,14 +109,14 @@ export class PlotMemory {
     return low;
   }
 
-  /** After a recording, whose arrays are its own. */
-  private beginAnew(): void {
+  /** After a recording, whose arrays are not ours. */
+  private restart(): void {
     this.filled = false;
     this.times = new Float64Array(this.capacity);
     for (const key of this.values.keys()) this.values.set(key, new Float64Array(this.capacity));
   }
 
-  private forgetHalf(): void {
+  private dropOldestHalf(): void {
     const half = this.capacity >> 1;
     for (const values of [this.times, ...this.values.values()]) {
       values.copyWithin(0, half);
@@ -128,13 +128,13 @@ export class PlotMemory {
 
 // feed ---------------------------------------------------------------------------------------------------------------
 
-export const memory = new PlotMemory();
-/** Grows with every moment that has been added. */
-export const moments = signal(0);
+export const plotBuffer = new PlotBuffer();
+/** Incremented with each addition. */
+export const additions = signal(0);
 
 let fed = false;
 
-/** Begin, once for the life of the page: plots go on while another tab is shown. */
+/** Start once per page: plots continue while another tab is shown. */
 export function feedPlots(): void {
   if (fed) return;
   fed = true;
@@ -142,22 +142,22 @@ export function feedPlots(): void {
   effect(() => {
     const shown = source.value;
     if (isOpened(shown)) fillFrom(shown, shownSeries.value);
-    else memory.keep(shownSeries.value.map(keyOf));
+    else plotBuffer.keep(shownSeries.value.map(keyOf));
   });
   const list = computed(() => JSON.stringify(wantedOf(shownSeries.value.filter(isThere)))); // rosters change often
   effect(() => {
     const wanted = JSON.parse(list.value) as WantedColumns[];
     if (wanted.length === 0 || isOpened(source.value)) return undefined;
-    const wish = want("plots", wanted);
-    const stop = onColumns(wish, (frame, blocks) => remember(frame, blocks, wanted));
+    const request = requestColumns("plots", wanted);
+    const stop = onColumns(request, (frame, blocks) => remember(frame, blocks, wanted));
     return () => {
       stop();
-      wish.release();
+      request.release();
     };
   });
 }
 
-/** Times of a recording and of the run are not on one axis (the buffer is the run's own): each begins anew. */
+/** A recording and the run have different time axes (the buffer has the run's): each starts empty. */
 function watchSource(): void {
   let shown: FrameSource | null = null;
   effect(() => {
@@ -165,15 +165,15 @@ function watchSource(): void {
     shown = source.value;
     if (before === null || before === shown) return;
     if (![before, shown].some((one) => one?.kind === "recording")) return;
-    memory.clear();
+    plotBuffer.clear();
     resetZoom();
-    if (isOpened(before)) plotted.value = plotted.peek().filter(({ recorded }) => !recorded); // it is closed
+    if (isOpened(before)) plotted.value = plotted.peek().filter(({ recorded }) => !recorded); // the recording was closed
   });
 }
 
 let reading = 0;
 
-/** A recording is there as a whole: all of a column is read at once, over the time of the recording. */
+/** Read whole columns of a recording, over its time. */
 function fillFrom(shown: RecordingSource, series: readonly Series[]): void {
   const mine = ++reading;
   const parts = wantedOf(series).map(({ of, columns }) => {
@@ -184,15 +184,15 @@ function fillFrom(shown: RecordingSource, series: readonly Series[]): void {
   });
   const fill = (found: (readonly [string, Float64Array | undefined])[]) => {
     if (mine !== reading || source.peek() !== shown) return;
-    memory.fill(shown.recording.times, new Map(found.map(([key, values]) => [key, values ?? new Float64Array()])));
-    moments.value += 1;
+    plotBuffer.fill(shown.recording.times, new Map(found.map(([key, values]) => [key, values ?? new Float64Array()])));
+    additions.value += 1;
   };
   Promise.all(parts)
     .then((found) => fill(found.flat()))
-    .catch((error: unknown) => tell("error", `Nothing can be plotted: ${reasonOf(error)}`));
+    .catch((error: unknown) => showNotice("error", `Cannot plot: ${reasonOf(error)}`));
 }
 
-/** Whether what is shown has that column: what was plotted of a recording may be unknown to the run. */
+/** Whether the shown source has that column: series of a recording may be unknown to the run. */
 function isThere({ id, column }: Series): boolean {
   const row = roster.value.rowOfId(id);
   const own = row === undefined ? undefined : roster.value.fleetAt(row)?.columns;
@@ -213,8 +213,8 @@ function remember(frame: Frame, blocks: readonly ColumnBlock[], wanted: readonly
     if (one === undefined || vehicles !== 1 || typeof one.of !== "number") continue;
     one.columns.forEach((column, at) => values.set(keyOf({ id: one.of as number, column }), all[at] ?? Number.NaN));
   }
-  memory.add(frame.run, frame.time, (key) => values.get(key) ?? Number.NaN);
-  moments.value += 1;
+  plotBuffer.add(frame.run, frame.time, (key) => values.get(key) ?? Number.NaN);
+  additions.value += 1;
 }
 
 // time range ---------------------------------------------------------------------------------------------------------
@@ -232,19 +232,19 @@ export function shownRange(): readonly [number, number] {
   return [start, start + length];
 }
 
-/** No more than there is of a recording. */
+/** Limited to the length of a recording. */
 function shownLength(): number {
   const shown = source.value;
   return isOpened(shown) ? Math.min(windowLength.value, shown.recording.duration || 1) : windowLength.value;
 }
 
-/** The newest moment, or where a recording stands: what comes after it there is shown only where there is room. */
+/** End of the range: the newest time, or the position in a recording, with later values if there is space. */
 export function latest(): number {
   const shown = source.value;
-  return isOpened(shown) ? shown.timeline.position.value : memory.last;
+  return isOpened(shown) ? shown.timeline.position.value : plotBuffer.last;
 }
 
-/** Zooming holds the plots as well: what is looked at must not run away. */
+/** Zooming freezes the plots, so that the zoomed range stays. */
 export function zoomTo(start: number, end: number): void {
   if (end - start <= 0) return;
   held.value ??= latest();

@@ -1,27 +1,27 @@
-// Which columns of which vehicles are plotted. The plots themselves are loaded when they are first shown.
+// The plotted columns. The plots panel itself is loaded on first use.
 import { computed, signal } from "@preact/signals";
-import { metadata, roster, source, tell } from "../state/store";
+import { metadata, roster, showNotice, source } from "../state/store";
 import { showBottom } from "./layout";
 import { isOpened } from "./timeline-model";
 
 export interface Series {
-  id: number; // vehicle
-  name: string; // of the vehicle, for people
+  id: number; // vehicle id
+  name: string; // vehicle name
   column: string;
   unit: string;
-  colour: number; // number in the palette
-  recorded: boolean; // of a recording that the page has opened: it goes with that
+  colour: number; // palette index
+  recorded: boolean; // from a recording opened in the page, and removed with it
 }
 
 export const MOST_SERIES = 32;
 export const plotted = signal<readonly Series[]>([]);
-/** Those of what is shown. */
+/** Series of the shown source. */
 export const shownSeries = computed(() => {
   const recorded = isOpened(source.value);
   return plotted.value.filter((series) => series.recorded === recorded);
 });
 
-/** Of what every vehicle has, also one of a recording whose model nobody describes here. */
+/** Columns that every vehicle has, also in recordings of unknown models. */
 const COMMON_UNITS: Readonly<Record<string, string>> = {
   ...unitsOf("m", "x", "y", "z"),
   ...unitsOf("m/s", "speed", "vx", "vy", "vz"),
@@ -33,12 +33,12 @@ function unitsOf(unit: string, ...columns: string[]): Record<string, string> {
   return Object.fromEntries(columns.map((column) => [column, unit]));
 }
 
-/** Add one, and show the plots. */
+/** Add a series and show the plots. */
 export function addSeries(id: number, column: string, unit = unitOf(id, column)): void {
   showBottom("plots");
   const others = plotted.value;
   if (isPlotted(id, column)) return;
-  if (others.length >= MOST_SERIES) return tell("warning", `No more than ${MOST_SERIES} lines can be plotted`);
+  if (others.length >= MOST_SERIES) return showNotice("warning", `At most ${MOST_SERIES} lines can be plotted`);
   const name = roster.value.nameAt(roster.value.rowOfId(id) ?? -1) || `id ${id}`;
   plotted.value = [...others, { id, name, column, unit, colour: freeColour(others), recorded: isOpened(source.value) }];
 }
@@ -52,12 +52,12 @@ export function removeSeries(id: number, column: string): void {
   plotted.value = plotted.value.filter((series) => series !== away);
 }
 
-/** What a column is measured in, as the server tells. */
+/** The unit of a column, from the server. */
 export function unitOf(id: number, column: string): string {
   const row = roster.value.rowOfId(id);
   const fleet = row === undefined ? undefined : roster.value.fleetAt(row);
   const known = metadata.value?.fleets ?? [];
-  // a recording may be of another world: the same model is measured alike
+  // a recording may be from another world: use the same model's units
   const alike = known.filter(({ model }) => model === fleet?.model);
   const info = alike.find(({ name }) => name === fleet?.name) ?? alike[0];
   const bare = column.replace(/^command\./, "");
@@ -73,7 +73,7 @@ function freeColour(others: readonly Series[]): number {
   return colour;
 }
 
-/** Series of the same unit share a chart. */
+/** Series with the same unit share a chart. */
 export function groupByUnit(series: readonly Series[]): Map<string, Series[]> {
   const groups = new Map<string, Series[]>();
   for (const one of series) groups.set(one.unit, [...(groups.get(one.unit) ?? []), one]);

@@ -3,11 +3,11 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { download } from "../control/controls";
 import type { Roster } from "../state/roster";
-import { focus, roster, tell } from "../state/store";
+import { focus, roster, showNotice } from "../state/store";
 import { Chart } from "./chart";
 import { Icon } from "./icons";
 import { liveColumns } from "./inspected";
-import { feedPlots, held, latest, memory, resetZoom, shownRange, WINDOWS, windowLength, zoom } from "./plot-data";
+import { feedPlots, held, latest, plotBuffer, resetZoom, shownRange, WINDOWS, windowLength, zoom } from "./plot-data";
 import { addSeries, groupByUnit, keyOf, plotted, type Series, shownSeries } from "./plot-list";
 import { Button, Empty } from "./widgets";
 
@@ -18,7 +18,7 @@ export function csvOf(series: readonly Series[], data: readonly (readonly (numbe
   return [head.map(quoted).join(","), ...lines, ""].join("\n");
 }
 
-/** A name that a spreadsheet would take apart, or for a formula. */
+/** Quote names that a spreadsheet would split or treat as a formula. */
 function quoted(text: string): string {
   const safe = /^[=+\-@]/.test(text) ? `'${text}` : text;
   return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
@@ -27,7 +27,7 @@ function quoted(text: string): string {
 // series picker ------------------------------------------------------------------------------------------------------
 
 const MOST_SUGGESTED = 60;
-const MOST_TRIED = 400; // members of a fleet
+const MOST_TRIED = 400; // vehicles of a fleet
 
 export function PlotPicker() {
   const typed = useSignal("");
@@ -40,10 +40,10 @@ export function PlotPicker() {
   const columns = id === undefined ? [] : liveColumns(id);
   const submit = (event: Event) => {
     event.preventDefault();
-    if (chosen === "") tell("warning", "Choose a vehicle first");
-    else if (id === undefined) tell("warning", `There is no vehicle called ${chosen}`);
-    else if (column.value === "") tell("warning", "Choose a column first");
-    else if (!columns.includes(column.value)) tell("warning", `${chosen} has no column called ${column.value}`);
+    if (chosen === "") showNotice("warning", "Select a vehicle first");
+    else if (id === undefined) showNotice("warning", `Unknown vehicle “${chosen}”`);
+    else if (column.value === "") showNotice("warning", "Select a column first");
+    else if (!columns.includes(column.value)) showNotice("warning", `${chosen} has no column “${column.value}”`);
     else {
       addSeries(id, column.value);
       column.value = "";
@@ -89,7 +89,7 @@ function Suggestions({ id, words }: { id: string; words: readonly string[] }) {
   );
 }
 
-/** Names of vehicles that begin like what was typed; the first ones of each fleet. */
+/** Vehicle names with this prefix; the first ones of each fleet. */
 export function suggestNames(present: Roster, typed: string): string[] {
   const wanted = typed.toLowerCase();
   const names: string[] = [];
@@ -112,8 +112,8 @@ export function PlotsPanel() {
     <div class="plots">
       <PlotBar />
       {groups.size === 0 ? (
-        <Empty icon="plot" title="Nothing is plotted">
-          <p>Press the small plot button beside a number in the inspector, or choose a vehicle and a column above.</p>
+        <Empty icon="plot" title="No plots">
+          <p>Press the plot button beside a value in the inspector, or select a vehicle and a column above.</p>
         </Empty>
       ) : (
         <div class="charts">
@@ -139,11 +139,11 @@ function PlotBar() {
           <Button
             look="small"
             icon={held.value === null ? "pause" : "play"}
-            label={held.value === null ? "Hold the plots" : "Let the plots go on"}
+            label={held.value === null ? "Freeze the plots" : "Unfreeze the plots"}
             pressed={held.value !== null}
             onClick={() => (held.value = held.value === null ? latest() : null)}
           />
-          <Button look="small" icon="download" label="Download what is shown as CSV" onClick={downloadCsv} />
+          <Button look="small" icon="download" label="Download the shown range as CSV" onClick={downloadCsv} />
           <Button look="small bare" icon="trash" label="Remove all plots" onClick={removeAll} />
         </>
       )}
@@ -155,7 +155,7 @@ function WindowSelect() {
   return (
     <select
       class="select small"
-      aria-label="Length of time shown"
+      aria-label="Time range"
       value={String(windowLength.value)}
       onChange={(event) => (windowLength.value = Number(event.currentTarget.value))}
     >
@@ -170,7 +170,7 @@ function WindowSelect() {
 
 function downloadCsv(): void {
   const [start, end] = shownRange();
-  const text = csvOf(shownSeries.value, memory.between(start, end, shownSeries.value.map(keyOf)));
+  const text = csvOf(shownSeries.value, plotBuffer.between(start, end, shownSeries.value.map(keyOf)));
   download(new Blob([text], { type: "text/csv" }), "plots.csv");
 }
 

@@ -1,7 +1,7 @@
 // Values of a vehicle in a recording or in the buffer.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { valuesOf, want } from "../state/columns";
+import { requestColumns, valuesOf } from "../state/columns";
 import { fleetColour } from "../state/palette";
 import type { Sample } from "../state/source";
 import { camera, roster, source } from "../state/store";
@@ -24,31 +24,36 @@ export function eulerOf([x, y, z, w]: Quaternion): { roll: number; pitch: number
 
 // values -------------------------------------------------------------------------------------------------------------
 
-export interface PastValue {
-  column: string; // as frames call it
-  name: string; // within its part
+export interface RecordedValue {
+  column: string; // name in frames
+  name: string; // name within its section
   value: number;
 }
 
-export interface PastPart {
+export interface RecordedSection {
   title: string;
-  values: PastValue[];
+  values: RecordedValue[];
 }
 
-/** What is known at a moment; `columns` are those that the vehicle could have. */
-export function pastParts(sample: Sample, row: number, id: number, columns: readonly string[]): PastPart[] {
+/** Known values of a sample; `columns`: those that the vehicle may have. */
+export function recordedSections(
+  sample: Sample,
+  row: number,
+  id: number,
+  columns: readonly string[],
+): RecordedSection[] {
   const known = new Map([...poseValues(sample, row), ...valuesOf(sample.from, id)]);
-  const parts = new Map<string, PastValue[]>();
+  const parts = new Map<string, RecordedValue[]>();
   for (const column of new Set([...DERIVED, ...known.keys(), ...columns])) {
     const value = known.get(column);
-    if (value === undefined) continue; // not wanted at that time
+    if (value === undefined) continue; // not requested at that time
     const [title, name] = placeOf(column);
     parts.set(title, [...(parts.get(title) ?? []), { column, name, value }]);
   }
   return [...parts].map(([title, values]) => ({ title, values }));
 }
 
-/** In which part a column stands, and what it is called there. */
+/** The section of a column, and its name there. */
 function placeOf(column: string): [title: string, name: string] {
   if ((DERIVED as readonly string[]).includes(column)) return ["Motion", column];
   const dot = column.indexOf(".");
@@ -57,7 +62,7 @@ function placeOf(column: string): [title: string, name: string] {
   return first === "command" ? ["Command", rest] : [`Sensor: ${first}`, rest];
 }
 
-/** What the poses alone tell; columns are more exact, and come later. */
+/** Values from the poses; columns are more precise, but may arrive later. */
 function poseValues(sample: Sample, row: number): [string, number][] {
   const [x, y, z] = positionOf(sample.from, row);
   const { roll, pitch, yaw } = eulerOf(orientationOf(sample.from, row));
@@ -76,13 +81,13 @@ function poseValues(sample: Sample, row: number): [string, number][] {
 // panel --------------------------------------------------------------------------------------------------------------
 
 const LOOK_EVERY = 100; // ms
-const USUAL = 1; // size of a value, in its unit: nobody tells it of the past
+const USUAL = 1; // usual size of a value: unknown for recordings
 
-export function PastVehicle({ id }: { id: number }) {
-  const parts = useSignal<readonly PastPart[]>([]);
+export function RecordedVehicle({ id }: { id: number }) {
+  const parts = useSignal<readonly RecordedSection[]>([]);
   const query = useSignal("");
   const row = roster.value.rowOfId(id) ?? 0;
-  useEffect(() => watchPast(id, row, (now) => (parts.value = now)), [id, row, roster.value.number, source.value]);
+  useEffect(() => watchRecorded(id, row, (now) => (parts.value = now)), [id, row, roster.value.number, source.value]);
   const fleet = roster.value.fleetAt(row);
   return (
     <div class="panel-body">
@@ -95,8 +100,7 @@ export function PastVehicle({ id }: { id: number }) {
           <span class="chip number">id {id}</span>
         </div>
         <p class="faint">
-          {fleet?.kind}, {fleet?.model}. {isRecording() ? "This is a recording" : "This is the past"}: it can be looked
-          at, not commanded.
+          {fleet?.kind}, {fleet?.model}. {isRecording() ? "Recording" : "Buffer"}: read-only.
         </p>
         <div class="buttons">
           <Button
@@ -107,7 +111,7 @@ export function PastVehicle({ id }: { id: number }) {
             pressed={camera.value === "chase"}
             onClick={() => setCamera(camera.value === "chase" ? "orbit" : "chase")}
           />
-          <Button look="small" icon="frame" label="Look at it" text="Look" onClick={() => lookAt(id)} />
+          <Button look="small" icon="frame" label="Look at the vehicle" text="Look" onClick={() => lookAt(id)} />
         </div>
       </div>
       <div class="columns-head">
@@ -124,7 +128,7 @@ function isRecording(): boolean {
   return source.value?.kind === "recording";
 }
 
-function Part({ id, part, query }: { id: number; part: PastPart; query: string }) {
+function Part({ id, part, query }: { id: number; part: RecordedSection; query: string }) {
   const wanted = query.trim().toLowerCase();
   const values = part.values.filter(({ column }) => column.toLowerCase().includes(wanted));
   if (values.length === 0) return null;
@@ -147,18 +151,18 @@ function Part({ id, part, query }: { id: number; part: PastPart; query: string }
   );
 }
 
-/** Ask for all columns and look at them ten times a second; the returned function ends that. */
-function watchPast(id: number, row: number, show: (parts: PastPart[]) => void): () => void {
+/** Request all columns and read them at 10 Hz; return a stop function. */
+function watchRecorded(id: number, row: number, show: (parts: RecordedSection[]) => void): () => void {
   const columns = liveColumns(id);
-  const wish = want("inspector", [{ of: id, columns }]);
+  const request = requestColumns("inspector", [{ of: id, columns }]);
   const look = () => {
     const sample = source.peek()?.sample(performance.now());
-    if (sample && row < sample.from.count) show(pastParts(sample, row, id, columns));
+    if (sample && row < sample.from.count) show(recordedSections(sample, row, id, columns));
   };
   look();
   const timer = setInterval(look, LOOK_EVERY);
   return () => {
     clearInterval(timer);
-    wish.release();
+    request.release();
   };
 }

@@ -4,7 +4,7 @@ import { type ComponentChildren, type ComponentType, h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { reasonOf } from "../net/rpc";
 import { mission } from "../state/mission";
-import { tell } from "../state/store";
+import { showNotice } from "../state/store";
 import { openFile } from "./actions";
 import { EventsPanel } from "./events";
 import { FleetPanel } from "./fleets";
@@ -30,7 +30,7 @@ import { TopBar } from "./topbar";
 import { Viewport } from "./viewport";
 import { Boundary, Button, Empty, type Tab, Tabs } from "./widgets";
 
-/** A component in place of one that is still to be loaded. */
+/** A component that is loaded on first use. */
 export function lazy<P extends object>(name: string, load: () => Promise<ComponentType<P>>): ComponentType<P> {
   let loaded: ComponentType<P> | null = null;
   return function Lazy(props: P) {
@@ -49,7 +49,7 @@ export function lazy<P extends object>(name: string, load: () => Promise<Compone
     if (loaded !== null) return h(loaded, props);
     if (failure !== "")
       return (
-        <Empty icon="warn" title={`${name} could not be loaded`}>
+        <Empty icon="warn" title={`Cannot load ${name.toLowerCase()}`}>
           {failure}
         </Empty>
       );
@@ -87,7 +87,7 @@ export function DropPlace() {
 function take(files: readonly File[]): void {
   const recording = files.find((file) => file.name.toLowerCase().endsWith(".mcap"));
   if (recording) void openFile(recording);
-  else tell("warning", `${files[0]?.name ?? "That"} is not a recording: recordings end in .mcap`);
+  else showNotice("warning", `${files[0]?.name ?? "This file"} is not a recording (.mcap)`);
 }
 
 // layout -------------------------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ const RIGHT: readonly Tab<RightTab>[] = [
   { name: "layers", label: "Layers" },
 ];
 
-/** Only where there is one, or where it was looked at last. */
+/** Shown if a mission exists, or if the tab was open last. */
 const MISSION: Tab<RightTab> = { name: "mission", label: "Mission" };
 
 const BOTTOM: readonly Tab<BottomTab>[] = [
@@ -116,7 +116,7 @@ const BOTTOM: readonly Tab<BottomTab>[] = [
 export function Shell({ host }: { host: HTMLElement }) {
   return (
     <div class="shell">
-      <Boundary name="The top bar">
+      <Boundary name="Top bar">
         <TopBar />
       </Boundary>
       <Banner />
@@ -135,14 +135,14 @@ function Left() {
   if (folded.value.left) {
     return (
       <div class="rail left">
-        <Button look="bare" icon="tree" label="Show the fleets" onClick={() => fold("left")} />
+        <Button look="bare" icon="tree" label="Show the fleets panel" onClick={() => fold("left")} />
       </div>
     );
   }
   return (
     <>
       <aside class="side left" style={{ width: `${sizes.value.left}rem` }} aria-label="Fleets">
-        <Boundary name="The fleets panel">
+        <Boundary name="Fleets panel">
           <FleetPanel />
         </Boundary>
       </aside>
@@ -157,9 +157,9 @@ function Right() {
       <div class="rail right">
         <Button look="bare" icon="inspect" label="Show the inspector" onClick={() => showRight("inspect")} />
         <Button look="bare" icon="spawn" label="Show the spawn panel" onClick={() => showRight("spawn")} />
-        <Button look="bare" icon="layers" label="Show the layers" onClick={() => showRight("layers")} />
+        <Button look="bare" icon="layers" label="Show the layers panel" onClick={() => showRight("layers")} />
         {mission.value && (
-          <Button look="bare" icon="task" label="Show the mission" onClick={() => showRight("mission")} />
+          <Button look="bare" icon="task" label="Show the mission panel" onClick={() => showRight("mission")} />
         )}
       </div>
     );
@@ -171,7 +171,7 @@ function Right() {
       <Splitter side="right" />
       <aside class="side right" style={{ width: `${sizes.value.right}rem` }} aria-label="Details">
         <Tabs label="Details" tabs={tabs} chosen={tab} onChoose={(name) => (rightTab.value = name)}>
-          <Button look="bare small" icon="chevron" label="Fold the details panel" onClick={() => fold("right")} />
+          <Button look="bare small" icon="chevron" label="Collapse the details panel" onClick={() => fold("right")} />
         </Tabs>
         <TabPanel name={tab}>
           {tab === "inspect" && <Inspector />}
@@ -191,7 +191,7 @@ function Centre({ host }: { host: HTMLElement }) {
     <div class="centre">
       <Viewport host={host} />
       <div class="timeline-slot">
-        <Boundary name="The timeline">
+        <Boundary name="Timeline">
           <TimelineStrip />
         </Boundary>
       </div>
@@ -206,7 +206,7 @@ function Centre({ host }: { host: HTMLElement }) {
             <Button
               look="bare small"
               icon="chevron"
-              label={shut ? "Unfold the lower panel" : "Fold the lower panel"}
+              label={shut ? "Expand the lower panel" : "Collapse the lower panel"}
               expanded={!shut}
               onClick={() => fold("bottom")}
             />
@@ -228,7 +228,7 @@ function Centre({ host }: { host: HTMLElement }) {
 function TabPanel({ name, children }: { name: string; children: ComponentChildren }) {
   return (
     <div class="tab-panel" role="tabpanel" id={`panel-${name}`} aria-labelledby={`tab-${name}`}>
-      <Boundary key={name} name={`The ${name} panel`}>
+      <Boundary key={name} name={`${name} panel`}>
         {children}
       </Boundary>
     </div>

@@ -22,22 +22,22 @@ import { Button } from "./widgets";
 
 export interface Shortcut {
   group: "Time" | "Camera" | "Tools" | "Panels" | "Driving";
-  /** As in KeyboardEvent.key; "" when somebody else listens and it is only told here. */
+  /** KeyboardEvent.key; "" if handled elsewhere and only listed here. */
   key: string;
-  shown: string; // on the sheet; keys with a space between
+  shown: string; // displayed; keys separated by spaces
   meaning: string;
   act?: () => void;
 }
 
 export const SHORTCUTS: readonly Shortcut[] = [
-  { group: "Time", key: " ", shown: "Space", meaning: "run or pause", act: playOrPause },
-  { group: "Time", key: ".", shown: ".", meaning: "one tick, or one sample on", act: () => stepShown(1) },
-  { group: "Time", key: ":", shown: "Shift .", meaning: "a tenth of a second", act: () => stepShown(tenth()) },
+  { group: "Time", key: " ", shown: "Space", meaning: "play or pause", act: playOrPause },
+  { group: "Time", key: ".", shown: ".", meaning: "step one tick or sample", act: () => stepShown(1) },
+  { group: "Time", key: ":", shown: "Shift .", meaning: "step 0.1 s", act: () => stepShown(tenth()) },
   { group: "Time", key: ">", shown: "", meaning: "", act: () => stepShown(tenth()) },
   { group: "Time", key: ",", shown: ",", meaning: "one sample back", act: () => stepSample(-1) },
   { group: "Time", key: "PageUp", shown: "PgUp PgDn", meaning: "previous, next event", act: () => jumpToEvent(-1) },
   { group: "Time", key: "PageDown", shown: "", meaning: "", act: () => jumpToEvent(1) },
-  { group: "Time", key: "j", shown: "J", meaning: "back to the present", act: () => void backToLive() },
+  { group: "Time", key: "j", shown: "J", meaning: "return to live", act: () => void backToLive() },
   { group: "Time", key: "-", shown: "−", meaning: "slower", act: () => changePace(-30) },
   { group: "Time", key: "+", shown: "+", meaning: "faster", act: () => changePace(30) },
   { group: "Time", key: "=", shown: "", meaning: "", act: () => changePace(30) },
@@ -45,48 +45,54 @@ export const SHORTCUTS: readonly Shortcut[] = [
 
   { group: "Camera", key: "1", shown: "1", meaning: "orbit", act: () => setCamera("orbit") },
   { group: "Camera", key: "2", shown: "2", meaning: "chase", act: () => setCamera("chase") },
-  { group: "Camera", key: "3", shown: "3", meaning: "from above", act: () => setCamera("top") },
+  { group: "Camera", key: "3", shown: "3", meaning: "top view", act: () => setCamera("top") },
   { group: "Camera", key: "4", shown: "4", meaning: "first person", act: () => setCamera("fpv") },
   { group: "Camera", key: "c", shown: "C", meaning: "next camera", act: nextCamera },
-  { group: "Camera", key: "f", shown: "F", meaning: "look at the selected", act: lookAtFocus },
-  { group: "Camera", key: "h", shown: "H", meaning: "see everything", act: () => stage.value?.frameAll() },
+  { group: "Camera", key: "f", shown: "F", meaning: "look at the selected vehicle", act: lookAtFocus },
+  { group: "Camera", key: "h", shown: "H", meaning: "frame everything", act: () => stage.value?.frameAll() },
   { group: "Camera", key: "[", shown: "[ ]", meaning: "previous, next vehicle", act: () => nextVehicle(-1) },
   { group: "Camera", key: "]", shown: "", meaning: "", act: () => nextVehicle(1) },
   { group: "Camera", key: "p", shown: "P", meaning: "save a picture", act: savePicture },
-  { group: "Camera", key: "", shown: "Drag", meaning: "turn; with Shift, move" },
-  { group: "Camera", key: "", shown: "Wheel", meaning: "nearer, farther" },
+  { group: "Camera", key: "", shown: "Drag", meaning: "orbit; with Shift, pan" },
+  { group: "Camera", key: "", shown: "Wheel", meaning: "zoom" },
 
   { group: "Tools", key: "v", shown: "V", meaning: "select", act: () => chooseTool("select") },
   { group: "Tools", key: "b", shown: "B", meaning: "select with a box", act: () => chooseTool("box") },
-  { group: "Tools", key: "t", shown: "T", meaning: "send to a place", act: () => chooseTool("go") },
-  { group: "Tools", key: "r", shown: "R", meaning: "draw a route (Enter ends it)", act: () => chooseTool("route") },
-  { group: "Tools", key: "n", shown: "N", meaning: "place vehicles", act: () => chooseTool("spawn") },
+  { group: "Tools", key: "t", shown: "T", meaning: "go to a place", act: () => chooseTool("go") },
+  { group: "Tools", key: "r", shown: "R", meaning: "draw a route (Enter to send)", act: () => chooseTool("route") },
+  { group: "Tools", key: "n", shown: "N", meaning: "spawn vehicles", act: () => chooseTool("spawn") },
   { group: "Tools", key: "", shown: "Shift click", meaning: "add to the selection" },
-  { group: "Tools", key: "", shown: "Delete", meaning: "remove the selected" },
-  { group: "Tools", key: "Escape", shown: "Esc", meaning: "leave the tool, select nothing", act: () => select([]) },
+  { group: "Tools", key: "", shown: "Delete", meaning: "remove the selected vehicles" },
+  {
+    group: "Tools",
+    key: "Escape",
+    shown: "Esc",
+    meaning: "leave the tool, clear the selection",
+    act: () => select([]),
+  },
 
-  { group: "Panels", key: "?", shown: "?", meaning: "this sheet", act: toggleHelp },
+  { group: "Panels", key: "?", shown: "?", meaning: "this help", act: toggleHelp },
   { group: "Panels", key: "/", shown: "/", meaning: "find a vehicle", act: findVehicle },
   { group: "Panels", key: "i", shown: "I", meaning: "inspector", act: () => showRight("inspect") },
   { group: "Panels", key: "l", shown: "L", meaning: "layers", act: () => showRight("layers") },
   { group: "Panels", key: "o", shown: "O", meaning: "plots", act: () => showBottom("plots") },
   { group: "Panels", key: "e", shown: "E", meaning: "events", act: () => showBottom("events") },
   { group: "Panels", key: "m", shown: "M", meaning: "minimap", act: () => setLayer("minimap") },
-  { group: "Panels", key: "\\", shown: "\\", meaning: "all panels away, or back", act: foldAll },
-  { group: "Panels", key: "k", shown: "K", meaning: "dark or light", act: otherTheme },
+  { group: "Panels", key: "\\", shown: "\\", meaning: "collapse or restore all panels", act: foldAll },
+  { group: "Panels", key: "k", shown: "K", meaning: "dark or light theme", act: otherTheme },
 
-  { group: "Driving", key: "", shown: "G", meaning: "drive the selected, or stop driving" },
-  { group: "Driving", key: "", shown: "W A S D", meaning: "drive, steer; tilt a drone (or the arrows)" },
+  { group: "Driving", key: "", shown: "G", meaning: "drive the selected vehicle, or stop driving" },
+  { group: "Driving", key: "", shown: "W A S D", meaning: "drive, steer; tilt a drone (or arrow keys)" },
   { group: "Driving", key: "", shown: "Space", meaning: "handbrake" },
   { group: "Driving", key: "", shown: "R F", meaning: "up and down; faster and slower" },
-  { group: "Driving", key: "", shown: "Q E", meaning: "turn a drone" },
+  { group: "Driving", key: "", shown: "Q E", meaning: "yaw a drone" },
   { group: "Driving", key: "", shown: "X", meaning: "arm or disarm a drone" },
   { group: "Driving", key: "", shown: "M", meaning: "flight mode" },
   { group: "Driving", key: "", shown: "Gamepad", meaning: "sticks and triggers" },
-  { group: "Driving", key: "", shown: "Esc", meaning: "let go" },
+  { group: "Driving", key: "", shown: "Esc", meaning: "stop driving" },
 ];
 
-/** The shortcut for a key; letters without regard to case. */
+/** The shortcut of a key; letters are case-insensitive. */
 export function shortcutFor(key: string): Shortcut | undefined {
   const wanted = key.length === 1 ? key.toLowerCase() : key;
   return SHORTCUTS.find((one) => one.key === wanted && one.act !== undefined);
@@ -103,7 +109,7 @@ function tenth(): number {
 function changePace(places: number): void {
   const pace = shownPace();
   const size = paceAt(placeOf(pace === 0 ? 100 : Math.abs(pace)) + places);
-  setShownPace(pace < 0 ? -size : size); // a recording may be played backwards
+  setShownPace(pace < 0 ? -size : size); // recordings can be played backwards
 }
 
 function nextCamera(): void {
@@ -145,7 +151,7 @@ function foldAll(): void {
 export function startShortcuts(): () => void {
   const onDown = (event: KeyboardEvent) => {
     if (event.defaultPrevented || isShortcut(event) || isTyping(event.target)) return;
-    if (event.key === " " && isPressable(event.target)) return; // Space presses the button that has the focus
+    if (event.key === " " && isPressable(event.target)) return; // Space presses the focused button
     const shortcut = shortcutFor(event.key);
     if (shortcut?.act === undefined || document.querySelector("dialog[open]") !== null) return;
     event.preventDefault();
@@ -155,7 +161,7 @@ export function startShortcuts(): () => void {
   return () => window.removeEventListener("keydown", onDown);
 }
 
-/** Whether an element does something of its own on Space; a button that was clicked with the mouse does not keep it. */
+/** Whether an element handles Space itself; a button focused by a mouse click does not. */
 function isPressable(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches("button:focus-visible, summary, input, select, [role=tab]");
 }

@@ -1,10 +1,10 @@
 // The spawn panel: model, count, heading; placed by a click in the world or by coordinates.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { robotsAt } from "../control/tools/spawn";
+import { spawnEntries } from "../control/tools/spawn";
 import { connection } from "../net/connection";
-import { vehiclesOf } from "../state/removed-vehicles";
-import { deaf, type Spawning, select, spawning, tell, tool } from "../state/store";
+import { formatVehicles } from "../state/removed-vehicles";
+import { readOnlyReason, type Spawning, select, showNotice, spawning, tool } from "../state/store";
 import type { ModelTree } from "../wire/schema";
 import { attempt } from "./actions";
 import { Button, Empty } from "./widgets";
@@ -24,10 +24,10 @@ export function SpawnPanel() {
   useEffect(() => {
     if (open) void modelList().then((list) => (models.value = list));
   }, [open]);
-  if (deaf.value !== "") return <Empty icon="spawn" title={`Nothing can be spawned: ${deaf.value}`} />;
-  const waiting = open ? "Asking for the models" : "Waiting for the server";
+  if (readOnlyReason.value !== "") return <Empty icon="spawn" title={`Cannot spawn: ${readOnlyReason.value}`} />;
+  const waiting = open ? "Loading models …" : "Waiting for the server";
   if (models.value === null) return <Empty icon="spawn" title={waiting} />;
-  if (models.value.length === 0) return <Empty icon="spawn" title="The server has no models to offer" />;
+  if (models.value.length === 0) return <Empty icon="spawn" title="No models available" />;
   return <SpawnForm models={models.value} />;
 }
 
@@ -76,7 +76,7 @@ function ModelFields({ models, model, now }: { models: readonly ModelTree[]; mod
         <label class="stack">
           <span class="label">Preset</span>
           <select class="select" value={now.preset} onChange={(event) => change({ preset: event.currentTarget.value })}>
-            <option value="">the model's own</option>
+            <option value="">default</option>
             {model.presets.map((preset) => (
               <option key={preset} value={preset}>
                 {preset}
@@ -88,7 +88,7 @@ function ModelFields({ models, model, now }: { models: readonly ModelTree[]; mod
           <span class="label">Name</span>
           <input
             class="field"
-            placeholder="made up"
+            placeholder="auto-generated"
             spellcheck={false}
             value={now.name}
             onInput={(event) => change({ name: event.currentTarget.value.trim() })}
@@ -183,12 +183,12 @@ function PlaceByNumbers() {
   const x = useSignal(0);
   const y = useSignal(0);
   const place = async () => {
-    const robots = robotsAt(spawning.value, [x.value, y.value]);
-    const spawned = await attempt("Spawn", "spawn_robots", { robots });
+    const entries = spawnEntries(spawning.value, [x.value, y.value]);
+    const spawned = await attempt("Spawn", "spawn_robots", { robots: entries });
     if (spawned === null) return;
     select(spawned.ids);
     const [first, ...others] = spawned.names;
-    tell("info", others.length === 0 ? `${first} is here` : `${vehiclesOf(spawned.names.length)} are here`, 3);
+    showNotice("info", others.length === 0 ? `${first} is here` : `Spawned ${formatVehicles(spawned.names.length)}`, 3);
   };
   return (
     <>

@@ -4,7 +4,7 @@ import { pause, play, reset, setPace, step } from "../state/clock";
 import type { TimedEvent } from "../state/events";
 import { history, showBuffer, showLive } from "../state/run";
 import { type FrameSource, ServedTimeline, type Timeline } from "../state/source";
-import { clock, deaf, idle, source, tell } from "../state/store";
+import { clock, externallyStepped, readOnlyReason, showNotice, source } from "../state/store";
 
 export type Mode = "live" | "buffer" | "served" | "opened";
 
@@ -13,14 +13,14 @@ export interface Extent {
   end: number;
 }
 
-/** What the strip is about; null before anything is shown. */
+/** The mode of the timeline; null before anything is shown. */
 export function modeOf(shown: FrameSource | null): Mode {
   if (shown === null || shown.kind === "live") return "live";
   if (shown.kind === "buffer") return "buffer";
   return isOpened(shown) ? "opened" : "served";
 }
 
-/** A recording that this page has opened by itself, which can do more. */
+/** A recording opened in the page, which offers more than one played by the server. */
 export function isOpened(shown: FrameSource | null): shown is RecordingSource {
   return shown?.kind === "recording" && "seekTo" in shown;
 }
@@ -30,12 +30,12 @@ export function extentOf(shown: FrameSource | null): Extent {
   return { start: from.start.value, end: Math.max(from.end.value, from.start.value) };
 }
 
-/** Where it stands, s. */
+/** The position, s. */
 export function positionOf(shown: FrameSource | null): number {
   return shown?.timeline?.position.value ?? history.end.value;
 }
 
-/** Go to a time; from the live run that is a look back into its buffer. */
+/** Seek; from the live run this switches to its buffer. */
 export function seek(time: number): void {
   const shown = source.peek();
   const { start, end } = { start: history.start.peek(), end: history.end.peek() };
@@ -43,7 +43,7 @@ export function seek(time: number): void {
   else if (end > start) showBuffer(Math.min(Math.max(time, start), end));
 }
 
-/** The next sample, or the one before. */
+/** Step to the next or previous sample. */
 export function stepSample(way: 1 | -1): void {
   const shown = source.peek();
   if (isOpened(shown)) return shown.step(way);
@@ -54,30 +54,30 @@ export function stepSample(way: 1 | -1): void {
   if (around !== null) seek(around[way > 0 ? 1 : 0].time);
 }
 
-const FAR = 0.05; // s: more than what is between the samples of a recording
+const FAR = 0.05; // s: more than between two samples of a recording
 
-/** Some s on in the past that is shown, but at least to the next sample. */
+/** Move by some s in the shown buffer or recording, at least to the next sample. */
 export function stepBy(seconds: number): void {
   const before = source.peek()?.timeline?.position.peek() ?? history.end.peek();
-  const served = modeOf(source.peek()) === "served"; // it stands elsewhere only when the server has answered
+  const served = modeOf(source.peek()) === "served"; // the position changes only with the server's response
   if (served && seconds > FAR) source.peek()?.timeline?.pause();
   else stepSample(1);
   const reached = source.peek()?.timeline?.position.peek() ?? before;
   if ((!served || seconds > FAR) && before + seconds > reached + 1e-6) seek(before + seconds);
 }
 
-/** Jump to the next event, or the one before. */
+/** Jump to the next or previous event. */
 export function jumpToEvent(way: 1 | -1): void {
   const shown = source.peek();
   const now = shown?.timeline?.position.peek() ?? history.end.peek();
   const found = timedEvents(shown).filter(({ time }) => way * (time - now) > 1e-6);
   const next = way > 0 ? found[0] : found.at(-1);
-  if (next === undefined) return tell("info", way > 0 ? "No event after this" : "No event before this");
+  if (next === undefined) return showNotice("info", way > 0 ? "No later event" : "No earlier event");
   shown?.timeline?.pause();
   seek(next.time);
 }
 
-/** What happened within the extent, oldest first, at their places on the strip. */
+/** Events within the extent, oldest first, with their positions. */
 export function timedEvents(shown: FrameSource | null): readonly TimedEvent[] {
   const { start, end } = extentOf(shown);
   const rate = clock.value.rate || 1;
@@ -86,13 +86,13 @@ export function timedEvents(shown: FrameSource | null): readonly TimedEvent[] {
   return timed.filter(({ time }) => time >= start && time <= end);
 }
 
-/** Positions at which the run began anew. */
+/** Positions at which the run restarted. */
 export function restartsOf(shown: FrameSource | null): readonly number[] {
   return isOpened(shown) ? shown.restarts : [];
 }
 
-/** Simulated time, tick and run that are seen. */
-export function momentOf(shown: FrameSource | null): { time: number; tick: number; run: number | null } {
+/** Time, tick and run shown. */
+export function shownTime(shown: FrameSource | null): { time: number; tick: number; run: number | null } {
   if (isOpened(shown)) {
     const position = shown.timeline.position.value;
     const frame = shown.shown.value;
@@ -106,7 +106,7 @@ export function momentOf(shown: FrameSource | null): { time: number; tick: numbe
   return { time: clock.value.time, tick: clock.value.tick, run: null };
 }
 
-/** Back to the present: out of the buffer, or out of an opened recording. */
+/** Return to live, from the buffer or an opened recording. */
 export async function backToLive(): Promise<void> {
   if (isOpened(source.peek())) (await import("../replay/open")).closeRecording();
   else showLive();
@@ -114,37 +114,37 @@ export async function backToLive(): Promise<void> {
 
 // commands -----------------------------------------------------------------------------------------------------------
 
-export const IDLE = "your program runs this simulation: call sim.run() or sim.running()";
+export const IDLE = "the run is stepped by a program; call sim.run() or sim.running() there";
 
-/** The time of the buffer or recording that is shown; null: the live run is. */
+/** The timeline of the shown buffer or recording; null: live run. */
 function shownTimeline(): Timeline | null {
   return source.value === null || source.value.kind === "live" ? null : source.value.timeline;
 }
 
-/** Run or hold what is shown. */
+/** Play or pause the shown source. */
 export function playOrPause(): void {
   const timeline = shownTimeline();
   if (timeline) return timeline.playing.value ? timeline.pause() : timeline.play();
-  if (idle.value) return tell("info", `Time does not pass by itself: ${IDLE}`);
+  if (externallyStepped.value) return showNotice("info", `Cannot play: ${IDLE}`);
   void (clock.value.paused ? play() : pause());
 }
 
-/** Whether what is shown stands. */
+/** Whether the shown source is paused. */
 export function isPaused(): boolean {
   const timeline = shownTimeline();
   return timeline ? !timeline.playing.value : clock.value.paused;
 }
 
-/** Exactly so many ticks; in a recording, as far or at least to the next sample. */
+/** Step by ticks; in a recording at least to the next sample. */
 export function stepShown(ticks: number): void {
   if (shownTimeline()) stepBy(ticks / shownRate());
   else void step(ticks);
 }
 
-/** Only a live run can begin anew. */
+/** Only a live run can be reset. */
 export function resetShown(seed: number | null): void {
-  if (deaf.value === "") void reset(seed);
-  else tell("warning", `Nothing can begin anew: ${deaf.value}.`);
+  if (readOnlyReason.value === "") void reset(seed);
+  else showNotice("warning", `Cannot reset: ${readOnlyReason.value}`);
 }
 
 export function setShownPace(pace: number): void {
@@ -157,12 +157,12 @@ export function shownPace(): number {
   return shownTimeline()?.speed.value ?? clock.value.pace;
 }
 
-/** Whether it may go as fast as it can: what the page plays by itself has a speed. */
-export function canRace(): boolean {
+/** Whether the pace may be unlimited; not for playback in the page. */
+export function canRunUnlimited(): boolean {
   return source.value?.kind !== "buffer" && !isOpened(source.value);
 }
 
-/** Ticks per simulated s of what is shown. */
+/** Ticks per simulated s of the shown source. */
 export function shownRate(): number {
   const shown = source.value;
   return (isOpened(shown) ? shown.recording.rate : clock.value.rate) || 1;

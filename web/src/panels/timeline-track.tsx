@@ -41,7 +41,7 @@ export interface Picture {
 }
 
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600];
-const APART = 70; // px between two marks of the scale at least
+const APART = 70; // minimum px between scale marks
 
 export function paint(canvas: HTMLCanvasElement, { extent, events, restarts }: Picture): void {
   const context = canvas.getContext("2d");
@@ -78,7 +78,7 @@ function paintScale(
   }
 }
 
-/** One tick for each pixel at which something happened: thousands of events cost no more than some hundred. */
+/** One tick per pixel with events: thousands of events cost no more than a few hundred. */
 function paintEvents(
   context: CanvasRenderingContext2D,
   events: readonly TimedEvent[],
@@ -96,8 +96,8 @@ function paintEvents(
 
 // track --------------------------------------------------------------------------------------------------------------
 
-const NEAR = 5; // px around the pointer in which events are told
-const TOLD = 5; // of them at most
+const NEAR = 5; // px around the pointer in which events are listed
+const LISTED = 5; // listed at most
 const PAINT_EVERY = 100; // ms
 
 export function TimelineTrack() {
@@ -150,7 +150,7 @@ export function TimelineTrack() {
   );
 }
 
-/** What a screen reader is told; in steps of 0.1 s, so that the page is not written anew with each picture. */
+/** For screen readers; in steps of 0.1 s, to limit rendering. */
 function useAria() {
   const start = useComputed(() => tenths(extentOf(source.value).start)).value;
   const end = useComputed(() => tenths(extentOf(source.value).end)).value;
@@ -187,7 +187,7 @@ function onKey(event: KeyboardEvent): void {
   act();
 }
 
-/** The painted part; it is painted anew when what it shows has changed, but not with every frame that arrives. */
+/** The painted part; repainted on changes, but not with each frame. */
 function Ticks() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSignal(0);
@@ -201,7 +201,7 @@ function Ticks() {
     };
   }, []);
   useSignalEffect(() => {
-    void [size.value, theme.value, source.value?.events.value, extentOf(source.value)]; // whatever of it changes
+    void [size.value, theme.value, source.value?.events.value, extentOf(source.value)]; // dependencies
     due.current ??= setTimeout(() => {
       due.current = undefined;
       if (canvas.current !== null) paint(canvas.current, pictureNow());
@@ -215,7 +215,7 @@ function pictureNow(): Picture {
   return { extent: extentOf(shown), events: timedEvents(shown), restarts: restartsOf(shown) };
 }
 
-/** Where it stands; moved without rendering anything else. */
+/** The position mark, moved without rendering anything else. */
 function Head() {
   const head = useRef<HTMLDivElement>(null);
   useSignalEffect(() => {
@@ -239,13 +239,13 @@ function Hint({ x, time, width }: { x: number; time: number; width: number }) {
   return (
     <div class="timeline-hint" style={side}>
       <div class="number">{formatTime(time)}</div>
-      {found.slice(0, TOLD).map(({ number, kind, subject, detail }) => (
+      {found.slice(0, LISTED).map(({ number, kind, subject, detail }) => (
         <div key={number} class="ellipsis">
           <i style={{ background: `var(${colourOf(kind)})` }} />
           {kind} <span class="faint">{[subject, detail].filter(Boolean).join(", ")}</span>
         </div>
       ))}
-      {found.length > TOLD && <div class="faint">and {found.length - TOLD} more</div>}
+      {found.length > LISTED && <div class="faint">and {found.length - LISTED} more</div>}
     </div>
   );
 }

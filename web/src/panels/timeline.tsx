@@ -4,13 +4,13 @@ import { reasonOf } from "../net/rpc";
 import type { GhostSource } from "../replay/ghost";
 import { formatCount } from "../state/removed-vehicles";
 import type { FrameSource } from "../state/source";
-import { focus, ghosts, source, tell } from "../state/store";
+import { focus, ghosts, showNotice, source } from "../state/store";
 import { formatTime } from "./format";
-import { backToLive, jumpToEvent, type Mode, modeOf, momentOf, stepSample } from "./timeline-model";
+import { backToLive, jumpToEvent, type Mode, modeOf, shownTime, stepSample } from "./timeline-model";
 import { TimelineTrack } from "./timeline-track";
 import { Button } from "./widgets";
 
-/** Let the person choose a recording to compare with. */
+/** Let the user select a recording for comparison. */
 export function chooseGhost(): void {
   const input = document.createElement("input");
   input.type = "file";
@@ -26,7 +26,7 @@ async function openGhost(file: File): Promise<void> {
   try {
     await (await import("../replay/open")).openRecording(file, "ghost");
   } catch (error) {
-    tell("error", `${file.name} cannot be opened: ${reasonOf(error)}`);
+    showNotice("error", `Cannot open ${file.name}: ${reasonOf(error)}`);
   }
 }
 
@@ -55,18 +55,18 @@ function GhostRow({ ghost }: { ghost: GhostSource }) {
         {ghost.standing.value !== "" && <span class="faint"> ({ghost.standing.value})</span>}
       </span>
       <label>
-        <span class="faint">shifted by</span>
+        <span class="faint">offset</span>
         <input
           type="number"
           class="field small"
           step={0.1}
-          aria-label={`s by which ${ghost.label} is ahead`}
+          aria-label={`Offset of ${ghost.label}, s`}
           value={ghost.offset.value}
           onInput={({ currentTarget }) => shift(ghost, currentTarget.valueAsNumber)}
         />
         <span class="faint">s</span>
       </label>
-      <GapWords ghost={ghost} />
+      <GapText ghost={ghost} />
       <Button look="bare small" icon="close" label={`Remove the ghost ${ghost.label}`} onClick={remove} />
     </div>
   );
@@ -76,15 +76,15 @@ function shift(ghost: GhostSource, seconds: number): void {
   if (Number.isFinite(seconds)) ghost.offset.value = seconds;
 }
 
-function GapWords({ ghost }: { ghost: GhostSource }) {
+function GapText({ ghost }: { ghost: GhostSource }) {
   const gap = ghost.gap.value;
-  if (ghost.standing.value !== "") return null; // it stands: how far it is says nothing
+  if (ghost.standing.value !== "") return null; // it stands: the gap means nothing
   const nothing = focus.value === null ? "select a vehicle to compare" : "not in this ghost";
   if (gap === null) return <span class="faint">{nothing}</span>;
   const seconds = gap.seconds;
   const way = seconds === null ? "" : `${Math.abs(seconds).toFixed(2)} s ${seconds >= 0 ? "behind" : "ahead"}`;
   return (
-    <span class="number" title="From the selected vehicle to the one of the same name in the ghost">
+    <span class="number" title="Gap between the selected vehicle and the one of the same name in the ghost">
       {gap.distance.toFixed(2)} m{way === "" ? "" : `, ${way}`}
     </span>
   );
@@ -110,8 +110,10 @@ export function TimelineStrip() {
   );
 }
 
-/** Play, step and jump. The live run is run by the top bar: here one can only look back, but the room for the rest is
- * kept, so that the track does not shrink under the pointer. */
+/**
+ * Playback controls. The top bar controls the live run; the space is reserved then, so that the track does not shrink
+ * under the pointer.
+ */
 function Playing({ mode }: { mode: Mode }) {
   const timeline = source.value?.timeline ?? null;
   const playing = timeline?.playing.value ?? false;
@@ -119,7 +121,7 @@ function Playing({ mode }: { mode: Mode }) {
     <div class="timeline-buttons">
       <span class="mirrored">
         <Button look="bare small" icon="steps" label="Previous event (Page up)" onClick={() => jumpToEvent(-1)} />
-        <Button look="bare small" icon="step" label="One sample back (,)" onClick={() => stepSample(-1)} />
+        <Button look="bare small" icon="step" label="Previous sample (,)" onClick={() => stepSample(-1)} />
       </span>
       <span class={timeline === null ? "timeline-past reserved" : "timeline-past"}>
         <Button
@@ -132,7 +134,7 @@ function Playing({ mode }: { mode: Mode }) {
         <Button
           look="bare small"
           icon="step"
-          label="One sample on (.)"
+          label="Next sample (.)"
           disabled={timeline === null}
           onClick={() => stepSample(1)}
         />
@@ -177,13 +179,13 @@ function nameOf(speed: number): string {
 }
 
 function Readout() {
-  const moment = useComputed(() => momentOf(source.value)).value;
+  const shown = useComputed(() => shownTime(source.value)).value;
   return (
     <output class="timeline-readout number" aria-label="Time shown">
-      <span>{formatTime(moment.time)}</span>
+      <span>{formatTime(shown.time)}</span>
       <span class="faint">
-        tick {formatCount(moment.tick)}
-        {moment.run !== null && `, run ${moment.run}`}
+        tick {formatCount(shown.tick)}
+        {shown.run !== null && `, run ${shown.run}`}
       </span>
     </output>
   );

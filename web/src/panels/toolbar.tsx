@@ -1,16 +1,16 @@
-// The tool bar over the world: cameras, tools, colours, pictures.
-import { exportPng, filming, startFilm, stopFilm } from "../control/controls";
+// The toolbar over the world: cameras, tools, colours, pictures.
+import { exportPng, recordingVideo, startVideo, stopVideo } from "../control/controls";
 import { canColour } from "../state/colouring";
 import {
   type CameraMode,
   type ColouringKind,
   camera,
   colouring,
-  deaf,
   live,
+  readOnlyReason,
   roster,
+  showNotice,
   type Tool,
-  tell,
   tool,
 } from "../state/store";
 import { setCamera, stage } from "./actions";
@@ -21,16 +21,16 @@ import { Button } from "./widgets";
 const CAMERAS: readonly [CameraMode, IconName, string, string][] = [
   ["orbit", "orbit", "Orbit camera", "1"],
   ["chase", "chase", "Chase camera", "2"],
-  ["top", "top", "Top-down camera", "3"],
+  ["top", "top", "Top view", "3"],
   ["fpv", "fpv", "First-person camera", "4"],
 ];
 
 const TOOLS: readonly [Tool, IconName, string, string][] = [
   ["select", "select", "Select", "V"],
   ["box", "box", "Select with a box", "B"],
-  ["go", "go", "Send the selected to a place", "T"],
-  ["route", "route", "Draw a route for the selected", "R"],
-  ["spawn", "spawn", "Place vehicles", "N"],
+  ["go", "go", "Go to: send the selected vehicles to a place", "T"],
+  ["route", "route", "Draw a route for the selected vehicles", "R"],
+  ["spawn", "spawn", "Spawn vehicles", "N"],
 ];
 
 export const COLOURINGS: readonly [ColouringKind, string][] = [
@@ -66,7 +66,9 @@ export function ToolBar() {
             look="bare"
             icon={icon}
             label={label}
-            title={needsLive(name) && deaf.value !== "" ? `${label}: ${deaf.value}` : `${label} (${key})`}
+            title={
+              needsLive(name) && readOnlyReason.value !== "" ? `${label}: ${readOnlyReason.value}` : `${label} (${key})`
+            }
             pressed={tool.value === name}
             disabled={needsLive(name) && !live.value}
             onClick={() => chooseTool(name)}
@@ -85,9 +87,10 @@ function needsLive(name: Tool): boolean {
   return name !== "select" && name !== "box";
 }
 
-/** The spawn tool needs its panel to say what is spawned. */
+/** The spawn tool needs its panel. */
 export function chooseTool(name: Tool): void {
-  if (needsLive(name) && deaf.value !== "") return tell("warning", `Nothing can be ordered: ${deaf.value}.`);
+  if (needsLive(name) && readOnlyReason.value !== "")
+    return showNotice("warning", `Commands are disabled: ${readOnlyReason.value}`);
   tool.value = name;
   if (name === "spawn") showRight("spawn");
 }
@@ -115,15 +118,15 @@ function ColouringSelect() {
 
 function Pictures() {
   const view = stage.value;
-  const film = filming.value;
+  const film = recordingVideo.value;
   const none = view === null;
   return (
     <div class="group">
       <Button
         look="bare"
         icon="frame"
-        label="See everything"
-        title="See everything (H)"
+        label="Frame everything"
+        title="Frame everything (H)"
         disabled={none}
         onClick={() => view?.frameAll()}
       />
@@ -141,7 +144,7 @@ function Pictures() {
           icon="film"
           label="Record a video"
           disabled={none}
-          onClick={() => view && startFilm(view)}
+          onClick={() => view && startVideo(view)}
         />
       ) : (
         <Button
@@ -149,7 +152,7 @@ function Pictures() {
           icon="film"
           label="Stop recording"
           text={`${film.seconds.toFixed(0)} s`}
-          onClick={stopFilm}
+          onClick={stopVideo}
         />
       )}
     </div>

@@ -1,18 +1,18 @@
 // The top bar: scenario, clock, connection, and menus.
 import { useComputed } from "@preact/signals";
 import { connection } from "../net/connection";
-import { giveBack, holding } from "../state/clock";
+import { holdsClock, releaseClock } from "../state/clock";
 import { formatCount } from "../state/removed-vehicles";
-import { clock, idle, live, metadata, preparing, pulse, source, theme } from "../state/store";
-import { chooseRecording, editorDoor, galleryDoor, recordingDoor } from "./actions";
+import { clock, externallyStepped, live, metadata, pageRates, preparing, source, theme } from "../state/store";
+import { chooseRecording, editorOpener, galleryOpener, recordingOpener } from "./actions";
 import { formatFactor, formatTime } from "./format";
 import { Logo } from "./icons";
 import { helpOpen } from "./layout";
-import { IDLE, isOpened, isPaused, momentOf, shownPace, shownRate } from "./timeline-model";
+import { IDLE, isOpened, isPaused, shownPace, shownRate, shownTime } from "./timeline-model";
 import { Transport } from "./transport";
 import { Button } from "./widgets";
 
-const BEHIND = 0.9; // of the wanted pace: below, it is said
+const BEHIND = 0.9; // relative to the target pace: slower is highlighted
 
 export function ClockReadout() {
   return (
@@ -26,7 +26,7 @@ export function ClockReadout() {
 }
 
 function Time() {
-  const text = useComputed(() => formatTime(momentOf(source.value).time));
+  const text = useComputed(() => formatTime(shownTime(source.value).time));
   return (
     <span class="time" title="Simulated time">
       {text}
@@ -35,16 +35,16 @@ function Time() {
 }
 
 function Factor() {
-  if (idle.value) {
+  if (externallyStepped.value) {
     return (
-      <span class="factor" title={`Time does not pass by itself: ${IDLE}`}>
-        idle
+      <span class="factor" title={`Not running: ${IDLE}`}>
+        stepped
       </span>
     );
   }
   if (source.value?.kind === "buffer" || isOpened(source.value)) {
     return (
-      <span class="factor" title="How fast it is played">
+      <span class="factor" title="Playback speed">
         {isPaused() ? "held" : formatFactor(shownPace())}
       </span>
     );
@@ -55,7 +55,7 @@ function Factor() {
 function Measured() {
   const { factor, pace, paused } = clock.value;
   const behind = !paused && pace > 0 && factor < BEHIND * pace;
-  const title = behind ? `Real-time factor: behind the wanted pace of ${pace}` : "Real-time factor: simulated s per s";
+  const title = behind ? `Real-time factor: behind the target pace of ${pace}` : "Real-time factor: simulated s per s";
   return (
     <span class={`factor ${behind ? "behind" : ""}`} title={title}>
       {paused ? "held" : formatFactor(factor)}
@@ -64,16 +64,16 @@ function Measured() {
 }
 
 function Tick() {
-  const text = useComputed(() => `tick ${formatCount(momentOf(source.value).tick)}`);
+  const text = useComputed(() => `tick ${formatCount(shownTime(source.value).tick)}`);
   return <span class="small">{text}</span>;
 }
 
-/** Whoever has taken the clock by stepping keeps it until it lets go. */
+/** A client owns the clock after it has stepped, until it releases it. */
 function Owner() {
   const { owner } = clock.value;
-  if (isOpened(source.value) || (owner === "" && !holding.value)) return <Rate />;
-  if (holding.value) return <GiveBack />;
-  const title = `${owner} has the clock: time passes only when it says so, until it lets go or leaves`;
+  if (isOpened(source.value) || (owner === "" && !holdsClock.value)) return <Rate />;
+  if (holdsClock.value) return <ReleaseClock />;
+  const title = `${owner} controls the clock until it releases it or disconnects`;
   return (
     <span class="owner" title={title}>
       by {owner.startsWith("web client ") ? "another page" : owner}
@@ -86,16 +86,16 @@ function Rate() {
   return <span class="small">{known ? `${formatCount(shownRate())} Hz` : ""}</span>;
 }
 
-function GiveBack() {
+function ReleaseClock() {
   return (
     <button
       type="button"
       class="owner mine"
-      title="You have the clock, because you stepped: nobody else can let time pass. Give it back, and time goes on."
+      title="You control the clock. Release it to resume."
       disabled={!live.value}
-      onClick={() => void giveBack()}
+      onClick={() => void releaseClock()}
     >
-      give clock back
+      release clock
     </button>
   );
 }
@@ -124,7 +124,7 @@ function Scenario() {
   const { name, description } = opened ?? metadata.value ?? { name: "", description: "" };
   return (
     <div class="scenario" title={description}>
-      <h1 class="ellipsis">{name || "No scenario yet"}</h1>
+      <h1 class="ellipsis">{name || "No scenario"}</h1>
       {description !== "" && <p class="ellipsis">{description}</p>}
     </div>
   );
@@ -147,21 +147,21 @@ function State() {
 }
 
 const CHIPS = {
-  connecting: { look: "warn", text: "connecting", title: "Looking for the server" },
+  connecting: { look: "warn", text: "connecting", title: "Connecting to the server" },
   open: { look: "good", text: "live", title: "Connected to the server" },
-  lost: { look: "bad", text: "server gone", title: "The server does not answer" },
-  refused: { look: "bad", text: "refused", title: "The server wants a token" },
+  lost: { look: "bad", text: "disconnected", title: "Connection lost" },
+  refused: { look: "bad", text: "refused", title: "The server requires a token" },
 } as const;
 
 function chipOf(state: keyof typeof CHIPS) {
-  if (state === "open" && pulse.value.slowed) return slowChip();
+  if (state === "open" && pageRates.value.slowed) return slowChip();
   return preparing.value === "" ? CHIPS[state] : { look: "warn", text: "preparing", title: preparing.value };
 }
 
-/** In the place of the usual one: nothing else in the bar may move for it. */
+/** Replaces the usual chip, so that nothing else in the bar moves. */
 function slowChip() {
-  const rate = pulse.value.granted.toFixed(0);
-  return { look: "warn", text: "slowed", title: `This page cannot keep up: it asks for ${rate} moments a second now` };
+  const rate = pageRates.value.granted.toFixed(0);
+  return { look: "warn", text: "slowed", title: `The page cannot keep up: update rate reduced to ${rate} Hz` };
 }
 
 function Actions() {
@@ -172,21 +172,21 @@ function Actions() {
         look="bare"
         icon="gallery"
         label="Scenario gallery"
-        disabled={galleryDoor.value === null}
-        onClick={() => galleryDoor.value?.()}
+        disabled={galleryOpener.value === null}
+        onClick={() => galleryOpener.value?.()}
       />
       <Button
         look="bare"
         icon="editor"
         label="Scenario editor"
-        disabled={editorDoor.value === null}
-        onClick={() => editorDoor.value?.()}
+        disabled={editorOpener.value === null}
+        onClick={() => editorOpener.value?.()}
       />
       <Button
         look="bare"
         icon="open"
         label="Open a recording"
-        disabled={recordingDoor.value === null}
+        disabled={recordingOpener.value === null}
         onClick={chooseRecording}
       />
       <Button

@@ -1,9 +1,9 @@
 // Play, pause, step, reset and pace.
 import { useSignal } from "@preact/signals";
 import { connection } from "../net/connection";
-import { deaf, idle, metadata, source, tell } from "../state/store";
+import { externallyStepped, metadata, readOnlyReason, showNotice, source } from "../state/store";
 import {
-  canRace,
+  canRunUnlimited,
   IDLE,
   isOpened,
   isPaused,
@@ -18,24 +18,24 @@ import { Button, Popover } from "./widgets";
 
 export const SLOWEST = 0.1;
 export const FASTEST = 100;
-export const VALID = `${SLOWEST} to ${FASTEST}, or max (0) for as fast as possible`;
-export const STEPS = 300; // a hundred steps for each factor of ten
+export const VALID = `${SLOWEST} to ${FASTEST}, or max (0) for unlimited`;
+export const STEPS = 300; // steps per decade
 const DECADES = Math.log10(FASTEST / SLOWEST);
 
-/** The place on the slider (0 to STEPS) of a pace. */
+/** The slider position (0 to STEPS) of a pace. */
 export function placeOf(pace: number): number {
   const clamped = Math.min(Math.max(pace, SLOWEST), FASTEST);
   return Math.round((Math.log10(clamped / SLOWEST) / DECADES) * STEPS);
 }
 
-/** The pace at a place, rounded to two figures; it sticks to 1 a little. */
+/** The pace at a position, rounded to two digits, snapping to 1. */
 export function paceAt(place: number): number {
   const exact = SLOWEST * 10 ** ((place / STEPS) * DECADES);
   if (Math.abs(Math.log10(exact)) < 0.02) return 1;
   return Number(exact.toPrecision(2));
 }
 
-/** A pace as typed: `2`, `0.5x`, `1,5`; `max` and 0 mean as fast as possible. null: it means nothing. */
+/** Parse a pace: `2`, `0.5x`, `1,5`; `max` and 0: unlimited. null: invalid. */
 export function parsePace(text: string): number | null {
   const typed = text.trim().toLowerCase();
   if (typed === "max") return 0;
@@ -52,7 +52,7 @@ export function formatPace(pace: number): string {
 // controls -----------------------------------------------------------------------------------------------------------
 
 export function Transport() {
-  // what the page plays by itself needs no server
+  // playback in the page needs no server
   const usable = connection.value.state === "open" || source.value?.kind === "buffer" || isOpened(source.value);
   return (
     <div class="transport" role="group" aria-label="Time">
@@ -66,7 +66,7 @@ export function Transport() {
           onClick={() => stepShown(1)}
         />
         <StepMany disabled={!usable} />
-        <ResetButton disabled={!usable || deaf.value !== ""} />
+        <ResetButton disabled={!usable || readOnlyReason.value !== ""} />
       </div>
       <Pace disabled={!usable} />
     </div>
@@ -74,15 +74,15 @@ export function Transport() {
 }
 
 function PlayButton({ disabled }: { disabled: boolean }) {
-  const paused = isPaused() || idle.value;
-  const word = paused ? "Run" : "Pause";
+  const paused = isPaused() || externallyStepped.value;
+  const word = paused ? "Play" : "Pause";
   return (
     <Button
       label={word}
-      title={idle.value ? IDLE : `${word} (Space)`}
+      title={externallyStepped.value ? IDLE : `${word} (Space)`}
       icon={paused ? "play" : "pause"}
-      look={`play ${idle.value ? "idle" : paused ? "paused" : "running"}`}
-      disabled={disabled || idle.value}
+      look={`play ${externallyStepped.value ? "idle" : paused ? "paused" : "running"}`}
+      disabled={disabled || externallyStepped.value}
       onClick={playOrPause}
     />
   );
@@ -109,7 +109,7 @@ function StepMany({ disabled }: { disabled: boolean }) {
         <Popover label="Step many ticks" onClose={() => (shown.value = false)}>
           <form class="form" onSubmit={go}>
             <label class="stack">
-              <span class="label">Ticks to go</span>
+              <span class="label">Ticks</span>
               <input
                 class="field number"
                 type="number"
@@ -142,7 +142,7 @@ function ResetButton({ disabled }: { disabled: boolean }) {
     <span class="popover-anchor">
       <Button
         label="Reset"
-        title={deaf.value === "" ? "Begin anew" : `Begin anew: not now, ${deaf.value}`}
+        title={readOnlyReason.value === "" ? "Reset the run" : `Cannot reset: ${readOnlyReason.value}`}
         icon="reset"
         disabled={disabled}
         expanded={shown.value}
@@ -165,7 +165,7 @@ function ResetButton({ disabled }: { disabled: boolean }) {
             </label>
             <span class="faint">The same seed gives the same run.</span>
             <button class="button primary" type="submit">
-              Begin anew
+              Reset
             </button>
           </form>
         </Popover>
@@ -184,18 +184,18 @@ function Pace({ disabled }: { disabled: boolean }) {
         max={STEPS}
         value={pace === 0 ? STEPS : placeOf(Math.abs(pace))}
         aria-label="Pace, logarithmic"
-        aria-valuetext={pace === 0 ? "as fast as possible" : `${formatPace(pace)} real time`}
+        aria-valuetext={pace === 0 ? "unlimited" : `${formatPace(pace)} real time`}
         title="Pace: simulated seconds per second"
         disabled={disabled}
         onInput={(event) => setShownPace(paceAt(event.currentTarget.valueAsNumber))}
       />
       <PaceField pace={pace} disabled={disabled} />
       <Button
-        label="As fast as possible"
+        label="Unlimited pace"
         icon="fast"
         look="bare"
         pressed={pace === 0}
-        disabled={disabled || !canRace()}
+        disabled={disabled || !canRunUnlimited()}
         onClick={() => setShownPace(pace === 0 ? 1 : 0)}
       />
     </div>
@@ -203,20 +203,21 @@ function Pace({ disabled }: { disabled: boolean }) {
 }
 
 function PaceField({ pace, disabled }: { pace: number; disabled: boolean }) {
-  const typing = useSignal<string | null>(null); // the clock draws this anew all the time: what is being typed stays
+  const typing = useSignal<string | null>(null); // the clock renders this often: keep what is being typed
   const apply = () => {
     const words = typing.value;
     typing.value = null;
     if (words === null) return;
     const typed = parsePace(words);
-    if (typed === null || (typed === 0 && !canRace())) tell("warning", `“${words}” is no pace: ${VALID}.`);
+    if (typed === null || (typed === 0 && !canRunUnlimited()))
+      showNotice("warning", `Invalid pace “${words}”: ${VALID}`);
     else if (typed !== pace) setShownPace(typed);
   };
   return (
     <input
       class="field number"
       aria-label="Pace, typed"
-      title={`Type a pace: ${VALID}`}
+      title={`Pace: ${VALID}`}
       value={typing.value ?? formatPace(pace)}
       disabled={disabled}
       onFocus={(event) => event.currentTarget.select()}

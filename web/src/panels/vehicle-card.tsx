@@ -1,10 +1,10 @@
-// The head of the inspector: who it is, what drives it, and what can be done with it.
+// The head of the inspector: name, kind, control mode, and actions.
 import { drive, driving, release } from "../control/driving";
-import { giveOrder } from "../control/overrides";
+import { setOverride } from "../control/overrides";
 import { removeIds } from "../control/tools/remove";
-import { orderedNow } from "../state/overrides";
+import { pendingOverrideOf } from "../state/overrides";
 import { fleetColour } from "../state/palette";
-import { camera, orders, roster, select, tool } from "../state/store";
+import { camera, overrides, roster, select, tool } from "../state/store";
 import type { InspectedTree } from "../wire/schema";
 import { attempt, lookAt, setCamera } from "./actions";
 import { KindIcon } from "./icons";
@@ -30,8 +30,8 @@ export function VehicleHead({ tree }: { tree: InspectedTree }) {
       <dl>
         <Fact name="Kind" value={tree.kind} />
         <Fact name="Model" value={tree.preset === null ? tree.model : `${tree.model}, ${tree.preset}`} />
-        <Fact name="Driven by" value={driverOf(tree)} />
-        <OrderFact id={tree.id} />
+        <Fact name="Control" value={driverOf(tree)} />
+        <OverrideFact id={tree.id} />
       </dl>
       <Buttons tree={tree} />
     </div>
@@ -50,10 +50,10 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
-/** What it follows; while an order is on its way, that. */
-function OrderFact({ id }: { id: number }) {
-  const sent = orderedNow(id);
-  return <Fact name="Order" value={sent === "" ? orderOf(id) : `ordered ${sent} …`} />;
+/** Its override, or the pending one. */
+function OverrideFact({ id }: { id: number }) {
+  const sent = pendingOverrideOf(id);
+  return <Fact name="Override" value={sent === "" ? overrideOf(id) : `${sent} (pending)`} />;
 }
 
 export function isExternal(tree: InspectedTree): boolean {
@@ -62,11 +62,11 @@ export function isExternal(tree: InspectedTree): boolean {
 
 function driverOf(tree: InspectedTree): string {
   if (driving.value?.id === tree.id) return "you";
-  return isExternal(tree) ? "commands from outside" : (tree.driven_by ?? "");
+  return isExternal(tree) ? "manual" : (tree.driven_by ?? "");
 }
 
-function orderOf(id: number): string {
-  const mine = orders.value.find(({ ids }) => ids.some(([first, count]) => id >= first && id < first + count));
+function overrideOf(id: number): string {
+  const mine = overrides.value.find(({ ids }) => ids.some(([first, count]) => id >= first && id < first + count));
   return mine?.behaviour ?? "";
 }
 
@@ -75,7 +75,7 @@ function Buttons({ tree }: { tree: InspectedTree }) {
   const mine = driving.value?.id === id;
   const follows = camera.value === "chase";
   const goes = tool.value === "go";
-  const ordered = orderOf(id) !== "";
+  const ordered = overrideOf(id) !== "";
   return (
     <div class="buttons">
       <Button look="small" icon="chase" label="Follow" text="Follow" pressed={follows} onClick={() => follow(id)} />
@@ -91,7 +91,7 @@ function Buttons({ tree }: { tree: InspectedTree }) {
         look={`small ${mine ? "" : "primary"}`}
         icon="wheel"
         label={mine ? "Release" : "Drive"}
-        title={mine ? "Release (G)" : "Drive it yourself (G)"}
+        title={mine ? "Release (G)" : "Drive this vehicle (G)"}
         text={mine ? "Release" : "Drive"}
         onClick={() => void (mine ? release() : drive(id))}
       />
@@ -109,9 +109,9 @@ function Buttons({ tree }: { tree: InspectedTree }) {
         <Button
           look="small"
           icon="back"
-          label="Back to its own behaviour"
-          text="End order"
-          onClick={() => void giveOrder([id], null)}
+          label="End override: return to the scenario behaviour"
+          text="End override"
+          onClick={() => void setOverride([id], null)}
         />
       )}
     </div>

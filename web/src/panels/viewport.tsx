@@ -7,7 +7,7 @@ import { rampCss, rampGradient } from "../scene/colour-ramp";
 import { createMinimap } from "../scene/minimap";
 import { scalars } from "../state/colouring";
 import { camera, colouring, layers, preparing, roster, source, theme } from "../state/store";
-import { galleryDoor, stage, stageFailure } from "./actions";
+import { galleryOpener, stage, stageFailure } from "./actions";
 import { Icon } from "./icons";
 import { showRight } from "./layout";
 import { Toasts } from "./notices";
@@ -15,13 +15,13 @@ import { ToolBar } from "./toolbar";
 import { Boundary, Button } from "./widgets";
 
 export function Legend() {
-  // as words, so that it is drawn anew only when they change
+  // as text, so that it is rendered only on changes
   const name = useComputed(() => scalars.value?.label ?? colouring.value).value;
   const low = useComputed(() => endOf(scalars.value?.low, scalars.value?.unit)).value;
   const high = useComputed(() => endOf(scalars.value?.high, scalars.value?.unit)).value;
-  const words = useComputed(() => scalars.value?.words).value;
+  const words = useComputed(() => scalars.value?.categories).value;
   if (colouring.value === "fleet") return null;
-  if (low === "") return <div class="floating legend faint">No {name} is told of these vehicles</div>;
+  if (low === "") return <div class="floating legend faint">No {name} data for these vehicles</div>;
   if (words) return <WordsLegend name={name} words={words} />;
   return (
     <div class="floating legend" role="img" aria-label={`Colours: ${name} from ${low} to ${high}`}>
@@ -35,7 +35,7 @@ export function Legend() {
   );
 }
 
-/** Colours that stand for words. */
+/** A legend of categories. */
 function WordsLegend({ name, words }: { name: string; words: readonly string[] }) {
   return (
     <div class="floating legend">
@@ -75,7 +75,7 @@ export function Minimap() {
         ref={canvas}
         role="button"
         tabIndex={0}
-        aria-label="Minimap: click to move the camera, Enter to see everything"
+        aria-label="Minimap: click to move the camera, Enter to frame everything"
       />
     </div>
   );
@@ -83,7 +83,7 @@ export function Minimap() {
 
 // viewport -----------------------------------------------------------------------------------------------------------
 
-/** `host` is the element that main gave to the scene: it is put in here once and never made anew. */
+/** `host`: the scene's element, inserted once and never recreated. */
 export function Viewport({ host }: { host: HTMLElement }) {
   return (
     <section class="viewport" aria-label="World view">
@@ -91,15 +91,15 @@ export function Viewport({ host }: { host: HTMLElement }) {
         class={camera.value === "fpv" ? "stage fpv" : "stage"}
         ref={(slot) => void (slot && host.parentElement !== slot && slot.append(host))}
       />
-      <Boundary name="The tool bar">
+      <Boundary name="Toolbar">
         <ToolBar />
         <Legend />
       </Boundary>
-      <Boundary name="The driving display">
+      <Boundary name="Driving display">
         <DrivingHud />
       </Boundary>
       {layers.value.minimap && (
-        <Boundary name="The minimap">
+        <Boundary name="Minimap">
           <Minimap />
         </Boundary>
       )}
@@ -122,9 +122,9 @@ function NoWorldView({ reason }: { reason: string }) {
     <div class="view-note" role="alert">
       <div>
         <Icon name="warn" />
-        <h2>The world cannot be drawn here</h2>
+        <h2>3D view unavailable</h2>
         <p>{reason.replace(/^(THREE\.\w+: )+/, "")}</p>
-        <p>The view needs WebGL2. Everything else on this page works: fleets, inspector, plots and time.</p>
+        <p>The view needs WebGL2. Fleets, inspector, plots and time controls still work.</p>
       </div>
     </div>
   );
@@ -135,7 +135,7 @@ function Connecting() {
     <div class="view-note" role="status">
       <div>
         <h2>{preparing.value === "" ? "Connecting" : "Preparing the simulation"}</h2>
-        <p>{preparing.value || "Looking for the simulation behind this page."}</p>
+        <p>{preparing.value || "Connecting to the server."}</p>
       </div>
     </div>
   );
@@ -145,8 +145,8 @@ function EmptyWorld() {
   return (
     <div class="view-note">
       <div>
-        <h2>The world is empty</h2>
-        <p>Nobody drives or flies here yet.</p>
+        <h2>No vehicles yet</h2>
+        <p>Spawn one or choose a scenario.</p>
         <div class="row">
           <Button
             look="primary"
@@ -155,12 +155,12 @@ function EmptyWorld() {
             text="Spawn a vehicle"
             onClick={() => showRight("spawn")}
           />
-          {galleryDoor.value && (
+          {galleryOpener.value && (
             <Button
               icon="gallery"
               label="Choose a scenario"
               text="Choose a scenario"
-              onClick={() => galleryDoor.value?.()}
+              onClick={() => galleryOpener.value?.()}
             />
           )}
         </div>

@@ -1,17 +1,17 @@
-// A long list of lines of equal height, of which only those in sight exist: 100,000 of them cost as little as 30.
+// A list with lines of equal height that renders only the visible ones, for up to 100,000 lines.
 import { useSignal } from "@preact/signals";
 import type { AriaRole, ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 export interface Visible {
   first: number;
-  last: number; // beyond the last one
+  last: number; // exclusive
 }
 
-const BEYOND = 6; // lines made beyond the edges, so that scrolling shows no gaps
-const TALLEST = 8_000_000; // px: browsers draw no taller elements
+const BEYOND = 6; // extra lines beyond the edges for scrolling
+const TALLEST = 8_000_000; // px: browsers limit the height of elements
 
-/** Which lines are in sight. */
+/** The visible lines. */
 export function visibleLines(scroll: number, height: number, line: number, count: number): Visible {
   const first = Math.max(0, Math.floor(scroll / line) - BEYOND);
   const last = Math.min(count, Math.ceil((scroll + height) / line) + BEYOND);
@@ -24,17 +24,17 @@ interface Props {
   lineRem: number;
   role?: AriaRole;
   class?: string;
-  /** One line; `top` is its place as a CSS length. */
+  /** Render a line; `top`: its position as a CSS length. */
   line(index: number, top: string): ComponentChildren;
-  stickToEnd?: boolean; // new lines come into sight while the end is in sight
-  /** A line to bring into sight; a new object brings it there again. */
+  stickToEnd?: boolean; // follow new lines while scrolled to the end
+  /** A line to scroll to; a new object scrolls again. */
   reveal?: { readonly line: number } | null;
-  /** With it the list is a single stop of the Tab key, and keys move within it. */
+  /** With it the list is one tab stop, and keys move within it. */
   onKey?(event: KeyboardEvent): void;
-  activeId?: string | undefined; // of the line that has the keys
+  activeId?: string | undefined; // of the line with the keyboard focus
 }
 
-/** Where to scroll so that a line is in sight: no farther than needed. */
+/** The scroll position that makes a line visible, moving as little as possible. */
 export function scrollFor(line: number, px: number, scroll: number, height: number): number {
   if (line * px < scroll) return line * px;
   return Math.max(scroll, (line + 1) * px - height);

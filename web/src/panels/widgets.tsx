@@ -4,13 +4,13 @@ import { useEffect, useRef } from "preact/hooks";
 import { Icon, type IconName } from "./icons";
 
 interface ButtonProps {
-  /** Accessible name; also the tooltip of a button that shows only an icon. */
+  /** Accessible name; also the tooltip of icon buttons. */
   label: string;
   icon?: IconName;
-  /** Words on the button; without, only the icon is seen. */
+  /** Text on the button; without it only the icon is shown. */
   text?: string;
   title?: string;
-  look?: string; // further classes: bare, primary, danger, small
+  look?: string; // additional classes: bare, primary, danger, small
   pressed?: boolean;
   expanded?: boolean;
   disabled?: boolean;
@@ -46,10 +46,10 @@ interface TabsProps<Name extends string> {
   tabs: readonly Tab<Name>[];
   chosen: Name;
   onChoose(name: Name): void;
-  children?: ComponentChildren; // beside the tabs, at the far end
+  children?: ComponentChildren; // beside the tabs, at the end
 }
 
-/** Tabs as the platform has them: arrow keys move, only the chosen one is in the tab order. */
+/** Tabs as in the ARIA practices: arrow keys move, only the selected tab is a tab stop. */
 export function Tabs<Name extends string>({ label, tabs, chosen, onChoose, children }: TabsProps<Name>) {
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLElement>) => {
     const move = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
@@ -91,7 +91,7 @@ interface PopoverProps {
   children: ComponentChildren;
 }
 
-/** Something small that floats below its anchor until Escape or a click elsewhere. */
+/** A popover below its anchor, until Escape or a click outside. */
 export function Popover({ label, end, onClose, children }: PopoverProps) {
   const box = useRef<HTMLDivElement>(null);
   const before = useRef<Element | null>(null);
@@ -108,7 +108,7 @@ export function Popover({ label, end, onClose, children }: PopoverProps) {
     event.stopPropagation();
     if (event.key !== "Escape") return;
     onClose();
-    // back to its button; after it was used the view has the keys, else Space or Enter would press the button again
+    // Escape returns the focus to the button; after use the view gets it, otherwise Space would press the button again
     if (before.current instanceof HTMLElement) before.current.focus();
   };
   return (
@@ -164,7 +164,7 @@ export function Switch({ label, on, note, onChange }: SwitchProps) {
   );
 }
 
-/** What is said where there is nothing to show. */
+/** A placeholder for an empty panel. */
 export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -197,9 +197,9 @@ export class Boundary extends Component<Props, State> {
     if (failure === null) return children;
     return (
       <div class="failed" role="alert">
-        <strong>{name} has failed</strong>
+        <strong>{name} failed</strong>
         <p>{failure}</p>
-        <Button label={`Try ${name} again`} text="Try again" onClick={() => this.setState({ failure: null })} />
+        <Button label={`Retry ${name}`} text="Retry" onClick={() => this.setState({ failure: null })} />
       </div>
     );
   }

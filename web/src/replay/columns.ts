@@ -1,15 +1,15 @@
 // Columns of a recording: values by vehicle and name, and responses to the panels' column requests.
 import { colourFrame } from "../state/colouring";
-import { deliver, listWishes, onWishes, type WantedList } from "../state/columns";
+import { type ColumnRequestList, deliver, listColumnRequests, onColumnRequests } from "../state/columns";
 import type { Fleet, Roster } from "../state/roster";
 import type { ColumnBlock, Frame } from "../wire/frame";
 import type { WantedColumns } from "../wire/schema";
 import type { Frames, Recorded } from "./reader-pool";
 
-/** Reads one value of a vehicle (its place in the fleet) out of a block. */
+/** Reads one value of a vehicle (index in its fleet) from a block. */
 export type ColumnReader = (block: DataView, width: 4 | 8, at: number) => number;
 
-/** The reader of a column, or of the derived speed (m/s), heading, roll, pitch (rad); NaN for what does not exist. */
+/** The reader of a column, or of the derived speed (m/s), heading, roll, pitch (rad); NaN if unknown. */
 export function columnReader(fleet: Fleet, name: string): ColumnReader {
   const own = plainReader(fleet, name);
   if (own !== undefined) return own;
@@ -54,7 +54,7 @@ const DERIVED: Readonly<Record<string, Derived>> = {
 export interface LoadedChunk {
   number: number;
   bytes: number; // of memory
-  frames: (Frame | null)[]; // null: cannot be read
+  frames: (Frame | null)[]; // null: not readable
 }
 
 interface Columns {
@@ -86,7 +86,7 @@ export function blockOf(frame: Frame, fleet: Fleet): { view: DataView; width: 4 
   return { view: new DataView(columns.data, start, width * fleet.columns.length * fleet.count), width };
 }
 
-/** Values of a vehicle (its id) in a frame, by names of columns; NaN for what it does not have. */
+/** Values of a vehicle (by id) in a frame; NaN for unknown columns. */
 export function columnValues(frame: Frame, roster: Roster, vehicle: number, names: readonly string[]): Float64Array {
   const values = new Float64Array(names.length).fill(Number.NaN);
   const row = roster.rowOfId(vehicle);
@@ -98,22 +98,22 @@ export function columnValues(frame: Frame, roster: Roster, vehicle: number, name
 
 // column requests ----------------------------------------------------------------------------------------------------
 
-const EXACT = 4096; // values up to which a block is float64, as on the wire
+const EXACT = 4096; // up to this many values a block is float64, as on the wire
 
-/** Hands out the columns of what is shown; `close` ends that. */
-export class Wishes {
-  private list: WantedList | null = null;
-  private readonly unwatch = onWishes(() => {
+/** Responds to column requests from the shown frame, as the server does for the live run. */
+export class ColumnResponder {
+  private list: ColumnRequestList | null = null;
+  private readonly unwatch = onColumnRequests(() => {
     this.list = null;
   });
 
-  /** Whether a frame has been answered with all that is wanted now. */
+  /** Whether a frame contains all requested columns. */
   answered(frame: Frame): boolean {
     return this.list !== null && frame.wanted === this.list.number;
   }
 
   answer(frame: Frame, roster: Roster): void {
-    this.list ??= listWishes();
+    this.list ??= listColumnRequests();
     frame.columns = this.list.columns.map((wanted, request) => answerOne(frame, roster, wanted, request));
     frame.wanted = this.list.number;
     deliver(frame);
@@ -136,7 +136,7 @@ function answerOne(frame: Frame, roster: Roster, wanted: WantedColumns, request:
   return { request, vehicles, columns, values };
 }
 
-/** Rows of a fleet or a vehicle by name, of a vehicle by id, or of all. */
+/** Rows of a fleet or vehicle by name, of a vehicle by id, or all. */
 function rowsOf(roster: Roster, of: WantedColumns["of"]): [first: number, count: number] {
   if (of === null) return [0, roster.size];
   const fleet = typeof of === "string" ? roster.fleet(of) : undefined;

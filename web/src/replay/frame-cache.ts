@@ -5,10 +5,10 @@ import type { LoadedChunk } from "./columns";
 import type { Recording } from "./recording";
 
 const BUDGET = 384 * 2 ** 20; // bytes
-const AT_ONCE = 3; // chunks being read
+const AT_ONCE = 3; // concurrent reads
 
 export class ChunkCache {
-  private readonly loaded = new Map<number, LoadedChunk>(); // the one looked at last comes last
+  private readonly loaded = new Map<number, LoadedChunk>(); // most recently used last
   private readonly reading = new Set<number>();
   private readonly failed = new Set<number>();
   private wanted: readonly number[] = [];
@@ -33,7 +33,7 @@ export class ChunkCache {
     return this.loaded.values();
   }
 
-  /** Whether nothing more will come of a chunk. */
+  /** Whether a chunk is loaded or has failed. */
   settled(chunk: number): boolean {
     return this.loaded.has(chunk) || this.failed.has(chunk);
   }
@@ -42,13 +42,13 @@ export class ChunkCache {
     return this.failed.has(chunk);
   }
 
-  /** Which chunks are to be read, the most wanted first; those wanted before and not named any more are not. */
+  /** Set the chunks to read, most important first; replaces earlier requests. */
   want(chunks: readonly number[]): void {
     this.wanted = chunks;
     this.readNext();
   }
 
-  /** Resolves when another chunk has come, or failed. */
+  /** Resolves when another chunk is loaded or has failed. */
   next(): Promise<void> {
     return new Promise((resolve) => this.waiters.push(resolve));
   }
@@ -100,10 +100,10 @@ export class ChunkCache {
 
 // frames -------------------------------------------------------------------------------------------------------------
 
-const AHEAD = 4; // s of real time that are read ahead, also while it stands: then playing begins with a store
-const MOST_AHEAD = 40; // chunks; some 10 s of 10,000 vehicles are within what the cache may hold
+const AHEAD = 4; // s of real time read ahead, also while paused
+const MOST_AHEAD = 40; // chunks; about 10 s of 10,000 vehicles fit the budget
 
-export class Film {
+export class FrameCache {
   private readonly cache: ChunkCache;
   private shown: Frame | null = null;
 
@@ -114,7 +114,7 @@ export class Film {
     this.cache = new ChunkCache((chunk) => recording.frames(chunk), onFailure);
   }
 
-  /** What to show at a time, played at a speed: the nearest frame there is until the right one has been read. */
+  /** The frames to show at a time and speed: the nearest available ones until the right ones are loaded. */
   sample(time: number, speed: number): Sample | null {
     const at = this.recording.sampleAt(time);
     this.cache.want(this.wanted(at, time, speed));
@@ -127,7 +127,7 @@ export class Film {
     return { from, to, mix: Math.min(Math.max((time - first) / (last - first), 0), 1) };
   }
 
-  /** The frame of a sample once it has been read; where it cannot be, one before it has been read. */
+  /** The frame of a sample once loaded; the previous readable one if it is damaged. */
   async load(at: number): Promise<Frame | null> {
     for (let chunk = this.recording.chunkOf(at); ; chunk = this.readable(chunk)) {
       while (!this.cache.settled(chunk)) {
@@ -138,7 +138,7 @@ export class Film {
     }
   }
 
-  /** The frame of a sample if it is in memory. */
+  /** The frame of a sample if loaded. */
   frame(at: number): Frame | null {
     const chunk = this.recording.chunkOf(at);
     return this.cache.get(chunk)?.frames[at - this.recording.firstSample(chunk)] ?? null;
@@ -153,7 +153,7 @@ export class Film {
     return this.shown === null ? null : { from: this.shown, to: this.shown, mix: 0 };
   }
 
-  /** Whether there may be motion from a sample to the next: not over a reset. */
+  /** Whether motion between two samples can be interpolated: not over a reset. */
   private follows(at: number): boolean {
     if (at + 1 >= this.recording.times.length) return false;
     return this.recording.sectionAt(this.time(at)) === this.recording.sectionAt(this.time(at + 1));
@@ -171,14 +171,14 @@ export class Film {
     const step = speed < 0 ? -1 : 1;
     for (let k = 1; k <= MOST_AHEAD; k++) {
       const chunk = (chunks[0] as number) + step * k;
-      // one chunk beyond the goal, so that the next one is never waited for
+      // one chunk beyond, so that the next one is always loaded
       if (chunk < 0 || chunk >= recording.chunks || step * (chunk - goal) > 1) break;
       if (recording.holds(chunk, "state")) chunks.push(chunk);
     }
     return [...new Set(chunks)];
   }
 
-  /** A chunk, or the one before it that is not known to be damaged. */
+  /** A chunk, or the last one before it that is not damaged. */
   private readable(chunk: number): number {
     let before = chunk;
     while (before >= 0 && (this.cache.hasFailed(before) || !this.recording.holds(before, "state"))) before -= 1;

@@ -7,7 +7,7 @@ import { positionOf, type Vector } from "../wire/frame";
 import type { Recording } from "./recording";
 import { RecordingSource } from "./source";
 
-/** Where a vehicle was over time; NaN where it was not. */
+/** Positions of a vehicle over time; NaN where it did not exist. */
 export interface Path {
   times: Float64Array; // s
   x: Float64Array;
@@ -17,18 +17,18 @@ export interface Path {
 
 export interface Gap {
   distance: number; // m
-  seconds: number | null; // positive: the ghost was here so long before; null: it was never near
+  seconds: number | null; // positive: the ghost passed here earlier; null: it never came near
 }
 
-const WINDOW = 20; // s before and after, in which the ghost's passing is looked for
-const NEARNESS = 0.05; // m per s: of two passings at the same distance (laps) the one nearer in time counts
-const FAR = 0.5; // share of the distance: further away than this it has not passed here
+const WINDOW = 20; // s before and after in which the ghost's passing is searched
+const NEARNESS = 0.05; // m per s: of two passings at the same distance (laps) the nearer in time counts
+const FAR = 0.5; // fraction of the distance: farther away is no passing
 
 export function distanceBetween(a: Readonly<Vector>, b: Readonly<Vector>): number {
   return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
-/** The time at which a path comes nearest to a place, looked for around a time; null if it does not come near. */
+/** The time at which a path comes nearest to a point, near a given time; null if it does not come near. */
 export function passing(path: Path, place: Readonly<Vector>, around: number, least: number): number | null {
   let best = Number.POSITIVE_INFINITY;
   let found: { time: number; distance: number } | null = null;
@@ -41,7 +41,7 @@ export function passing(path: Path, place: Readonly<Vector>, around: number, lea
   return found !== null && found.distance <= least ? found.time : null;
 }
 
-/** On the way from one sample to the next: the point nearest to a place. */
+/** The nearest point on the segment between two samples. */
 function nearest(path: Path, k: number, place: Readonly<Vector>): { time: number; distance: number } {
   const from = pointAt(path, k);
   const to = pointAt(path, k + 1);
@@ -59,7 +59,7 @@ function pointAt({ x, y, z }: Path, k: number): Vector {
   return [x[k] as number, y[k] as number, z[k] as number];
 }
 
-/** The gap between a vehicle and its ghost, whose path is known (or not yet) and who is at `now` (s) of it. */
+/** The gap between a vehicle and its ghost; `path` may be unknown, `now` is the ghost's time (s). */
 export function gapBetween(main: Readonly<Vector>, ghost: Readonly<Vector>, path: Path | null, now: number): Gap {
   const distance = distanceBetween(main, ghost);
   const time = path && passing(path, main, now, Math.max(FAR * distance, 5));
@@ -69,15 +69,15 @@ export function gapBetween(main: Readonly<Vector>, ghost: Readonly<Vector>, path
 // comparison ---------------------------------------------------------------------------------------------------------
 
 export class Comparison {
-  private readonly paths = new Map<string, Path | null>(); // null: being read
+  private readonly paths = new Map<string, Path | null>(); // null: loading
 
-  /** `ready` is called when more is known. */
+  /** `ready` is called when a path has been loaded. */
   constructor(
     private readonly ghost: RecordingSource,
     private readonly ready: () => void,
   ) {}
 
-  /** Of what is shown and what the ghost shows, which is at a position (s) of its recording. */
+  /** The gap between the shown sample and the ghost's sample at a position (s) of its recording. */
   gap(main: FrameSource, shown: Sample, ghostly: Sample, position: number): Gap | null {
     const name = nameOf(main.roster.peek(), focus.peek());
     const here = placeOf(main.roster.peek(), shown, name);
@@ -85,7 +85,7 @@ export class Comparison {
     return here && there && gapBetween(here, there, this.pathAround(name, position), position);
   }
 
-  /** The vehicle's way through that section of the ghost's recording; null until it has been read. */
+  /** The vehicle's path in this section of the ghost's recording; null until loaded. */
   private pathAround(name: string, position: number): Path | null {
     const { recording } = this.ghost;
     const path = this.paths.get(name);
@@ -105,7 +105,7 @@ export class Comparison {
   }
 }
 
-/** Simulated s between the two moments of a sample. */
+/** Simulated s of a sample. */
 export function timeOf({ from, to, mix }: Sample): number {
   return from.time + mix * (to.time - from.time);
 }
@@ -125,20 +125,20 @@ function placeOf(roster: Roster, { from, to, mix }: Sample, name: string): Vecto
 // ghost --------------------------------------------------------------------------------------------------------------
 
 const COMPARE_EVERY = 100; // ms
-const SLACK = 0.05; // s: the last samples of two runs are seldom of the same moment
+const SLACK = 0.05; // s: the last samples of two runs seldom coincide
 
 export class GhostSource implements FrameSource {
   readonly kind = "recording";
-  readonly timeline: Timeline | null = null; // it has no time of its own
-  /** s by which the ghost is ahead of simulated time of the main source. */
+  readonly timeline: Timeline | null = null; // it follows the main source
+  /** s by which the ghost is ahead of the main source. */
   readonly offset: Signal<number> = signal(0);
-  /** From the followed vehicle to the one of the same name here; null where there are not both. */
+  /** From the followed vehicle to the one of the same name; null unless both exist. */
   readonly gap: Signal<Gap | null> = signal(null);
-  /** Whether the time that is shown is before or after what it has recorded: it stands at that end then. */
+  /** Whether the shown time is before or after the recording; the ghost then stands at that end. */
   readonly standing: Signal<Standing> = signal("");
   readonly inner: RecordingSource;
   private readonly comparison: Comparison;
-  private readonly learning = new Set<number>(); // samples that are being read for that
+  private readonly learning = new Set<number>(); // samples being loaded for that
   private readonly awaited = new Set<number>(); // samples
   private newest: () => Gap | null = () => null;
   private due: ReturnType<typeof setTimeout> | undefined;
@@ -179,7 +179,7 @@ export class GhostSource implements FrameSource {
     return sample;
   }
 
-  /** The newest comparison counts; it comes a little later, also when nothing is drawn any more. */
+  /** The newest comparison counts; it is delayed, also when drawing has stopped. */
   private compare(gap: () => Gap | null): void {
     this.newest = gap;
     this.due ??= setTimeout(() => {
@@ -188,22 +188,22 @@ export class GhostSource implements FrameSource {
     }, COMPARE_EVERY);
   }
 
-  /** Have it drawn again once a sample has been read that is not there yet. */
+  /** Redraw once a missing sample has been loaded. */
   private await(sample: number): void {
-    if (this.awaited.has(sample) || this.inner.film.frame(sample) !== null) return;
-    this.awaited.add(sample); // one that cannot be read is not awaited again
-    void this.inner.film.load(sample).then((frame) => {
+    if (this.awaited.has(sample) || this.inner.frameCache.frame(sample) !== null) return;
+    this.awaited.add(sample); // damaged samples are not awaited again
+    void this.inner.frameCache.load(sample).then((frame) => {
       if (frame !== null) this.awaited.delete(sample);
       this.drawAgain();
     });
   }
 
-  /** The page draws when what is shown changes; a ghost that changes by itself has to say so. */
+  /** The page draws when the source changes; a changed ghost must request it. */
   private drawAgain(): void {
     if (ghosts.peek().includes(this)) ghosts.value = [...ghosts.peek()];
   }
 
-  /** Where in this recording a simulated time is, in a section or the last there is. */
+  /** Position in this recording of a simulated time, in a section or the last one. */
   position(time: number, section: number): number {
     const { begin, last, simulated } = this.span(section);
     return Math.min(Math.max(begin + time - simulated, begin), last);
@@ -215,7 +215,7 @@ export class GhostSource implements FrameSource {
     return time > simulated + last - begin + SLACK ? "ended" : "";
   }
 
-  /** From where to where a section is, in s of the recording, and the simulated time of its first sample. */
+  /** Range of a section in s of the recording, and the simulated time of its first sample. */
   private span(section: number): { begin: number; last: number; simulated: number } {
     const { recording } = this.inner;
     const inside = Math.min(section, recording.starts.length - 1);
@@ -230,12 +230,12 @@ export class GhostSource implements FrameSource {
     this.inner.close();
   }
 
-  /** Until the first sample of the section has been read, it is taken to begin at 0. */
+  /** Assumed to begin at 0 until the first sample of the section is loaded. */
   private learn(sample: number): number {
     if (this.learning.has(sample)) return 0;
     this.learning.add(sample);
     const time = this.inner.recording.times[sample] ?? 0;
-    void this.inner.film.load(sample).then((frame) => {
+    void this.inner.frameCache.load(sample).then((frame) => {
       if (frame !== null) this.inner.at(time);
       this.drawAgain();
     });
@@ -243,7 +243,7 @@ export class GhostSource implements FrameSource {
   }
 }
 
-/** What a source is being drawn as: the page draws it before its ghosts, at the same `now`. */
+/** What a source draws: it is sampled before its ghosts, at the same `now`. */
 function shownBy(main: FrameSource, now: number): Sample | null {
   return main instanceof RecordingSource ? main.latest : main.sample(now);
 }
@@ -253,7 +253,7 @@ function speedOf({ timeline }: FrameSource): number {
   return timeline.playing.peek() ? timeline.speed.peek() : 0;
 }
 
-/** The same section as the main recording's: the ghost's third run for the third. */
+/** The same section as in the main recording: the third run for the third run. */
 function sectionOf(main: FrameSource): number {
   return main instanceof RecordingSource ? main.recording.sectionAt(main.timeline.position.peek()) : 0;
 }

@@ -4,9 +4,9 @@ import type { Marker, MarkerKind } from "../wire/decode";
 import { ENUMS, FIELDS, ProtoReader } from "./protobuf";
 import { after } from "./recording";
 
-/** A marker as it was put; for how long it is shown is counted from then on. */
+/** A marker as put; its lifetime counts from then. */
 export interface PutMarker extends Omit<Marker, "expires"> {
-  ttl: number; // simulated s; Infinity: stays
+  ttl: number; // simulated s; Infinity: forever
 }
 
 export type MarkerCommand =
@@ -102,7 +102,7 @@ function plainMarker(): PutMarker {
   };
 }
 
-/** Vector, Quaternion and Color number their fields 1, 2, 3, 4; a zero is left out on the wire. */
+/** Vector, Quaternion and Color have the fields 1, 2, 3, 4; zeros are omitted on the wire. */
 function decodeNumbers(data: Uint8Array, count: number): number[] {
   const numbers = new Array<number>(count).fill(0);
   for (const reader = new ProtoReader(data); reader.next(); ) {
@@ -126,7 +126,7 @@ function bytesOf(color: number[]): Marker["color"] {
 
 function kindOf(number: number): MarkerKind {
   const kind = ENUMS.MarkerKind[number];
-  if (kind === undefined) throw new Error(`there is no kind of marker ${number}`);
+  if (kind === undefined) throw new Error(`unknown marker kind ${number}`);
   return kind.toLowerCase() as MarkerKind;
 }
 
@@ -135,13 +135,13 @@ function frameOf(name: string): string {
 }
 
 function pointsOf(bytes: Uint8Array): Float32Array {
-  if (bytes.length % 12) throw new Error(`${bytes.length} bytes are no points`);
+  if (bytes.length % 12) throw new Error(`points of ${bytes.length} bytes`);
   return new Float32Array(bytes.slice().buffer); // a copy: the bytes are not aligned
 }
 
 // track --------------------------------------------------------------------------------------------------------------
 
-const ROUNDING = 1e-6; // s by which recorded times may differ from samples' times
+const ROUNDING = 1e-6; // s by which recorded times may differ from sample times
 const CHECKPOINT_EVERY = 256; // commands
 
 interface Placed {
@@ -163,20 +163,20 @@ export class MarkerTrack {
   private hidden = new Set<string>();
   private readonly known = new Set<string>(); // namespaces that were ever hidden
   private applied = 0;
-  private nextEnd = Number.POSITIVE_INFINITY; // when the first of those placed is over
-  private over = false; // whether any were taken away because their time was over
+  private nextEnd = Number.POSITIVE_INFINITY; // when the first marker expires
+  private over = false; // whether markers have expired
   private lastPosition = Number.NEGATIVE_INFINITY;
   private shownOffset = Number.NaN;
 
   constructor(private readonly board: MarkerBoard) {}
 
-  /** A command at a time; they are added in their order. */
+  /** Add a command at a time, in order. */
   add(time: number, command: Uint8Array): void {
     this.times.push(time);
     this.commands.push(command);
   }
 
-  /** Make the board what it was at a position (s of the recording), whose simulated time is `offset` more. */
+  /** Set the board to a position (s of the recording); simulated time is `offset` more. */
   moveTo(position: number, offset: number): void {
     const goal = after(this.times, position + ROUNDING);
     const known = this.shownOffset;
@@ -189,7 +189,7 @@ export class MarkerTrack {
     if (changes.includes(true)) this.show(offset);
   }
 
-  /** Whether commands were added that belong before what has been shown: others may have been over too early. */
+  /** Whether commands were added before the shown time: earlier ones may have expired too soon. */
   private late(goal: number): boolean {
     return this.applied < goal && (this.times[this.applied] as number) <= this.lastPosition;
   }
@@ -215,7 +215,7 @@ export class MarkerTrack {
   }
 
   private keep(applied: number): void {
-    // also those whose time is over now: at an earlier time they are there
+    // including expired ones, which exist at earlier times
     this.checkpoints.push({ applied, placed: new Map(this.placed), hidden: new Set(this.hidden) });
   }
 
@@ -269,6 +269,6 @@ function attempt(data: Uint8Array): MarkerCommand | null {
   try {
     return decodeMarkerCommand(data);
   } catch {
-    return null; // one marker that cannot be read keeps nobody from seeing the others
+    return null; // a damaged marker does not affect others
   }
 }

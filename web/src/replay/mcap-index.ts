@@ -4,8 +4,8 @@ import {
   channelsOf,
   type FileBytes,
   HEAD,
+  InvalidRecording,
   messagesOf,
-  NotARecording,
   OPCODE,
   readable,
   recordHead,
@@ -14,10 +14,10 @@ import {
   viewOf,
 } from "./mcap";
 
-const WINDOW = 64 * 1024; // bytes that are read at once
+const WINDOW = 64 * 1024; // bytes per read
 
-export async function walkRecords(bytes: FileBytes, from: number): Promise<Places> {
-  const places: Places = { chunks: [], channels: new Map(), metadata: null, complete: false };
+export async function walkRecords(bytes: FileBytes, from: number): Promise<FileIndex> {
+  const places: FileIndex = { chunks: [], channels: new Map(), metadata: null, complete: false };
   const window = new Window(bytes);
   for (let at = from; ; ) {
     const head = await window.at(at, HEAD);
@@ -30,11 +30,11 @@ export async function walkRecords(bytes: FileBytes, from: number): Promise<Place
     at += length;
   }
   const last = places.chunks.at(-1);
-  if (last !== undefined) last.indexes = null; // some of them may be missing: its own messages tell
+  if (last !== undefined) last.indexes = null; // its indexes may be incomplete: read the messages instead
   return places;
 }
 
-async function note(places: Places, window: Window, opcode: number, start: number, length: number): Promise<void> {
+async function note(places: FileIndex, window: Window, opcode: number, start: number, length: number): Promise<void> {
   const last = places.chunks.at(-1);
   if (opcode === OPCODE.chunk) places.chunks.push({ start, length, indexes: null });
   else if (opcode === OPCODE.messageIndex && last !== undefined) extend(last, start - HEAD, HEAD + length);
@@ -44,12 +44,12 @@ async function note(places: Places, window: Window, opcode: number, start: numbe
   }
 }
 
-function extend(chunk: ChunkPlace, start: number, length: number): void {
+function extend(chunk: ChunkOffset, start: number, length: number): void {
   if (chunk.indexes === null) chunk.indexes = { start, length };
   else chunk.indexes.length = start + length - chunk.indexes.start;
 }
 
-/** What a metadata record says, if it is Paddock's. */
+/** Contents of a metadata record of Paddock. */
 function paddockMetadata(view: DataView): ReadonlyMap<string, string> | null {
   const strings = new Strings(view);
   if (strings.next() !== "paddock") return null;
@@ -59,7 +59,7 @@ function paddockMetadata(view: DataView): ReadonlyMap<string, string> | null {
   return found;
 }
 
-/** A part of the file that is read ahead, because records are often short. */
+/** A read-ahead window, because records are often short. */
 class Window {
   private start = 0;
   private data: Uint8Array = new Uint8Array(0);
@@ -79,33 +79,33 @@ class Window {
 
 // chunk offsets ------------------------------------------------------------------------------------------------------
 
-export interface ChunkPlace {
-  start: number; // where its content begins, bytes
-  length: number; // of its content, bytes
-  indexes: { start: number; length: number } | null; // its message index records; null: none were written
+export interface ChunkOffset {
+  start: number; // start of the content, bytes
+  length: number; // length of the content, bytes
+  indexes: { start: number; length: number } | null; // its message index records; null: none
 }
 
-export interface Places {
-  chunks: ChunkPlace[];
-  channels: Map<number, string>; // topics; empty where the file was cut off: the first chunk tells
+export interface FileIndex {
+  chunks: ChunkOffset[];
+  channels: Map<number, string>; // topics; empty for truncated files: declared in the first chunk
   metadata: ReadonlyMap<string, string> | null; // of Paddock
   complete: boolean;
 }
 
 const MAGIC = [0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a];
 
-export async function findPlaces(bytes: FileBytes): Promise<Places> {
-  if (bytes.size === 0) throw new NotARecording("is empty");
+export async function readFileIndex(bytes: FileBytes): Promise<FileIndex> {
+  if (bytes.size === 0) throw new InvalidRecording("is empty");
   const head = await bytes.read(0, MAGIC.length);
-  if (MAGIC.some((byte, k) => head[k] !== byte)) throw new NotARecording("is not an MCAP file");
+  if (MAGIC.some((byte, k) => head[k] !== byte)) throw new InvalidRecording("is not an MCAP file");
   try {
     return await fromSummary(bytes);
   } catch {
-    return await walkRecords(bytes, MAGIC.length); // no summary, or one that is damaged
+    return await walkRecords(bytes, MAGIC.length); // no summary, or a damaged one
   }
 }
 
-async function fromSummary(bytes: FileBytes): Promise<Places> {
+async function fromSummary(bytes: FileBytes): Promise<FileIndex> {
   const reader = await McapIndexedReader.Initialize({ readable: readable(bytes) });
   const chunks = reader.chunkIndexes.map((index) => ({
     start: Number(index.chunkStartOffset) + HEAD,
@@ -113,12 +113,12 @@ async function fromSummary(bytes: FileBytes): Promise<Places> {
     indexes: indexesAfter(Number(index.chunkStartOffset + index.chunkLength), Number(index.messageIndexLength)),
   }));
   const channels = new Map([...reader.channelsById].map(([id, channel]) => [id, channel.topic]));
-  let metadata: Places["metadata"] = null;
+  let metadata: FileIndex["metadata"] = null;
   for await (const record of reader.readMetadata({ name: "paddock" })) metadata = record.metadata;
   return { chunks: chunks.sort((a, b) => a.start - b.start), channels, metadata, complete: true };
 }
 
-function indexesAfter(start: number, length: number): ChunkPlace["indexes"] {
+function indexesAfter(start: number, length: number): ChunkOffset["indexes"] {
   return length > 0 ? { start, length } : null;
 }
 
@@ -133,18 +133,18 @@ export const TOPICS = {
 } as const;
 export type Topic = keyof typeof TOPICS;
 
-/** Log times (ns) of the messages of the topics that matter here. */
+/** Log times (ns) of the messages by topic. */
 export type ChunkTimes = Record<Topic, bigint[]>;
 
 export interface Contents {
   topics: Map<number, Topic>; // by channel
   times: ChunkTimes[]; // by chunk
-  damaged: number; // chunks that cannot be read at all
+  damaged: number; // chunks that cannot be read
 }
 
-const AT_ONCE = 16; // reads under way
+const AT_ONCE = 16; // concurrent reads
 
-export async function readContents(bytes: FileBytes, places: Places): Promise<Contents> {
+export async function readContents(bytes: FileBytes, places: FileIndex): Promise<Contents> {
   const topics = topicsOf(places.channels.size > 0 ? places.channels : await declared(bytes, places.chunks));
   const contents: Contents = { topics, times: [], damaged: 0 };
   for (let k = 0; k < places.chunks.length; k += AT_ONCE) {
@@ -158,13 +158,13 @@ export async function readContents(bytes: FileBytes, places: Places): Promise<Co
   return contents;
 }
 
-async function declared(bytes: FileBytes, chunks: ChunkPlace[]): Promise<Map<number, string>> {
+async function declared(bytes: FileBytes, chunks: ChunkOffset[]): Promise<Map<number, string>> {
   const first = chunks[0];
-  if (first === undefined) throw new NotARecording("was cut off before anything was recorded");
+  if (first === undefined) throw new InvalidRecording("is truncated before the first chunk");
   try {
     return channelsOf(unpackChunk(await bytes.read(first.start, first.length)));
   } catch {
-    throw new NotARecording("is damaged at its beginning, where it says what it holds");
+    throw new InvalidRecording("is damaged in its first chunk");
   }
 }
 
@@ -178,7 +178,7 @@ function topicsOf(channels: ReadonlyMap<number, string>): Map<number, Topic> {
   return found;
 }
 
-async function chunkTimes(bytes: FileBytes, place: ChunkPlace, topics: Map<number, Topic>): Promise<ChunkTimes> {
+async function chunkTimes(bytes: FileBytes, place: ChunkOffset, topics: Map<number, Topic>): Promise<ChunkTimes> {
   if (place.indexes !== null) {
     const { start, length } = place.indexes;
     return indexedTimes(await bytes.read(start, length), topics);

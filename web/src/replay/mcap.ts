@@ -1,8 +1,8 @@
 // MCAP files: random access, records, and chunk decompression.
 import { decompress } from "fzstd";
 
-export class NotARecording extends Error {
-  override name = "NotARecording";
+export class InvalidRecording extends Error {
+  override name = "InvalidRecording";
 }
 
 export class FileBytes {
@@ -12,14 +12,14 @@ export class FileBytes {
     return this.blob.size;
   }
 
-  /** Some bytes; fewer at the end of the file. */
+  /** Read bytes; fewer at the end of the file. */
   async read(start: number, length: number): Promise<Uint8Array> {
     const part = this.blob.slice(start, Math.min(start + length, this.blob.size));
     return new Uint8Array(await part.arrayBuffer());
   }
 }
 
-/** The same as @mcap/core wants it. */
+/** The interface that @mcap/core expects. */
 export function readable(bytes: FileBytes): {
   size(): Promise<bigint>;
   read(offset: bigint, size: bigint): Promise<Uint8Array>;
@@ -28,7 +28,7 @@ export function readable(bytes: FileBytes): {
     size: async () => BigInt(bytes.size),
     read: async (offset, size) => {
       const data = await bytes.read(Number(offset), Number(size));
-      if (data.length < Number(size)) throw new Error("the file ends too early");
+      if (data.length < Number(size)) throw new Error("unexpected end of file");
       return data;
     },
   };
@@ -43,7 +43,7 @@ export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Opcode and length of content of the record at a place; null where there is none. */
+/** Opcode and content length of the record at an offset; null at the end. */
 export function recordHead(data: Uint8Array, at: number): { opcode: number; length: number } | null {
   if (at + HEAD > data.length) return null;
   const view = viewOf(data);
@@ -94,10 +94,10 @@ const LARGEST = 2 ** 30;
 export interface Message {
   channel: number;
   logTime: bigint; // ns
-  data: Uint8Array; // a part of the chunk
+  data: Uint8Array; // a view into the chunk
 }
 
-/** The records of a chunk, decompressed; an error if they are not what was written. */
+/** Decompress and check the records of a chunk. */
 export function unpackChunk(content: Uint8Array): Uint8Array {
   const view = viewOf(content);
   const size = Number(view.getBigUint64(16, true));
@@ -107,26 +107,26 @@ export function unpackChunk(content: Uint8Array): Uint8Array {
   const start = CHUNK_HEAD + strings.at + 8;
   const length = Number(view.getBigUint64(start - 8, true));
   const packed = content.subarray(start, start + length);
-  if (size > LARGEST || packed.length !== length) throw new Error("a chunk of impossible size");
+  if (size > LARGEST || packed.length !== length) throw new Error("invalid chunk size");
   const data = unpacked(packed, compression, size);
-  if (data.length !== size || (crc !== 0 && crc32(data) !== crc)) throw new Error("its checksum is wrong");
+  if (data.length !== size || (crc !== 0 && crc32(data) !== crc)) throw new Error("checksum mismatch");
   return data;
 }
 
 function unpacked(packed: Uint8Array, compression: string, size: number): Uint8Array {
   if (compression === "") return packed;
-  if (compression !== "zstd") throw new Error(`compressed by ${compression}`);
+  if (compression !== "zstd") throw new Error(`unsupported compression ${compression}`);
   return decompress(packed, new Uint8Array(size));
 }
 
-/** (opcode, content) of the records of a chunk. */
+/** Opcode and content of each record of a chunk. */
 export function* recordsOf(data: Uint8Array): Generator<{ opcode: number; content: Uint8Array }> {
   const view = viewOf(data);
   for (let at = 0; at + HEAD <= data.length; ) {
     const opcode = view.getUint8(at);
     const length = Number(view.getBigUint64(at + 1, true));
     at += HEAD;
-    if (length > data.length - at) throw new Error("a record that is longer than its chunk");
+    if (length > data.length - at) throw new Error("record longer than its chunk");
     yield { opcode, content: data.subarray(at, at + length) };
     at += length;
   }
@@ -144,7 +144,7 @@ export function* messagesOf(data: Uint8Array): Generator<Message> {
   }
 }
 
-/** Topics by channel, as a chunk declares them. */
+/** Topics by channel, as declared in a chunk. */
 export function channelsOf(data: Uint8Array): Map<number, string> {
   const channels = new Map<number, string>();
   for (const { opcode, content } of recordsOf(data)) {

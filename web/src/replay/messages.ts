@@ -15,8 +15,8 @@ export interface State {
   tick: number;
   time: number; // simulated s
   run: number;
-  width: 4 | 8; // bytes of a number
-  blocks: Uint8Array[]; // one a fleet: (columns, vehicles), parts of the message
+  width: 4 | 8; // bytes per value
+  blocks: Uint8Array[]; // one per fleet: (columns, vehicles), views into the message
 }
 
 export function decodeRunStart(data: Uint8Array): RunStart {
@@ -35,7 +35,7 @@ function reasonOf(number: number): Reason {
   return (ENUMS.Reason[number] ?? "START").toLowerCase() as Reason;
 }
 
-/** Who is there; the roster's own number is left to the reader, which counts the rosters of a file. */
+/** Decode a roster; its number is assigned by the reader, which counts the rosters of a file. */
 export function decodeRoster(data: Uint8Array, number: number): RosterTree {
   const fleets: FleetTree[] = [];
   for (const reader = new ProtoReader(data); reader.next(); ) {
@@ -46,16 +46,16 @@ export function decodeRoster(data: Uint8Array, number: number): RosterTree {
 }
 
 function decodeFleet(data: Uint8Array): FleetTree {
-  const words = { name: "", kind: "", model: "" };
+  const fields = { name: "", kind: "", model: "" };
   const columns: string[] = [];
   const ids: number[] = [];
   const members: number[] = [];
   let single = false;
   const field = FIELDS.Fleet;
   for (const reader = new ProtoReader(data); reader.next(); ) {
-    if (reader.field === field.name) words.name = reader.string();
-    else if (reader.field === field.kind) words.kind = reader.string();
-    else if (reader.field === field.model) words.model = reader.string();
+    if (reader.field === field.name) fields.name = reader.string();
+    else if (reader.field === field.kind) fields.kind = reader.string();
+    else if (reader.field === field.model) fields.model = reader.string();
     else if (reader.field === field.columns) columns.push(reader.string());
     else if (reader.field === field.ids) reader.uints(ids);
     else if (reader.field === field.members) reader.uints(members);
@@ -63,11 +63,11 @@ function decodeFleet(data: Uint8Array): FleetTree {
     else reader.skip();
   }
   const [known, named] = [ids.length, members.length];
-  if (known !== named) throw new Error(`fleet ${words.name}: ${known} ids, ${named} members`);
-  return { ...words, single, ids: rangesOf(ids), members: rangesOf(members), columns };
+  if (known !== named) throw new Error(`fleet ${fields.name}: ${known} ids, ${named} members`);
+  return { ...fields, single, ids: rangesOf(ids), members: rangesOf(members), columns };
 }
 
-/** Numbers as [first, count] of those that follow each other. */
+/** Numbers as ranges [first, count]. */
 export function rangesOf(numbers: readonly number[]): Range[] {
   const ranges: [first: number, count: number][] = [];
   for (const number of numbers) {
@@ -108,14 +108,14 @@ export function decodeEvent(data: Uint8Array): EventTree {
 
 // packed poses -------------------------------------------------------------------------------------------------------
 
-const STEPS = 1022; // an even number: 0 is one of them
+const STEPS = 1022; // even, so that 0 is representable
 const SCALE = Math.SQRT2;
 const COLUMNS = ["x", "y", "z", "qx", "qy", "qz", "qw"] as const;
 const UPRIGHT = packOrientation(0, 0, 0, 1);
 
 type Floats = Float32Array | Float64Array;
 
-/** Inverse of unpackOrientation; what is no orientation at all is upright. No arrays: it is called often. */
+/** Inverse of unpackOrientation; an invalid orientation becomes upright. No arrays: it is called often. */
 export function packOrientation(x: number, y: number, z: number, w: number): number {
   const square = x * x + y * y + z * z + w * w;
   if (!(square > 0 && square < Number.POSITIVE_INFINITY)) return UPRIGHT;
@@ -135,37 +135,37 @@ function tenBits(part: number): number {
   return Math.min(Math.max(Math.floor((part * SCALE * 0.5 + 0.5) * STEPS + 0.5), 0), STEPS);
 }
 
-/** Poses of a state in roster order; an error if its blocks are not of that roster. */
+/** Packed poses of a state in roster order; throws if its blocks do not match the roster. */
 export function packPoses(state: State, roster: Roster): Uint32Array<ArrayBuffer> {
   checkBlocks(state, roster);
-  const words = new Uint32Array(4 * roster.size);
-  const floats = new Float32Array(words.buffer);
+  const fields = new Uint32Array(4 * roster.size);
+  const floats = new Float32Array(fields.buffer);
   roster.fleets.forEach((fleet, k) => {
     const block = state.blocks[k] as Uint8Array;
     const columns = COLUMNS.map((name) => columnOf(block, state.width, fleet.columns.indexOf(name), fleet.count));
-    packFleet(words, floats, fleet.first, fleet.count, columns);
+    packFleet(fields, floats, fleet.first, fleet.count, columns);
   });
-  return words;
+  return fields;
 }
 
-function packFleet(words: Uint32Array, floats: Float32Array, first: number, count: number, columns: Floats[]): void {
+function packFleet(fields: Uint32Array, floats: Float32Array, first: number, count: number, columns: Floats[]): void {
   const [x, y, z, qx, qy, qz, qw] = columns as [Floats, Floats, Floats, Floats, Floats, Floats, Floats];
   for (let k = 0; k < count; k++) {
     const at = 4 * (first + k);
     floats[at] = x[k] as number;
     floats[at + 1] = y[k] as number;
     floats[at + 2] = z[k] as number;
-    words[at + 3] = packOrientation(qx[k] as number, qy[k] as number, qz[k] as number, qw[k] as number);
+    fields[at + 3] = packOrientation(qx[k] as number, qy[k] as number, qz[k] as number, qw[k] as number);
   }
 }
 
 function checkBlocks(state: State, roster: Roster): void {
   const sizes = roster.fleets.map((fleet) => fleet.columns.length * fleet.count * state.width);
   const fits = sizes.length === state.blocks.length && state.blocks.every((block, k) => block.length === sizes[k]);
-  if (!fits) throw new Error(`the state of tick ${state.tick} does not fit its roster`);
+  if (!fits) throw new Error(`the state of tick ${state.tick} does not match its roster`);
 }
 
-/** A column of a fleet's block, copied because blocks are not aligned; NaN where there is none. */
+/** A column of a fleet's block, copied because blocks are not aligned; NaN if missing. */
 function columnOf(block: Uint8Array, width: 4 | 8, column: number, count: number): Floats {
   if (column < 0) return new Float32Array(count).fill(Number.NaN);
   const bytes = block.slice(width * column * count, width * (column + 1) * count);

@@ -1,9 +1,9 @@
-// Opening recordings: as what the page shows, or as a ghost over it. What is wrong is told in one line.
+// Opening recordings, as the shown source or as a ghost. Errors are shown as notices.
 import { reasonOf } from "../net/rpc";
 import { showLive } from "../state/run";
-import { ghosts, select, source, tell } from "../state/store";
+import { ghosts, select, showNotice, source } from "../state/store";
 import { GhostSource } from "./ghost";
-import { NotARecording } from "./mcap";
+import { InvalidRecording } from "./mcap";
 import { Recording } from "./recording";
 import { RecordingSource } from "./source";
 
@@ -11,20 +11,23 @@ export { GhostSource, RecordingSource };
 
 const KEPT_GHOSTS = 4;
 
-/** Show a file that was recorded, or add it as a ghost; never rejects: the person is told what is wrong. */
+/** Show a recording or add it as a ghost; never rejects, errors become notices. */
 export async function openRecording(file: Blob & { name?: string }, as: "main" | "ghost" = "main"): Promise<void> {
   const name = file.name ?? "recording";
   try {
     const recording = await Recording.open(file);
     if (as === "main") showRecording(name, recording);
     else addGhost(name, recording);
-    if (!recording.complete) tell("warning", `${name} was cut off: it is shown as far as it goes`);
+    if (!recording.complete) showNotice("warning", `${name} is truncated; showing the readable part`);
   } catch (error) {
-    tell("error", `${name} ${error instanceof NotARecording ? error.message : `cannot be read: ${reasonOf(error)}`}`);
+    showNotice(
+      "error",
+      `${name} ${error instanceof InvalidRecording ? error.message : `cannot be read: ${reasonOf(error)}`}`,
+    );
   }
 }
 
-/** Back to what the server shows. */
+/** Return to the server's run. */
 export function closeRecording(): void {
   const shown = source.peek();
   select([]);
@@ -40,8 +43,8 @@ export function removeGhost(ghost: GhostSource): void {
 function showRecording(name: string, recording: Recording): void {
   const before = source.peek();
   const opened = new RecordingSource(name, recording, damageTeller(name));
-  opened.answerWishes();
-  select([]); // its ids are others'
+  opened.answerColumnRequests();
+  select([]); // its ids belong to other vehicles
   source.value = opened;
   if (before instanceof RecordingSource) before.close();
 }
@@ -53,12 +56,12 @@ function addGhost(name: string, recording: Recording): void {
   ghosts.value = [...kept, ghost];
 }
 
-/** Tells once that something is damaged, not for every chunk. */
+/** Report damage once, not for each chunk. */
 function damageTeller(name: string): (from: number, to: number) => void {
-  let told = false;
+  let reported = false;
   return (from, to) => {
-    if (told) return;
-    told = true;
-    tell("warning", `${name} is damaged: at least ${from.toFixed(1)} s to ${to.toFixed(1)} s cannot be shown`);
+    if (reported) return;
+    reported = true;
+    showNotice("warning", `${name} is damaged: at least ${from.toFixed(1)} s to ${to.toFixed(1)} s cannot be shown`);
   };
 }

@@ -5,7 +5,7 @@ const BYTES = 2;
 const FIXED32 = 5;
 const text = new TextDecoder();
 
-/** `for (const reader = new ProtoReader(bytes); reader.next(); )`, then read or skip the field that it stands at. */
+/** `for (const reader = new ProtoReader(bytes); reader.next(); )`, then read or skip the current field. */
 export class ProtoReader {
   field = 0;
   private type = VARINT;
@@ -16,17 +16,17 @@ export class ProtoReader {
     this.view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   }
 
-  /** Go to the next field; false at the end. */
+  /** Advance to the next field; false at the end. */
   next(): boolean {
     if (this.at >= this.data.length) return false;
     const key = this.varint();
     this.field = Math.floor(key / 8);
     this.type = key % 8;
-    if (this.field === 0) throw new Error("a field without a number");
+    if (this.field === 0) throw new Error("field number 0");
     return true;
   }
 
-  /** A whole number; beyond 2^53 it is rounded. */
+  /** An integer; rounded beyond 2^53. */
   uint(): number {
     this.expect(VARINT);
     return this.varint();
@@ -41,7 +41,7 @@ export class ProtoReader {
     return this.view.getFloat64(this.advance(8), true);
   }
 
-  /** A part of the same buffer, not a copy. */
+  /** A view, not a copy. */
   bytes(): Uint8Array {
     this.expect(BYTES);
     const length = this.varint();
@@ -53,7 +53,7 @@ export class ProtoReader {
     return text.decode(this.bytes());
   }
 
-  /** Repeated whole numbers, packed or one at a time, added to a list. */
+  /** Repeated integers, packed or not, appended to a list. */
   uints(into: number[]): void {
     if (this.type === VARINT) {
       into.push(this.varint());
@@ -76,7 +76,7 @@ export class ProtoReader {
 
   private advance(bytes: number): number {
     const start = this.at;
-    if (bytes > this.data.length - start) throw new Error("a message that ends too early");
+    if (bytes > this.data.length - start) throw new Error("truncated message");
     this.at = start + bytes;
     return start;
   }
@@ -90,7 +90,7 @@ export class ProtoReader {
       if (byte < 0x80) return value;
       factor *= 128;
     }
-    throw new Error("a number of more than 10 bytes");
+    throw new Error("varint longer than 10 bytes");
   }
 }
 
@@ -125,7 +125,7 @@ export const FIELDS = {
   Color: { r: 1, g: 2, b: 3, a: 4 },
 } as const;
 
-/** Names of the values of enums, in their order from 0. */
+/** Names of enum values, from 0. A test compares them with messages.proto. */
 export const ENUMS = {
   MarkerKind: [
     "POINTS",

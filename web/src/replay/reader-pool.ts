@@ -10,15 +10,15 @@ export interface ChunkJob {
   start: number; // of the chunk's content in the file, bytes
   length: number;
   topics: Map<number, Topic>;
-  firstRoster: number; // the number that the chunk's first roster is given
+  firstRoster: number; // number of the chunk's first roster
 }
 
 export interface FramesJob extends ChunkJob {
   kind: "frames";
-  before: RosterTree | null; // who was there when the chunk begins
+  before: RosterTree | null; // roster at the beginning of the chunk
 }
 
-export interface ThingsJob extends ChunkJob {
+export interface OtherMessagesJob extends ChunkJob {
   kind: "things";
 }
 
@@ -29,7 +29,7 @@ export interface SeriesJob extends ChunkJob {
   columns: readonly string[];
 }
 
-/** One sample; the blocks lie in the chunk's data. */
+/** One sample; the blocks are views into the chunk's data. */
 export interface Recorded {
   tick: number;
   time: number; // simulated s
@@ -37,24 +37,24 @@ export interface Recorded {
   roster: number;
   count: number;
   width: 4 | 8;
-  blocks: number[]; // where each fleet's block begins
+  blocks: number[]; // offset of each fleet's block
   poses: Uint32Array<ArrayBuffer>;
 }
 
 export interface Frames {
   data: ArrayBuffer; // the chunk, decompressed
-  samples: (Recorded | null)[]; // null: cannot be read
+  samples: (Recorded | null)[]; // null: not readable
 }
 
-/** What a chunk says beside samples, each with its log time. */
-export interface Things {
+/** Messages of a chunk other than samples, with their log times. */
+export interface OtherMessages {
   runs: { at: bigint; run: number; reason: Reason; scenario: string }[];
   rosters: { at: bigint; tree: RosterTree }[];
   events: { at: bigint; event: EventTree }[];
-  markers: { at: bigint; data: Uint8Array }[]; // still to be decoded
+  markers: { at: bigint; data: Uint8Array }[]; // encoded
 }
 
-/** Values by sample, column by column: `values[column * samples + sample]`; NaN where the vehicle was not. */
+/** Values by column and sample: `values[column * samples + sample]`; NaN where the vehicle did not exist. */
 export type SeriesPart = Float64Array<ArrayBuffer>;
 
 export async function framesOf(bytes: FileBytes, job: FramesJob): Promise<Frames> {
@@ -64,8 +64,8 @@ export async function framesOf(bytes: FileBytes, job: FramesJob): Promise<Frames
   return { data: data.buffer as ArrayBuffer, samples };
 }
 
-export async function thingsOf(bytes: FileBytes, job: ThingsJob): Promise<Things> {
-  const things: Things = { runs: [], rosters: [], events: [], markers: [] };
+export async function otherMessagesOf(bytes: FileBytes, job: OtherMessagesJob): Promise<OtherMessages> {
+  const things: OtherMessages = { runs: [], rosters: [], events: [], markers: [] };
   for (const { channel, logTime: at, data } of messagesOf(await chunkData(bytes, job))) {
     const topic = job.topics.get(channel);
     if (topic === "run") things.runs.push({ at, ...decodeRunStart(data) });
@@ -98,7 +98,7 @@ async function chunkData(bytes: FileBytes, job: ChunkJob): Promise<Uint8Array> {
 }
 
 interface Stated {
-  state: State | null; // null: cannot be read
+  state: State | null; // null: not readable
   roster: Roster | null;
 }
 
@@ -131,67 +131,67 @@ function attempt<Thing>(make: () => Thing): Thing | null {
 
 // workers ------------------------------------------------------------------------------------------------------------
 
-const LEAST_HANDS = 2; // one thread that draws leaves the others idle most of the time
-const MOST_HANDS = 3;
+const MIN_WORKERS = 2; // the drawing thread leaves the other cores mostly idle
+const MAX_WORKERS = 3;
 
-export type Job = FramesJob | ThingsJob | SeriesJob;
-export type Result = Frames | Things | SeriesPart;
-export interface Question {
+export type Job = FramesJob | OtherMessagesJob | SeriesJob;
+export type Result = Frames | OtherMessages | SeriesPart;
+export interface JobRequest {
   number: number;
   job: Job;
 }
-export type Answer = { number: number; result: Result } | { number: number; error: string };
+export type JobReply = { number: number; result: Result } | { number: number; error: string };
 
-/** An answer, and what of it need not be copied. */
-interface Sealed {
-  reply: Answer;
+/** A reply and its transferable buffers. */
+interface SealedReply {
+  reply: JobReply;
   transfer: Transferable[];
 }
 
-/** Do a job and say which buffers may be handed over instead of copied. */
-export async function answer(bytes: FileBytes, { number, job }: Question): Promise<Sealed> {
+/** Run a job; list the buffers to transfer instead of copying. */
+export async function runJob(bytes: FileBytes, { number, job }: JobRequest): Promise<SealedReply> {
   try {
     if (job.kind === "frames") {
       const result = await framesOf(bytes, job);
       const poses = result.samples.flatMap((sample) => (sample === null ? [] : [sample.poses.buffer]));
       return { reply: { number, result }, transfer: [result.data, ...poses] };
     }
-    const result = await (job.kind === "things" ? thingsOf(bytes, job) : seriesOf(bytes, job));
+    const result = await (job.kind === "things" ? otherMessagesOf(bytes, job) : seriesOf(bytes, job));
     return { reply: { number, result }, transfer: [] };
   } catch (error) {
     return { reply: { number, error: error instanceof Error ? error.message : String(error) }, transfer: [] };
   }
 }
 
-export interface Crew {
+export interface ReaderPool {
   frames(job: Omit<FramesJob, "kind">): Promise<Frames>;
-  things(job: Omit<ThingsJob, "kind">): Promise<Things>;
+  otherMessages(job: Omit<OtherMessagesJob, "kind">): Promise<OtherMessages>;
   series(job: Omit<SeriesJob, "kind">): Promise<SeriesPart>;
   close(): void;
 }
 
-export function crewFor(blob: Blob): Crew {
-  return typeof Worker === "undefined" ? new Crewless(blob) : new WorkerCrew(blob);
+export function createReaderPool(blob: Blob): ReaderPool {
+  return typeof Worker === "undefined" ? new InlinePool(blob) : new WorkerPool(blob);
 }
 
-abstract class AnyCrew implements Crew {
-  protected abstract ask(job: Job): Promise<Result>;
+abstract class BasePool implements ReaderPool {
+  protected abstract run(job: Job): Promise<Result>;
   abstract close(): void;
 
   frames(job: Omit<FramesJob, "kind">): Promise<Frames> {
-    return this.ask({ ...job, kind: "frames" }) as Promise<Frames>;
+    return this.run({ ...job, kind: "frames" }) as Promise<Frames>;
   }
 
-  things(job: Omit<ThingsJob, "kind">): Promise<Things> {
-    return this.ask({ ...job, kind: "things" }) as Promise<Things>;
+  otherMessages(job: Omit<OtherMessagesJob, "kind">): Promise<OtherMessages> {
+    return this.run({ ...job, kind: "things" }) as Promise<OtherMessages>;
   }
 
   series(job: Omit<SeriesJob, "kind">): Promise<SeriesPart> {
-    return this.ask({ ...job, kind: "series" }) as Promise<SeriesPart>;
+    return this.run({ ...job, kind: "series" }) as Promise<SeriesPart>;
   }
 }
 
-class Crewless extends AnyCrew {
+class InlinePool extends BasePool {
   private readonly bytes: FileBytes;
 
   constructor(blob: Blob) {
@@ -199,8 +199,8 @@ class Crewless extends AnyCrew {
     this.bytes = new FileBytes(blob);
   }
 
-  protected async ask(job: Job): Promise<Result> {
-    const { reply } = await answer(this.bytes, { number: 0, job });
+  protected async run(job: Job): Promise<Result> {
+    const { reply } = await runJob(this.bytes, { number: 0, job });
     if ("error" in reply) throw new Error(reply.error);
     return reply.result;
   }
@@ -208,16 +208,16 @@ class Crewless extends AnyCrew {
   close(): void {}
 }
 
-/** One Worker and what it still has to answer. */
-class Hand {
+/** One Worker and its pending jobs. */
+class PoolWorker {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, { done(result: Result): void; failed(error: Error): void }>();
   private asked = 0;
 
   constructor(blob: Blob) {
-    const beside = import.meta.url; // the Worker is built beside this file
+    const beside = import.meta.url; // built beside this script
     this.worker = new Worker(new URL("./replay-worker.js", beside), { type: "module", name: "paddock-replay" });
-    this.worker.onmessage = ({ data }: MessageEvent<Answer>) => this.hear(data);
+    this.worker.onmessage = ({ data }: MessageEvent<JobReply>) => this.hear(data);
     this.worker.onerror = () => this.fail("the Worker that reads recordings has stopped");
     this.worker.postMessage({ blob });
   }
@@ -239,7 +239,7 @@ class Hand {
     this.fail("closed");
   }
 
-  private hear(reply: Answer): void {
+  private hear(reply: JobReply): void {
     const waiter = this.waiting.get(reply.number);
     this.waiting.delete(reply.number);
     if ("error" in reply) waiter?.failed(new Error(reply.error));
@@ -252,22 +252,22 @@ class Hand {
   }
 }
 
-/** Several Workers: decompressing 10,000 vehicles at 30 samples a second takes more than one core. */
-class WorkerCrew extends AnyCrew {
-  private readonly hands: Hand[];
+/** Several Workers: decompressing 10,000 vehicles at 30 samples per second takes more than one core. */
+class WorkerPool extends BasePool {
+  private readonly workers: PoolWorker[];
 
   constructor(blob: Blob) {
     super();
-    const count = Math.min(Math.max((navigator.hardwareConcurrency || 2) - 1, LEAST_HANDS), MOST_HANDS);
-    this.hands = Array.from({ length: count }, () => new Hand(blob));
+    const count = Math.min(Math.max((navigator.hardwareConcurrency || 2) - 1, MIN_WORKERS), MAX_WORKERS);
+    this.workers = Array.from({ length: count }, () => new PoolWorker(blob));
   }
 
-  protected ask(job: Job): Promise<Result> {
-    const free = this.hands.reduce((best, hand) => (hand.busy < best.busy ? hand : best));
+  protected run(job: Job): Promise<Result> {
+    const free = this.workers.reduce((best, hand) => (hand.busy < best.busy ? hand : best));
     return free.ask(job);
   }
 
   close(): void {
-    for (const hand of this.hands) hand.close();
+    for (const hand of this.workers) hand.close();
   }
 }

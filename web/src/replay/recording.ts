@@ -1,54 +1,54 @@
-// An open recording: when its samples were taken and in which chunk each lies; chunks are read when they are asked for.
+// An open recording: sample times and their chunks; chunks are read on demand.
 import { Roster } from "../state/roster";
 import type { RosterTree } from "../wire/schema";
 import { type LoadedChunk, loadedChunk } from "./columns";
-import { FileBytes, NotARecording } from "./mcap";
-import { type Contents, findPlaces, type Places, readContents, type Topic } from "./mcap-index";
-import { type Crew, crewFor, type Things } from "./reader-pool";
+import { FileBytes, InvalidRecording } from "./mcap";
+import { type Contents, type FileIndex, readContents, readFileIndex, type Topic } from "./mcap-index";
+import { createReaderPool, type OtherMessages, type ReaderPool } from "./reader-pool";
 
 const NANOSECONDS = 1e9;
 
 export class Recording {
-  /** When each sample was taken: s from the beginning of the recording, going on over resets and restores. */
+  /** Sample times: s from the beginning of the recording, increasing over resets and restores. */
   readonly times: Float64Array;
-  /** When the run began, and began anew. */
+  /** Times at which the run started or restarted. */
   readonly starts: readonly number[];
   readonly rate: number; // ticks per simulated s
-  readonly name: string; // of the scenario; "": not told
+  readonly name: string; // of the scenario; "": unknown
   readonly description: string;
-  readonly complete: boolean; // false: whoever wrote it was killed, or its disk was full
+  readonly complete: boolean; // false: truncated, e.g. the writer was killed
   private readonly origin: bigint;
   private readonly firstSamples: number[] = []; // by chunk; one more at the end
   private readonly firstRosters: number[] = [];
   private readonly rosters = new Map<number, Roster>();
   private readonly trees = new Map<number, RosterTree>();
-  private readonly told = new Map<number, Promise<Things>>();
+  private readonly otherMessageCache = new Map<number, Promise<OtherMessages>>();
 
-  /** Look into a file; NotARecording if it is none. */
-  static async open(blob: Blob, crew: Crew = crewFor(blob)): Promise<Recording> {
+  /** Open a file; throws InvalidRecording. */
+  static async open(blob: Blob, pool: ReaderPool = createReaderPool(blob)): Promise<Recording> {
     const bytes = new FileBytes(blob);
     try {
-      const places = await findPlaces(bytes);
+      const places = await readFileIndex(bytes);
       const contents = await readContents(bytes, places);
-      if (places.metadata === null) throw new NotARecording("is an MCAP file, but not a recording of a Paddock run");
-      return new Recording(places, contents, crew);
+      if (places.metadata === null) throw new InvalidRecording("is an MCAP file, but not a Paddock recording");
+      return new Recording(places, contents, pool);
     } catch (error) {
-      crew.close();
+      pool.close();
       throw error;
     }
   }
 
   private constructor(
-    private readonly places: Places,
+    private readonly places: FileIndex,
     private readonly contents: Contents,
-    private readonly crew: Crew,
+    private readonly pool: ReaderPool,
   ) {
     const runs = this.all("run");
-    if (runs[0] === undefined) throw new NotARecording("was cut off before anything was recorded");
+    if (runs[0] === undefined) throw new InvalidRecording("is truncated before the first sample");
     this.origin = runs[0];
     this.starts = runs.map((at) => this.position(at));
     this.times = Float64Array.from(this.all("state"), (at) => this.position(at));
-    if (this.times.length === 0) throw new NotARecording("holds no samples");
+    if (this.times.length === 0) throw new InvalidRecording("contains no samples");
     this.rate = Number(places.metadata?.get("rate")) || 1;
     this.name = places.metadata?.get("name") ?? "";
     this.description = places.metadata?.get("description") ?? "";
@@ -69,17 +69,17 @@ export class Recording {
     return Number(logTime - this.origin) / NANOSECONDS;
   }
 
-  /** The last sample not after a time; the first one for times before it. */
+  /** The last sample at or before a time, or the first one. */
   sampleAt(time: number): number {
     return Math.max(after(this.times, time + 1e-9) - 1, 0);
   }
 
-  /** In which part of the run a time lies: 0 before the first reset, 1 after it, ... */
+  /** The section of a time: 0 before the first reset, 1 after it, ... */
   sectionAt(time: number): number {
     return Math.max(after(this.starts, time + 1e-9) - 1, 0);
   }
 
-  /** The samples of a section: from the first up to, not including, the second. */
+  /** The samples of a section: first, and end (exclusive). */
   samplesOf(section: number): [number, number] {
     const [start = 0, end = Number.POSITIVE_INFINITY] = this.starts.slice(section, section + 2);
     return [before(this.times, start), before(this.times, end)];
@@ -97,7 +97,7 @@ export class Recording {
     return (this.contents.times[chunk]?.[topic].length ?? 0) > 0;
   }
 
-  /** A roster by its number, which counts the rosters of the file; known once a chunk with it has been read. */
+  /** A roster by its number in the file; known once its chunk has been read. */
   roster(number: number): Roster | undefined {
     let roster = this.rosters.get(number);
     const tree = roster === undefined ? this.trees.get(number) : undefined;
@@ -108,15 +108,15 @@ export class Recording {
     return roster;
   }
 
-  /** What a chunk says beside samples; read once. */
-  things(chunk: number): Promise<Things> {
-    let things = this.told.get(chunk);
+  /** Messages of a chunk other than samples; read once. */
+  otherMessages(chunk: number): Promise<OtherMessages> {
+    let things = this.otherMessageCache.get(chunk);
     if (things === undefined) {
-      things = this.crew.things(this.job(chunk)).then((found) => {
+      things = this.pool.otherMessages(this.job(chunk)).then((found) => {
         for (const { tree } of found.rosters) this.trees.set(tree.roster, tree);
         return found;
       });
-      this.told.set(chunk, things);
+      this.otherMessageCache.set(chunk, things);
     }
     return things;
   }
@@ -124,11 +124,11 @@ export class Recording {
   /** The samples of a chunk. */
   async frames(chunk: number): Promise<LoadedChunk> {
     const before = await this.rosterBefore(chunk);
-    if (this.holds(chunk, "roster")) await this.things(chunk);
-    return loadedChunk(chunk, await this.crew.frames({ ...this.job(chunk), before }));
+    if (this.holds(chunk, "roster")) await this.otherMessages(chunk);
+    return loadedChunk(chunk, await this.pool.frames({ ...this.job(chunk), before }));
   }
 
-  /** Values of a vehicle over the whole recording, one array for each column; NaN where it did not exist. */
+  /** Values of a vehicle over the whole recording, one array per column; NaN where it did not exist. */
   async series(vehicle: string, columns: readonly string[]): Promise<Float64Array[]> {
     const series = columns.map(() => new Float64Array(this.times.length).fill(Number.NaN));
     for (let chunk = 0; chunk < this.chunks; chunk++) {
@@ -141,27 +141,27 @@ export class Recording {
   }
 
   close(): void {
-    this.crew.close();
+    this.pool.close();
   }
 
   private async seriesPart(chunk: number, vehicle: string, columns: readonly string[]): Promise<Float64Array> {
     try {
       const before = await this.rosterBefore(chunk);
-      return await this.crew.series({ ...this.job(chunk), before, vehicle, columns });
+      return await this.pool.series({ ...this.job(chunk), before, vehicle, columns });
     } catch {
-      return new Float64Array(0); // a damaged chunk: its values stay unknown
+      return new Float64Array(0); // a damaged chunk: values stay unknown
     }
   }
 
   private async rosterBefore(chunk: number): Promise<RosterTree | null> {
     for (let k = chunk - 1; k >= 0; k--) {
-      if (this.holds(k, "roster")) return (await this.things(k)).rosters.at(-1)?.tree ?? null;
+      if (this.holds(k, "roster")) return (await this.otherMessages(k)).rosters.at(-1)?.tree ?? null;
     }
     return null;
   }
 
   private job(chunk: number): { start: number; length: number; topics: Map<number, Topic>; firstRoster: number } {
-    const { start, length } = this.places.chunks[chunk] as Places["chunks"][number];
+    const { start, length } = this.places.chunks[chunk] as FileIndex["chunks"][number];
     return { start, length, topics: this.contents.topics, firstRoster: this.firstRosters[chunk] as number };
   }
 
@@ -181,7 +181,7 @@ export class Recording {
   }
 }
 
-/** How many of some ascending numbers are not greater than a value. */
+/** How many of the ascending numbers are not greater than a value. */
 export function after(numbers: ArrayLike<number>, value: number): number {
   let low = 0;
   let high = numbers.length;

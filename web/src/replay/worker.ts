@@ -1,13 +1,16 @@
-// The Worker in which the chunks of a recording are read, decompressed and decoded.
+// The Worker's entry: reads, decompresses and decodes chunks of a recording.
 import { FileBytes } from "./mcap";
-import { type Answer, answer, type Question } from "./reader-pool";
+import { type JobReply, type JobRequest, runJob } from "./reader-pool";
 
 let bytes: FileBytes | null = null;
 
-self.onmessage = async ({ data }: MessageEvent<Question | { blob: Blob }>) => {
+self.onmessage = async ({ data }: MessageEvent<JobRequest | { blob: Blob }>) => {
   if ("blob" in data) bytes = new FileBytes(data.blob);
   else if (bytes !== null) {
-    const { reply, transfer } = await answer(bytes, data);
-    (self as unknown as { postMessage(message: Answer, transfer: Transferable[]): void }).postMessage(reply, transfer);
+    const { reply, transfer } = await runJob(bytes, data);
+    (self as unknown as { postMessage(message: JobReply, transfer: Transferable[]): void }).postMessage(
+      reply,
+      transfer,
+    );
   }
 };

@@ -10,7 +10,7 @@ import { toScreen, traitsOf, type ViewState } from "./view";
 import type { World } from "./world";
 
 const NEAREST = 60;
-const SELECTED = 12; // more names than that tell nothing
+const SELECTED = 12; // more names would not be readable
 
 export function drawLabels(overlay: Overlay, view: ViewState, world: World, sample: Sample): void {
   const layers = store.layers.peek();
@@ -25,7 +25,7 @@ function names(overlay: Overlay, view: ViewState, world: World): void {
   const hovered = store.hovered.peek();
   const rows = new Map<number, boolean>();
   if (hovered !== null) strong.add(hovered);
-  if (world.rig.shown === "chase") strong.delete(store.focus.peek() ?? -1); // it is plain who that is
+  if (world.rig.shown === "chase") strong.delete(store.focus.peek() ?? -1); // the followed vehicle needs no label
   for (const id of strong) {
     const row = world.rowOf(id);
     if (row !== undefined) rows.set(row, true);
@@ -35,20 +35,20 @@ function names(overlay: Overlay, view: ViewState, world: World): void {
 }
 
 function name(overlay: Overlay, view: ViewState, world: World, row: number, strong: boolean): void {
-  const at = world.crowd.blend.position(row);
-  const fleet = world.crowd.roster?.fleetAt(row);
+  const at = world.vehicles.blend.position(row);
+  const fleet = world.vehicles.roster?.fleetAt(row);
   const screen = [0, 0, 0];
   if (!at || !fleet) return;
   const { size, height } = traitsOf(fleet.kind);
   if (!toScreen(view.matrix, at[0], at[1], at[2] + 2 * height, view.size, screen)) return;
   const [x = 0, y = 0, depth = 1] = screen;
   const above = Math.max(8, Math.min(60, (0.12 * size * view.focal) / depth));
-  overlay.plate(world.crowd.roster?.nameAt(row) ?? "", x, y - above, view.skin, strong);
+  overlay.plate(world.vehicles.roster?.nameAt(row) ?? "", x, y - above, view.skin, strong);
 }
 
 /** Rows on the screen, nearest first. */
 function nearestRows(view: ViewState, world: World): number[] {
-  const { positions, count } = world.crowd.blend;
+  const { positions, count } = world.vehicles.blend;
   const found: [row: number, depth: number][] = [];
   const screen = [0, 0, 0];
   for (let row = 0; row < count; row++) {
@@ -72,7 +72,7 @@ function nearestRows(view: ViewState, world: World): number[] {
 }
 
 function markerWords(overlay: Overlay, view: ViewState, world: World, sample: Sample): void {
-  const roster = world.crowd.roster;
+  const roster = world.vehicles.roster;
   const screen = [0, 0, 0];
   for (const { text, position, height, colour } of roster ? world.markers.words(sample, roster) : []) {
     if (!toScreen(view.matrix, ...position, view.size, screen)) continue;
@@ -85,8 +85,8 @@ function markerWords(overlay: Overlay, view: ViewState, world: World, sample: Sa
 
 function frameNames(overlay: Overlay, view: ViewState, world: World, sample: Sample): void {
   const screen = [0, 0, 0];
-  for (const frame of world.crowd.roster ? transforms.peek().keys() : []) {
-    const pose = worldPose(frame, sample, world.crowd.roster ?? store.roster.peek());
+  for (const frame of world.vehicles.roster ? transforms.peek().keys() : []) {
+    const pose = worldPose(frame, sample, world.vehicles.roster ?? store.roster.peek());
     if (!pose || !toScreen(view.matrix, ...pose.position, view.size, screen)) continue;
     overlay.words(
       frame,
@@ -105,7 +105,7 @@ function handles(overlay: Overlay, view: ViewState, world: World): void {
     if (!toScreen(view.matrix, ...at, view.size, screen)) return;
     overlay.handle(screen[0] as number, screen[1] as number, label, colour, view.skin);
   };
-  for (const { at, index } of world.routes.knobs) put(at, String(index + 1), cssOf(view.skin.accent));
+  for (const { at, index } of world.routes.handles) put(at, String(index + 1), cssOf(view.skin.accent));
   world.routes.draft.forEach((at, index) => put(at, String(index + 1), cssOf(view.skin.amber)));
 }
 
@@ -121,7 +121,7 @@ const LENGTH_PX = 46;
 export class Axes {
   readonly ribbons = new Ribbons(8, false);
 
-  /** `focus` is the row that is followed; null: the layer is off. */
+  /** `focus`: the followed row; null: the layer is off. */
   update(view: ViewState, sample: Sample, roster: Roster, focus: number | undefined | null): void {
     this.ribbons.clear();
     if (focus !== null) {

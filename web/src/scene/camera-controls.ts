@@ -1,12 +1,12 @@
-// The pointer moves the camera: left drag turns, right, middle or shift drag moves, the wheel zooms to the cursor,
+// Camera control with the pointer: left drag orbits, right, middle or shift drag pans, the wheel zooms to the cursor,
 // two fingers do both.
 import { tool } from "../state/store";
 import type { CameraRig } from "./camera-rig";
 
-export interface CameraHands {
+export interface CameraInput {
   rig: CameraRig;
   groundAt(x: number, y: number): readonly number[] | null;
-  /** The camera has been moved by hand; whether its target was. */
+  /** The user moved the camera; `target`: whether the target moved. */
   moved(target: boolean): void;
 }
 
@@ -16,10 +16,10 @@ interface Finger {
   pans: boolean;
 }
 
-export function controlCamera(canvas: HTMLCanvasElement, hands: CameraHands): () => void {
+export function controlCamera(canvas: HTMLCanvasElement, input: CameraInput): () => void {
   const over = new AbortController();
   const { signal } = over;
-  const drags = new Drags(canvas, hands);
+  const drags = new Drags(canvas, input);
   canvas.style.touchAction = "none";
   canvas.addEventListener("pointerdown", (event) => drags.down(event), { signal });
   canvas.addEventListener("pointermove", (event) => drags.move(event), { signal });
@@ -27,20 +27,20 @@ export function controlCamera(canvas: HTMLCanvasElement, hands: CameraHands): ()
     canvas.addEventListener(name, (event) => drags.up(event), { signal });
   }
   canvas.addEventListener("contextmenu", (event) => event.preventDefault(), { signal });
-  canvas.addEventListener("wheel", (event) => wheel(event, canvas, hands), { signal, passive: false });
+  canvas.addEventListener("wheel", (event) => wheel(event, canvas, input), { signal, passive: false });
   return () => over.abort();
 }
 
-const LINE = 30; // px of a wheel that counts in lines
-const STEP = 0.0013; // share of the distance per px
+const LINE = 30; // px per line of a line-based wheel
+const STEP = 0.0013; // fraction of the distance per px
 
-function wheel(event: WheelEvent, canvas: HTMLCanvasElement, hands: CameraHands): void {
+function wheel(event: WheelEvent, canvas: HTMLCanvasElement, input: CameraInput): void {
   event.preventDefault();
   const px = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? event.deltaY : LINE * event.deltaY;
   const box = canvas.getBoundingClientRect();
-  const around = hands.groundAt(event.clientX - box.left, event.clientY - box.top);
-  hands.rig.zoom(Math.exp(STEP * Math.max(-400, Math.min(400, px))), around);
-  hands.moved(false);
+  const around = input.groundAt(event.clientX - box.left, event.clientY - box.top);
+  input.rig.zoom(Math.exp(STEP * Math.max(-400, Math.min(400, px))), around);
+  input.moved(false);
 }
 
 class Drags {
@@ -48,7 +48,7 @@ class Drags {
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
-    private readonly hands: CameraHands,
+    private readonly input: CameraInput,
   ) {}
 
   down(event: PointerEvent): void {
@@ -63,10 +63,10 @@ class Drags {
     if (finger === undefined) return;
     const [dx, dy] = [event.clientX - finger.x, event.clientY - finger.y];
     if (this.fingers.size >= 2) this.pinch(event, finger, dx, dy);
-    else if (finger.pans || this.hands.rig.shown === "top") this.pan(dx, dy);
+    else if (finger.pans || this.input.rig.shown === "top") this.pan(dx, dy);
     else {
-      this.hands.rig.turn(dx, dy);
-      this.hands.moved(false);
+      this.input.rig.turn(dx, dy);
+      this.input.moved(false);
     }
     finger.x = event.clientX;
     finger.y = event.clientY;
@@ -78,17 +78,17 @@ class Drags {
 
   private pan(dx: number, dy: number): void {
     if (dx === 0 && dy === 0) return;
-    this.hands.rig.pan(dx, dy, this.canvas.clientHeight);
-    this.hands.moved(true);
+    this.input.rig.pan(dx, dy, this.canvas.clientHeight);
+    this.input.moved(true);
   }
 
-  /** Two fingers: the distance between them zooms, their middle moves. */
+  /** Two fingers: their distance zooms, their midpoint pans. */
   private pinch(event: PointerEvent, finger: Finger, dx: number, dy: number): void {
     const other = [...this.fingers.values()].find((one) => one !== finger);
     if (other === undefined) return;
     const before = Math.hypot(finger.x - other.x, finger.y - other.y);
     const after = Math.hypot(event.clientX - other.x, event.clientY - other.y);
-    if (before > 1 && after > 1) this.hands.rig.zoom(before / after, null);
+    if (before > 1 && after > 1) this.input.rig.zoom(before / after, null);
     this.pan(dx / 2, dy / 2);
   }
 }

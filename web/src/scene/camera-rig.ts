@@ -8,30 +8,30 @@ import type { KindTraits, Size } from "./view";
 
 export type Point = [number, number, number];
 
-/** Where a camera looks: unit vectors. */
+/** Axes of a camera: unit vectors. */
 export interface Sight {
   right: readonly number[];
   up: readonly number[];
   ahead: readonly number[];
 }
 
-/** Tangents of half the angles of view, and the share of the picture that stays free at each side. */
+/** Tangents of half the view angles, and the free margin at each side as a fraction. */
 export interface Window {
   across: number;
   upwards: number;
   free: { top: number; bottom: number; side: number };
 }
 
-const ROUNDS = 8; // each brings the middle of the picture nearer to the middle of what is seen
+const ROUNDS = 8; // each iteration centres the points better
 
-/** Tangents within which points must be seen: to both sides, up and down. */
+/** Tangents within which points must lie: to the sides, up and down. */
 interface Room {
   side: number;
   above: number;
   below: number;
 }
 
-/** Target and distance at which every finite point (x, y, z of each) with a radius around it is inside; null: none. */
+/** Target and distance at which all finite points (x, y, z of each) with a radius are visible; null without points. */
 export function fit(
   points: ArrayLike<number>,
   radius: number,
@@ -55,7 +55,7 @@ export function fit(
   return { target, distance: needed(points, radius, target, sight, room) };
 }
 
-/** The middle of the box around all that are finite. */
+/** Centre of the bounding box of the finite points. */
 function middleOf(points: ArrayLike<number>): Point | null {
   const low: Point = [Infinity, Infinity, Infinity];
   const high: Point = [-Infinity, -Infinity, -Infinity];
@@ -82,12 +82,12 @@ function needed(
     const upwards = along(points, k, target, up);
     const distance =
       Math.max(across, (upwards + radius) / above, (radius - upwards) / below) - along(points, k, target, ahead);
-    if (distance > most) most = distance; // not where it is NaN
+    if (distance > most) most = distance; // skips NaN
   }
   return most;
 }
 
-/** The middle of what is seen, as tangents from the middle of the picture. */
+/** Centre of the projected points, as tangents from the image centre. */
 function centre(
   points: ArrayLike<number>,
   target: Point,
@@ -131,29 +131,29 @@ export interface Followed {
 }
 
 const FOV: Record<CameraMode, number> = { orbit: 50, chase: 55, top: 20, fpv: 95 };
-const LOWEST = 0.02; // rad above the horizon: the camera stays over the ground
+const LOWEST = 0.02; // rad above the horizon: the camera stays above the ground
 const HIGHEST = 1.55;
 const NEAREST = 1;
 const FARTHEST = 60_000;
-const CLOSEST = 9; // m, when one vehicle is everything
-const TOOLS_PX = 60; // the tool bar lies over the upper edge
+const CLOSEST = 9; // m, for a single vehicle
+const TOOLS_PX = 60; // the toolbar covers the upper edge
 const EDGE_PX = 24;
-const FOLLOW = 0.16; // s within which the chase camera turns after its vehicle
+const FOLLOW = 0.16; // s, time constant of the chase camera
 
 export class CameraRig {
   readonly camera = new PerspectiveCamera(FOV.orbit, 1, 0.1, 10_000);
   target: Point = [0, 0, 0];
   distance = 30;
-  azimuth = -Math.PI / 2 - 0.5; // where the eye is, seen from the target
+  azimuth = -Math.PI / 2 - 0.5; // direction of the eye from the target
   elevation = 0.5;
-  private chaseAzimuth = 0; // turned by hand, added to straight behind
+  private chaseAzimuth = 0; // user offset from straight behind
   private chaseElevation = 0.26;
-  private chaseDistance = 2.2; // vehicle sizes
-  private behind = Number.NaN; // heading that the chase camera has reached
-  private off = 0; // rad that it still has to turn
+  private chaseDistance = 2.2; // in vehicle sizes
+  private behind = Number.NaN; // current heading of the chase camera
+  private off = 0; // remaining rotation, rad
   private mode: CameraMode = "orbit";
 
-  /** Place the camera; without somebody to follow, chase and first person are orbit. */
+  /** Place the camera; without a followed vehicle, chase and first person act as orbit. */
   update(mode: CameraMode, followed: Followed | null, { width, height }: Size, seconds: number): void {
     this.mode = followed === null && (mode === "chase" || mode === "fpv") ? "orbit" : mode;
     this.camera.aspect = width / height;
@@ -167,7 +167,7 @@ export class CameraRig {
     this.camera.updateMatrixWorld(true);
   }
 
-  /** Whether the camera is still on its way. */
+  /** Whether the camera is still moving. */
   get settling(): boolean {
     return Math.abs(this.off) > 1e-3;
   }
@@ -176,7 +176,7 @@ export class CameraRig {
     return this.mode;
   }
 
-  /** Turn by px of a drag. */
+  /** Orbit by a drag in px. */
   turn(dx: number, dy: number): void {
     if (this.mode === "fpv") return;
     if (this.mode === "top") return this.pan(dx, dy, 720);
@@ -189,7 +189,7 @@ export class CameraRig {
     this.elevation = clamp(this.elevation + 0.005 * dy, LOWEST, HIGHEST);
   }
 
-  /** Move the target over the ground with the pointer; `height` is the canvas' in px. */
+  /** Pan the target over the ground; `height`: canvas height in px. */
   pan(dx: number, dy: number, height: number): void {
     if (this.mode === "fpv" || this.mode === "chase") return;
     const metres = (2 * this.distance * Math.tan((FOV.orbit * Math.PI) / 360)) / height;
@@ -200,7 +200,7 @@ export class CameraRig {
     this.target[1] += ahead * Math.sin(heading) - aside * Math.cos(heading);
   }
 
-  /** Come nearer (factor < 1) to a point, which stays where it is on the screen. */
+  /** Zoom (factor < 1: closer) towards a point, which stays in place on the screen. */
   zoom(factor: number, around: readonly number[] | null): void {
     if (this.mode === "fpv") return;
     if (this.mode === "chase") {
@@ -216,7 +216,7 @@ export class CameraRig {
     this.target = [x + share * (tx - x), y + share * (ty - y), z + share * (tz - z)];
   }
 
-  /** See all of some points (x, y, z of each) on a canvas of a size, clear of what lies over its edges. */
+  /** Frame points (x, y, z of each) on a canvas of this size, clear of overlays at its edges. */
   frame(points: ArrayLike<number>, radius: number, { width, height }: Size): boolean {
     const top = this.mode === "top";
     const upwards = Math.tan((FOV[top ? "top" : "orbit"] * Math.PI) / 360);
@@ -225,12 +225,12 @@ export class CameraRig {
     const found = fit(points, radius, sight, { upwards, across: (upwards * width) / height, free });
     if (found === null) return false;
     this.target = found.target;
-    const seen = (found.distance * upwards) / Math.tan((FOV.orbit * Math.PI) / 360); // a map is looked at from farther
+    const seen = (found.distance * upwards) / Math.tan((FOV.orbit * Math.PI) / 360); // the top view uses a narrow angle
     this.distance = clamp(seen, CLOSEST, FARTHEST);
     return true;
   }
 
-  /** How the camera is turned and where it looks, to tell whether that was changed. */
+  /** Orientation and target, to detect changes. */
   get placed(): string {
     return [...this.target, this.distance, this.azimuth, this.elevation].join(" ");
   }
@@ -270,7 +270,7 @@ export class CameraRig {
     const eye = rotated(quaternion, traits.eye);
     this.camera.position.set(position[0] + eye[0], position[1] + eye[1], position[2] + eye[2]);
     const [ahead, left, up] = tilted(quaternion, traits.tilt);
-    const basis = new Matrix4().makeBasis(left.negate(), up, ahead.negate()); // a camera looks along its -z
+    const basis = new Matrix4().makeBasis(left.negate(), up, ahead.negate()); // a camera looks along -z
     this.camera.quaternion.setFromRotationMatrix(basis);
     this.target = [...position];
     this.camera.near = 0.02;
@@ -287,13 +287,13 @@ export class CameraRig {
 
 const DOWN: Sight = { right: [1, 0, 0], up: [0, 1, 0], ahead: [0, 0, -1] };
 
-/** What a camera sees that is at two angles from its target. */
+/** The axes of a camera at two angles from its target. */
 function sightFrom(azimuth: number, elevation: number): Sight {
   const [ca, sa, ce, se] = [Math.cos(azimuth), Math.sin(azimuth), Math.cos(elevation), Math.sin(elevation)];
   return { right: [-sa, ca, 0], up: [-se * ca, -se * sa, ce], ahead: [-ce * ca, -ce * sa, -se] };
 }
 
-/** Of a length in px, but never so much that nothing is left. */
+/** A margin in px as a fraction, limited so that the view stays usable. */
 function share(px: number, whole: number): number {
   return Math.min(px / Math.max(whole, 1), 0.25);
 }
@@ -307,7 +307,7 @@ function around([x, y, z]: Point, distance: number, azimuth: number, elevation: 
   ];
 }
 
-/** Forward, left and up of a body whose camera looks up by an angle. */
+/** Forward, left and up of a body whose camera is tilted up. */
 function tilted(turn: Quaternion, tilt: number): [Vector3, Vector3, Vector3] {
   const [c, s] = [Math.cos(tilt), Math.sin(tilt)];
   const vector = (v: Point): Vector3 => new Vector3(...rotated(turn, v));

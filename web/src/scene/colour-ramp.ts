@@ -1,5 +1,4 @@
-// Colours for numbers: even steps for the eye (OKLab), lightness always rising, readable on the background of each
-// theme.
+// Colour ramp for values: perceptually even (OKLab), increasing lightness, readable on each theme's background.
 
 export type Rgb = [number, number, number]; // 0 to 1, sRGB
 
@@ -22,7 +21,7 @@ const STOPS: Record<"dark" | "light", readonly Stop[]> = {
 export const UNKNOWN: Record<"dark" | "light", Rgb> = { dark: [0.42, 0.46, 0.5], light: [0.62, 0.62, 0.62] };
 const STEPS = 256;
 
-/** The colour of a number from 0 to 1 (beyond: the end's colour; NaN: grey). */
+/** The colour of a value from 0 to 1 (clamped; NaN: grey). */
 export function ramp(value: number, theme: "dark" | "light" = "dark"): Rgb {
   if (Number.isNaN(value)) return [...UNKNOWN[theme]];
   const stops = STOPS[theme].map(labOf);
@@ -33,20 +32,20 @@ export function ramp(value: number, theme: "dark" | "light" = "dark"): Rgb {
   return rgbOf(mixed);
 }
 
-/** The same as a CSS colour, for legends. */
+/** As a CSS colour, for legends. */
 export function rampCss(value: number, theme: "dark" | "light" = "dark"): string {
   return `rgb(${ramp(value, theme)
     .map((one) => Math.round(255 * one))
     .join(" ")})`;
 }
 
-/** A CSS gradient of the whole ramp, left to right. */
+/** The ramp as a CSS gradient, left to right. */
 export function rampGradient(theme: "dark" | "light" = "dark"): string {
   const stops = Array.from({ length: 13 }, (_, k) => rampCss(k / 12, theme));
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
-/** 256 colours, 3 bytes each, and grey as number 256. */
+/** 256 colours of 3 bytes, and grey at index 256. */
 export function rampTable(theme: "dark" | "light"): Uint8Array {
   const table = new Uint8Array(3 * (STEPS + 1));
   for (let k = 0; k <= STEPS; k++) {
@@ -64,7 +63,7 @@ function labOf([lightness, chroma, hue]: Stop): Rgb {
   return [lightness, chroma * Math.cos(angle), chroma * Math.sin(angle)];
 }
 
-/** OKLab to sRGB (B. Ottosson), cut to what a screen can show. */
+/** OKLab to sRGB (B. Ottosson), clipped to the gamut. */
 export function rgbOf([lightness, a, b]: Rgb): Rgb {
   const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;

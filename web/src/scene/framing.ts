@@ -6,10 +6,10 @@ import * as store from "../state/store";
 import type { RouteTree } from "../wire/schema";
 import type { CameraRig } from "./camera-rig";
 import { missionPoints } from "./mission";
-import type { Crowd } from "./vehicles";
+import type { VehicleLayer } from "./vehicles";
 import { type Size, traitsOf } from "./view";
 
-export class Acquaintance {
+export class NewWorldDetector {
   private source: FrameSource | null = null;
   private roster: Roster | null = null;
   private scenario = "";
@@ -17,11 +17,14 @@ export class Acquaintance {
   private run = Number.NaN;
   private fleets: ReadonlySet<string> = new Set();
 
-  /** Look at what is shown next; `scenario` is the name of what the server runs. True: it is another world. */
-  meets(source: FrameSource, roster: Roster, sample: Sample, scenario: string): boolean {
+  /**
+   * Check the next frame; `scenario`: name of the server's scenario. Return true for another world. A reset, a
+   * reconnect or a step back in time is the same world.
+   */
+  isNew(source: FrameSource, roster: Roster, sample: Sample, scenario: string): boolean {
     const { time, run } = sample.to;
     const renamed = source.kind !== "recording" && scenario !== this.scenario;
-    // the name comes before the first frame of what it names
+    // the name arrives before the first frame
     const begins =
       source !== this.source || time < this.time || run !== this.run || (renamed && roster !== this.roster);
     const another = begins && (renamed || !roster.fleets.some(({ name }) => this.fleets.has(name)));
@@ -33,37 +36,37 @@ export class Acquaintance {
   }
 }
 
-const ABSURD = 20; // times as large as what the vehicles take: such a route would make them dots
-const LEAST = 50; // m: vehicles that stand close together
+const ABSURD = 20; // routes this many times larger than the extent of the vehicles are ignored
+const LEAST = 50; // m: minimum extent
 const SETTLING = 500; // ms
-const LATE = 4000; // ms within which the routes of a new world come
+const LATE = 4000; // ms during which the routes of a new world may arrive
 
 export class Framing {
-  private readonly acquaintance = new Acquaintance();
-  private at = Number.NEGATIVE_INFINITY; // performance.now() of the last one
-  private left = ""; // how the camera was left by it
+  private readonly detector = new NewWorldDetector();
+  private at = Number.NEGATIVE_INFINITY; // performance.now() of the last framing
+  private left = ""; // camera state after it
   private size: Size = { width: 0, height: 0 };
   private routes: readonly RouteTree[] = [];
-  private mission = false; // whether there was one
+  private mission = false; // whether a mission existed
 
   constructor(
     private readonly rig: CameraRig,
-    private readonly crowd: Crowd,
+    private readonly vehicles: VehicleLayer,
   ) {}
 
-  /** A world that is new is shown as a whole. */
-  welcome(source: FrameSource, roster: Roster, sample: Sample, size: Size, now: number): boolean {
+  /** Frame a new world. */
+  frameNewWorld(source: FrameSource, roster: Roster, sample: Sample, size: Size, now: number): boolean {
     if (sample.to.count === 0) return false;
-    const fresh = this.acquaintance.meets(source, roster, sample, store.metadata.peek()?.name ?? "");
-    if (fresh) return this.everything(size, now);
-    if (this.outdated(size, now)) this.everything(size, this.at);
+    const fresh = this.detector.isNew(source, roster, sample, store.metadata.peek()?.name ?? "");
+    if (fresh) return this.frameAll(size, now);
+    if (this.outdated(size, now)) this.frameAll(size, this.at);
     return false;
   }
 
-  /** The camera sees everything; false when there is nothing. */
-  everything(size: Size, now: number): boolean {
-    const { positions, count } = this.crowd.blend;
-    const sizes = this.crowd.roster?.fleets.map(({ kind }) => traitsOf(kind).size) ?? [];
+  /** Frame everything; return false if there is nothing. */
+  frameAll(size: Size, now: number): boolean {
+    const { positions, count } = this.vehicles.blend;
+    const sizes = this.vehicles.roster?.fleets.map(({ kind }) => traitsOf(kind).size) ?? [];
     const past = store.source.peek()?.kind === "recording";
     const seen = withRoutes(positions.subarray(0, 3 * count), past ? [] : store.routes.peek());
     const points = withPoints(seen, past ? [] : missionPoints());
@@ -73,7 +76,7 @@ export class Framing {
     return framed;
   }
 
-  /** Routes or a mission have come a little later, or another camera has made the view larger, and nobody has moved the camera. */
+  /** Whether routes or a mission arrived later, or the view became larger, while the user has not moved the camera. */
   private outdated({ width, height }: Size, now: number): boolean {
     const passed = now - this.at;
     const resized = passed < SETTLING && (width !== this.size.width || height !== this.size.height);
@@ -83,7 +86,7 @@ export class Framing {
   }
 }
 
-/** Points of vehicles and of those routes that are not absurdly farther out. */
+/** Points of vehicles and of routes within a sensible distance. */
 export function withRoutes(vehicles: Float32Array, routes: readonly RouteTree[]): Float32Array {
   const here = boundsOf(vehicles);
   if (here === null) return vehicles;
@@ -99,13 +102,13 @@ function withPoints(some: Float32Array, more: readonly number[]): Float32Array {
   return all;
 }
 
-/** How far its farthest point is from a place; Infinity where one is no number. */
+/** Distance to the farthest point; Infinity with non-finite points. */
 function reach({ points }: RouteTree, [x, y]: readonly [number, number]): number {
   const far = points.map((point) => Math.hypot(point[0] - x, point[1] - y));
   return far.every(Number.isFinite) ? far.reduce((a, b) => Math.max(a, b), 0) : Number.POSITIVE_INFINITY;
 }
 
-/** On the ground: the middle of all that are somewhere, and from there to a corner. */
+/** Centre on the ground of all finite positions, and the distance to a corner. */
 function boundsOf(points: Float32Array): { middle: [number, number]; radius: number } | null {
   let [west, east, south, north] = [Infinity, -Infinity, Infinity, -Infinity];
   for (let k = 0; k + 2 < points.length; k += 3) {

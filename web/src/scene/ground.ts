@@ -36,21 +36,16 @@ out vec4 shown;
 void main() { shown = vec4(colour, strength); }`;
 
 const REACH = 40; // cells to each side
-const PIECES = 8; // of each line, so that it can fade
+const PIECES = 8; // per line, so that it can fade
 
-/**
- * Side of the coarse cells in m for an eye so high above the ground, and how far the fine ones (a tenth) are faded
- * in.
- */
+/** Side of the coarse cells in m for an eye height, and the opacity of the fine cells (a tenth). */
 export function gridFor(height: number): { cell: number; fine: number } {
   const level = Math.log10(Math.max(Math.abs(height), 0.5) * 0.8);
   const whole = Math.floor(level);
   return { cell: 10 ** (whole + 1), fine: Math.min(1, 1.8 * (1 - level + whole)) };
 }
 
-/**
- * How high an eye of the usual angle would be to see as much: a map is looked at from far up through a narrow angle.
- */
+/** Eye height with the usual view angle for the same extent: the top view uses a narrow angle from far up. */
 export function gridHeight({ camera, eye }: ViewState): number {
   return (eye[2] * Math.tan((camera.fov * Math.PI) / 360)) / Math.tan((25 * Math.PI) / 180);
 }
@@ -145,7 +140,7 @@ function gridLines(): BufferGeometry {
   for (let k = -REACH; k <= REACH; k++) {
     for (let piece = 0; piece < PIECES; piece++) {
       const [a, b] = [-REACH + piece * step, -REACH + (piece + 1) * step];
-      if (Math.hypot(k, Math.min(Math.abs(a), Math.abs(b))) > REACH) continue; // faded away
+      if (Math.hypot(k, Math.min(Math.abs(a), Math.abs(b))) > REACH) continue; // transparent
       points.push(k, a, k, b, a, k, b, k);
     }
   }
@@ -174,10 +169,10 @@ out vec4 shown;
 void main() { shown = vec4(colour, 1.0); }`;
 
 const SIDES = 24;
-/** Heights of the rings in degrees over the horizon; below the lowest one there is plain ground. */
+/** Elevation of the rings in degrees above the horizon; below the lowest one is plain ground. */
 const RINGS = [-12, -5, -1.6, 0, 5, 14, 32, 89.9];
 
-export class Dome {
+export class Sky {
   readonly object: Mesh<BufferGeometry, RawShaderMaterial>;
 
   constructor() {
@@ -207,7 +202,7 @@ export class Dome {
     paint.needsUpdate = true;
   }
 
-  /** Only what looks up can see it. */
+  /** Visible only when looking up. */
   view({ camera, eye }: ViewState): void {
     const half = ((camera.fov / 2) * Math.PI) / 180;
     const down = Math.asin(Math.max(-1, Math.min(1, camera.matrixWorld.elements[10] ?? 0)));
@@ -221,7 +216,10 @@ export class Dome {
   }
 }
 
-/** Ground below, haze at the horizon, sky above. */
+/**
+ * Ground below, haze at the horizon, sky above. Vertex colours: a full-screen shader would dominate the cost in
+ * software rendering.
+ */
 function colourAt(degrees: number, { ground, skyLow, skyTop }: Skin): Color {
   if (degrees <= 0) return ground.clone().lerp(skyLow, (1 + degrees / 12) ** 2);
   return skyLow.clone().lerp(skyTop, Math.min(1, degrees / 40) ** 0.6);

@@ -2,10 +2,10 @@
 import type { Sample } from "../state/source";
 
 const SCALES = [1, 0.75, 0.5];
-const SLOW = 60; // ms a frame
+const SLOW = 60; // ms per frame
 const QUICK = 22;
-const PATIENCE = 12; // frames in a row before something changes
-const CAUTION = 90; // the same before it is raised
+const PATIENCE = 12; // consecutive frames before a change
+const CAUTION = 90; // consecutive frames before an increase
 
 export class Governor {
   private level = 0;
@@ -16,7 +16,7 @@ export class Governor {
     return SCALES[this.level] ?? 1;
   }
 
-  /** Note how long a frame took in ms; whether the scale has changed. */
+  /** Record the duration of a frame in ms; return whether the scale changed. */
   note(milliseconds: number): boolean {
     this.slow = milliseconds > SLOW ? this.slow + 1 : 0;
     this.quick = milliseconds < QUICK ? this.quick + 1 : 0;
@@ -38,21 +38,21 @@ export class Governor {
 export interface Drawable {
   /** What to draw now; null: nothing has arrived. */
   sample(now: number): Sample | null;
-  /** Whether something goes on even though no sample changes (a camera that is still turning). */
+  /** Whether drawing must continue without new samples (a moving camera). */
   settling(): boolean;
   draw(sample: Sample | null, now: number, seconds: number, scale: number): void;
   resized(scale: number): void;
   failed(error: unknown): void;
 }
 
-const GAP = 400; // ms: a longer pause says nothing about how fast drawing is
+const GAP = 400; // ms: longer pauses do not count as slow drawing
 
 export class DrawLoop {
   private request = 0;
   private dirty = true;
   private last: Sample | null = null;
   private drawnAt = 0;
-  private sequence = 0; // pictures without a pause between them
+  private sequence = 0; // frames drawn without a pause
   private readonly governor = new Governor();
   private readonly over = new AbortController();
   private failures = 0;
@@ -71,7 +71,7 @@ export class DrawLoop {
     return this.governor.scale;
   }
 
-  /** Draw at once, whatever has changed. */
+  /** Draw now. */
   now(): void {
     this.picture(performance.now(), this.what.sample(performance.now()));
   }
@@ -95,7 +95,7 @@ export class DrawLoop {
       this.measure(now);
       this.picture(now, sample);
     } else this.sequence = 0;
-    this.wake(); // the next sample may be another one
+    this.wake(); // the next sample may differ
   }
 
   private picture(now: number, sample: Sample | null): void {
@@ -107,7 +107,7 @@ export class DrawLoop {
       this.what.draw(sample, now, seconds, this.scale);
       this.failures = 0;
     } catch (error) {
-      // one bad frame must not end the view
+      // one failed frame must not stop the view
       if (this.failures++ === 0) this.what.failed(error);
     }
   }

@@ -12,7 +12,7 @@ export class Growing {
     for (const one of numbers) this.values[this.length++] = one;
   }
 
-  /** What is there, without a copy. */
+  /** A view of the contents. */
   get view(): Float32Array {
     return this.values.subarray(0, this.length);
   }
@@ -24,7 +24,7 @@ export class Growing {
   }
 }
 
-export interface Words {
+export interface MarkerLabel {
   text: string;
   position: [number, number, number];
   height: number; // m
@@ -32,11 +32,11 @@ export interface Words {
 }
 
 export class MarkerParts {
-  readonly segments = new Growing(); // x, y, z, x, y, z, width (m; 0: as thin as can be), r, g, b, a
-  readonly triangles = new Growing(); // of each corner: x, y, z, nx, ny, nz, r, g, b, a (0 to 1)
+  readonly segments = new Growing(); // x, y, z, x, y, z, width (m; 0: hairline), r, g, b, a
+  readonly triangles = new Growing(); // per corner: x, y, z, nx, ny, nz, r, g, b, a (0 to 1)
   readonly clear = new Growing(); // the same, translucent
   readonly dots = new Growing(); // x, y, z, diameter in m, r, g, b, a (0 to 1)
-  readonly words: Words[] = [];
+  readonly labels: MarkerLabel[] = [];
 }
 
 export const SEGMENT = 11;
@@ -81,7 +81,7 @@ export function box(low: SolidVertex, high: SolidVertex): Solid {
   return [...walls(floor, roof), ...lid(roof), ...lid(floor, false)];
 }
 
-/** Diameter 1 at the ground, height 1, cut off at the top, on a square foot. */
+/** A cone: diameter 1, height 1, truncated, on a square base. */
 const CONE: Solid = [
   ...box([-0.5, -0.5, 0], [0.5, 0.5, 0.06]),
   ...walls(ring(0.36, 0.06), ring(0.07, 1)),
@@ -103,7 +103,7 @@ function sphere(): Solid {
   return Array.from({ length: bands }, (_, k) => walls(at(k), at(k + 1))).flat();
 }
 
-/** A frame to fly or drive through, along x: 1 m wide and high outside. */
+/** A gate to pass through along x: 1 m wide and high outside. */
 function gate(): Solid {
   const [w, t] = [0.08, 0.05];
   return [
@@ -114,7 +114,7 @@ function gate(): Solid {
   ];
 }
 
-/** A car in a box of 1 x 1 x 1 m that stands on its position. */
+/** A car in a box of 1 x 1 x 1 m, standing on its position. */
 export const CAR: Solid = [...box([-0.5, -0.5, 0.12], [0.5, 0.5, 0.58]), ...box([-0.34, -0.42, 0.58], [0.18, 0.42, 1])];
 
 const NAMED: Record<string, Solid> = {
@@ -126,16 +126,16 @@ const NAMED: Record<string, Solid> = {
   gate: GATE,
 };
 
-/** The solid of a mesh's name (`cone`, `models/cone.glb`); a box when there is none of that name. */
+/** The solid for a mesh name (`cone`, `models/cone.glb`); a box if unknown. */
 export function solidOf(name: string): Solid {
   const stem = (name.split("/").at(-1) ?? "").split(".")[0]?.toLowerCase() ?? "";
   return NAMED[stem] ?? BOX;
 }
 
-/** Along x: a shaft of some diameter, then a head as long as it is wide. */
+/** Along x: a shaft, then a head as long as it is wide. */
 export function arrow(length: number, shaft: number, head: number): Solid {
   const tip = Math.min(head, length);
-  const turn = ([x, y, z]: SolidVertex): SolidVertex => [z, x, y]; // made along z
+  const turn = ([x, y, z]: SolidVertex): SolidVertex => [z, x, y]; // built along z
   const body = [
     ...walls(ring(shaft / 2, 0, 8), ring(shaft / 2, length - tip, 8)),
     ...lid(ring(shaft / 2, 0, 8), false),
@@ -147,7 +147,7 @@ export function arrow(length: number, shaft: number, head: number): Solid {
   return [...body, ...point].map(turn);
 }
 
-/** A disc with a hole (or without: inner 0), seen from both sides. */
+/** A disc with a hole (inner 0: without), two-sided. */
 export function annulus(outer: number, inner: number): Solid {
   const sides = 64;
   const [a, b] = [ring(outer, 0, sides), ring(inner, 0, sides)];
@@ -160,8 +160,8 @@ type P = readonly [number, number, number];
 type Colour = readonly [number, number, number, number];
 
 export interface MarkerDrawing {
-  frames: Map<string, MarkerParts>; // by the frame that they are in
-  skipped: number; // markers that are not drawn, or not all of their points: they have numbers that are none
+  frames: Map<string, MarkerParts>; // by frame
+  skipped: number; // markers not drawn completely because of non-finite values
 }
 
 const CIRCLE = 64;
@@ -190,7 +190,7 @@ function sound({ position, quaternion, scale }: Marker): boolean {
   return [...position, ...quaternion, ...scale].every(Number.isFinite);
 }
 
-/** How each kind is drawn; gives the number of points that were left out. */
+/** Drawing by kind; each returns the number of skipped points. */
 const DRAW: Record<MarkerKind, (marker: Marker, parts: MarkerParts) => number> = {
   points: dots,
   line_strip: (marker, parts) => lines(marker, parts, 1),
@@ -227,7 +227,7 @@ function dots(marker: Marker, parts: MarkerParts): number {
   return skipped;
 }
 
-/** From each point to the next: all of them in a strip (step 1), every other in a list (step 2). */
+/** From each point to the next: a strip (step 1) or pairs (step 2). */
 function lines(marker: Marker, parts: MarkerParts, step: number): number {
   let skipped = 0;
   const count = Math.floor(marker.points.length / 3);
@@ -243,7 +243,7 @@ function segment(parts: MarkerParts, a: P, b: P, width: number, colour: Colour):
   parts.segments.push(...a, ...b, width, ...colour);
 }
 
-/** An outline, and inside it a breath of the same colour. */
+/** An outline with a translucent fill. */
 function circle(marker: Marker, parts: MarkerParts): number {
   const radius = marker.scale[0];
   const at = (k: number): P => {
@@ -256,7 +256,7 @@ function circle(marker: Marker, parts: MarkerParts): number {
 }
 
 function words(marker: Marker, parts: MarkerParts): number {
-  parts.words.push({
+  parts.labels.push({
     text: marker.text,
     position: [...marker.position],
     height: marker.scale[0],
@@ -288,7 +288,7 @@ function face(parts: MarkerParts, a: P, b: P, c: P, colour: Colour): void {
   const [vx, vy, vz] = [c[0] - a[0], c[1] - a[1], c[2] - a[2]];
   const normal = [uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx];
   const length = Math.hypot(...normal);
-  if (!(length > 0)) return; // nothing to see of a triangle without an area
+  if (!(length > 0)) return; // degenerate triangle
   const [nx = 0, ny = 0, nz = 0] = normal.map((one) => one / length);
   const into = colour[3] < 250 ? parts.clear : parts.triangles;
   const [r, g, bl, al] = shares(colour);

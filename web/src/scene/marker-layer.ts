@@ -15,7 +15,7 @@ import { type MarkerBoard, skippedMarkers } from "../state/markers";
 import { emptyPose, type Pose, rotated, worldPose } from "../state/poses";
 import type { Roster } from "../state/roster";
 import type { Sample } from "../state/source";
-import { CORNER, DOT, drawMarkers, type MarkerParts, SEGMENT, type Words } from "./marker-geometry";
+import { CORNER, DOT, drawMarkers, type MarkerLabel, type MarkerParts, SEGMENT } from "./marker-geometry";
 import { Ribbons } from "./ribbons";
 import type { ViewState } from "./view";
 
@@ -68,13 +68,13 @@ void main() {
 
 export class MarkerBatch {
   readonly group = new Group();
-  readonly words: readonly Words[];
+  readonly labels: readonly MarkerLabel[];
   private readonly ribbons = new Ribbons(4);
   private readonly dots: Points<BufferGeometry, RawShaderMaterial>;
   private readonly meshes: Mesh<BufferGeometry, RawShaderMaterial>[];
 
   constructor(parts: MarkerParts) {
-    this.words = parts.words;
+    this.labels = parts.labels;
     this.group.matrixAutoUpdate = false;
     this.meshes = [faces(parts.triangles.view, false), faces(parts.clear.view, true)];
     this.dots = dots(parts.dots.view);
@@ -159,7 +159,7 @@ export class MarkerLayer {
   private version = -1;
   private board: MarkerBoard | null = null;
 
-  /** Draw the board's markers as they are at a sample; whether they were built anew. */
+  /** Draw the board's markers at a sample; return whether they were rebuilt. */
   update(board: MarkerBoard, sample: Sample, roster: Roster, view: ViewState): boolean {
     const version = board.version.peek();
     const changed = board !== this.board || version !== this.version;
@@ -174,12 +174,12 @@ export class MarkerLayer {
     return changed;
   }
 
-  /** The words of markers, in world coordinates. */
-  *words(sample: Sample, roster: Roster): Iterable<Words> {
+  /** Marker labels in world coordinates. */
+  *words(sample: Sample, roster: Roster): Iterable<MarkerLabel> {
     for (const [frame, batch] of this.batches) {
-      if (!batch.group.visible || batch.words.length === 0) continue;
+      if (!batch.group.visible || batch.labels.length === 0) continue;
       const pose = frame === "" ? null : worldPose(frame, sample, roster);
-      for (const words of batch.words) yield pose ? moved(words, pose) : words;
+      for (const words of batch.labels) yield pose ? moved(words, pose) : words;
     }
   }
 
@@ -207,7 +207,7 @@ function place(batch: MarkerBatch, { position, quaternion }: Pose): void {
   batch.group.matrixWorldNeedsUpdate = true;
 }
 
-function moved(words: Words, { position, quaternion }: Pose): Words {
+function moved(words: MarkerLabel, { position, quaternion }: Pose): MarkerLabel {
   const [x, y, z] = rotated(quaternion, words.position);
   return { ...words, position: [position[0] + x, position[1] + y, position[2] + z] };
 }

@@ -5,15 +5,12 @@ import { cssOf } from "./skin";
 import { type Current, current } from "./stage";
 
 export interface MapFrame {
-  x: number; // m: what is in the middle
+  x: number; // m: centre
   y: number;
-  half: number; // m: from the middle to an edge
+  half: number; // m: from the centre to an edge
 }
 
-/**
- * A frame around all positions (x, y, z of each), a little wider; stays when it still fits, so that the map does not
- * breathe.
- */
+/** A square around all positions (x, y, z of each) with a margin; kept while it fits, so that the map stays still. */
 export function mapFrame(positions: Float32Array, count: number, before: MapFrame | null): MapFrame | null {
   let [left, right, low, high] = [
     Number.POSITIVE_INFINITY,
@@ -39,21 +36,21 @@ function fits({ x, y, half }: MapFrame, left: number, right: number, low: number
   return left >= x - half && right <= x + half && low >= y - half && high <= y + half;
 }
 
-/** Pixels of a point; the map is `side` px wide and high. */
+/** Pixels of a point on a map of `side` px. */
 export function toMap({ x, y, half }: MapFrame, side: number, px: number, py: number): [number, number] {
   return [(0.5 + (px - x) / (2 * half)) * side, (0.5 - (py - y) / (2 * half)) * side];
 }
 
-/** The point of the world at pixels of the map. */
+/** The world point at map pixels. */
 export function fromMap({ x, y, half }: MapFrame, side: number, mx: number, my: number): [number, number] {
   return [x + (mx / side - 0.5) * 2 * half, y - (my / side - 0.5) * 2 * half];
 }
 
 // map ----------------------------------------------------------------------------------------------------------------
 
-const EVERY = 150; // ms between two drawings
-const RINGS = 60; // selected vehicles that get a ring; of more, each is a larger dot
-const FAR = 4; // map widths: where the view's outline ends when it reaches the horizon
+const EVERY = 150; // ms between drawings
+const RINGS = 60; // selected vehicles with rings; more of them get larger dots
+const FAR = 4; // map widths: end of the view outline towards the horizon
 
 export interface Minimap {
   redraw(): void;
@@ -81,12 +78,12 @@ export function createMinimap(canvas: HTMLCanvasElement): Minimap {
 function onKey(event: KeyboardEvent): void {
   if (event.key !== "Enter" && event.key !== " ") return;
   event.preventDefault();
-  event.stopPropagation(); // a space elsewhere stops time
+  event.stopPropagation(); // Space is the pause shortcut
   leaveVehicle();
   current.peek()?.stage.frameAll();
 }
 
-/** A camera aboard cannot be sent anywhere. */
+/** Leave cameras that follow a vehicle. */
 function leaveVehicle(): void {
   if (store.camera.peek() === "chase" || store.camera.peek() === "fpv") store.camera.value = "orbit";
 }
@@ -102,7 +99,7 @@ class Map2d {
     const now = current.peek();
     if (!pen || !now || document.hidden || this.canvas.clientWidth === 0) return;
     const side = this.fit();
-    const { blend } = now.world.crowd;
+    const { blend } = now.world.vehicles;
     this.frame = mapFrame(blend.positions, blend.count, this.frame);
     const image = this.blank(pen, side, now);
     if (this.frame) this.dots(image, side, now);
@@ -118,7 +115,7 @@ class Map2d {
     current.peek()?.stage.lookAtPoint(x, y, 0);
   }
 
-  /** The canvas is square, in the pixels of the screen. */
+  /** The canvas is square, in device pixels. */
   private fit(): number {
     const side = Math.round(this.canvas.clientWidth * (globalThis.devicePixelRatio || 1));
     if (this.canvas.width !== side || this.canvas.height !== side) this.canvas.width = this.canvas.height = side;
@@ -131,10 +128,10 @@ class Map2d {
     return this.image;
   }
 
-  /** Everybody in the colour that the view has for them; many that are selected stand out. */
+  /** Vehicles in the colours of the view; selected ones are emphasised. */
   private dots(image: ImageData, side: number, { world }: Current): void {
-    const { positions, count } = world.crowd.blend;
-    const { colours } = world.crowd;
+    const { positions, count } = world.vehicles.blend;
+    const { colours } = world.vehicles;
     const words = new Uint32Array(image.data.buffer);
     const reach = Math.round((count > 2000 ? 1 : count > 300 ? 2 : 4) * (globalThis.devicePixelRatio || 1));
     const { x, y, half } = this.frame as MapFrame;
@@ -150,7 +147,7 @@ class Map2d {
     if (selected.size > RINGS) for (const id of selected) dot(world.rowOf(id) ?? -1, reach + 1, ink);
   }
 
-  /** What the camera sees of the ground, and the selected vehicles. */
+  /** Ground outline of the view, and the selected vehicles. */
   private view(pen: CanvasRenderingContext2D, side: number, frame: MapFrame, { stage, world }: Current): void {
     const { accent } = world.view.skin;
     const { width, height } = world.view.size;
@@ -180,7 +177,7 @@ class Map2d {
   }
 }
 
-/** Where a ray that never meets the ground is after some distance. */
+/** A point far along a ray that does not meet the ground. */
 function beyond(world: Current["world"], x: number, y: number, far: number): [number, number] {
   const { camera, size } = world.view;
   const ray = camera.position
@@ -192,7 +189,7 @@ function beyond(world: Current["world"], x: number, y: number, far: number): [nu
   return [camera.position.x + (far * ray.x) / flat, camera.position.y + (far * ray.y) / flat];
 }
 
-/** Red, green, blue (0 to 255) of a list as a pixel. */
+/** Red, green, blue (0 to 255) as a pixel. */
 function wordOf(colours: ArrayLike<number>, at = 0): number {
   const [r, g, b] = [colours[at] as number, colours[at + 1] as number, colours[at + 2] as number];
   return (255 << 24) | (b << 16) | (g << 8) | r;

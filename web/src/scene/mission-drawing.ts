@@ -1,6 +1,6 @@
 // The mission in the world: zones, tasks, base, and pending moves. Loaded when a mission exists.
 import { BufferAttribute, BufferGeometry, GLSL3, Group, Points, RawShaderMaterial } from "three";
-import { awaited, chosenTask, groundHeight, isOver, mission, type TaskState } from "../state/mission";
+import { chosenTask, groundHeight, isOver, mission, pendingTasks, type TaskState } from "../state/mission";
 import { layers } from "../state/store";
 import type { MissionTree, TaskTree } from "../wire/schema";
 import { arrowHead, middleOf, type Place, shifted, ZoneLayer } from "./mission-zones";
@@ -54,7 +54,7 @@ void main() {
   shown = vec4(colour.rgb, colour.a * strength);
 }`;
 
-/** What is in the ring. */
+/** The symbol inside the ring. */
 export const Sign = { open: 0, done: 1, crossed: 2, base: 3 } as const;
 
 export interface Mark {
@@ -62,7 +62,7 @@ export interface Mark {
   y: number;
   heading: number | null; // rad
   sign: number;
-  size: number; // 1: usual
+  size: number; // 1: normal
   colour: Rgba;
 }
 
@@ -100,7 +100,7 @@ export class MarkLayer {
     this.points.visible = marks.length > 0;
   }
 
-  /** Before each drawing. */
+  /** Called before each drawing. */
   view({ size, ratio, unit }: ViewState): void {
     const { uniforms } = this.points.material;
     (uniforms["canvas"] as { value: number[] }).value = [size.width, size.height];
@@ -113,15 +113,15 @@ export class MarkLayer {
   }
 }
 
-/** A heading as a vector of length 1; nothing where any will do. */
+/** Unit vector of a heading; zero for any heading. */
 function towards(heading: number | null): [number, number] {
   return heading === null || !Number.isFinite(heading) ? [0, 0] : [Math.cos(heading), Math.sin(heading)];
 }
 
 // mission ------------------------------------------------------------------------------------------------------------
 
-const REACH_PX = 14; // from the middle of a mark, within which it is taken hold of
-const FEW = 40; // tasks on the screen up to which all have names
+const REACH_PX = 14; // px from the centre of a mark for dragging
+const FEW = 40; // tasks on the screen up to which all are labelled
 const COLOURS: Readonly<Record<TaskState, "faint" | "accent" | "amber" | "green" | "red">> = {
   unassigned: "faint",
   assigned: "accent",
@@ -130,7 +130,7 @@ const COLOURS: Readonly<Record<TaskState, "faint" | "accent" | "amber" | "green"
   undone: "red",
 };
 
-/** The colour of a task's state. */
+/** The colour of a task state. */
 export function colourOf(state: TaskState, skin: Skin, opacity = 255): Rgba {
   return bytes(skin[COLOURS[state]], opacity);
 }
@@ -141,7 +141,7 @@ export class MissionDrawing {
   private readonly marks = new MarkLayer();
   private readonly outlines = new Ribbons(-5, false, UNDERNEATH);
   private basis: unknown[] = [];
-  private told: MissionTree | null = null; // that is drawn
+  private tree: MissionTree | null = null; // drawn mission
   private height = 0; // m, of the ground
 
   constructor() {
@@ -150,10 +150,10 @@ export class MissionDrawing {
 
   update(view: ViewState, shown: boolean): void {
     const wanted = layers.peek();
-    this.told = shown ? mission.peek() : null;
+    this.tree = shown ? mission.peek() : null;
     this.height = groundHeight();
-    this.zones.group.visible = wanted.zones && this.told !== null;
-    const basis = [this.told, view.skin, wanted.tasks, chosenTask.peek(), awaited.peek(), this.height];
+    this.zones.group.visible = wanted.zones && this.tree !== null;
+    const basis = [this.tree, view.skin, wanted.tasks, chosenTask.peek(), pendingTasks.peek(), this.height];
     if (basis.some((one, k) => one !== this.basis[k])) this.rebuild(view, wanted.tasks);
     this.basis = basis;
     this.zones.view(view);
@@ -161,27 +161,27 @@ export class MissionDrawing {
     this.outlines.view(view);
   }
 
-  /** Names of zones, of the chosen task and of those on their way, and of all tasks when they are few. */
+  /** Labels of zones, the selected and pending tasks, and of all tasks if there are few. */
   label(overlay: Overlay, view: ViewState): void {
-    if (!this.told) return;
+    if (!this.tree) return;
     const { zones, tasks } = layers.peek();
-    for (const { name, outline } of zones ? this.told.zones : []) this.zoneName(overlay, view, name, outline);
+    for (const { name, outline } of zones ? this.tree.zones : []) this.zoneName(overlay, view, name, outline);
     if (!tasks) return;
-    const [x = 0, y = 0] = this.told.base;
+    const [x = 0, y = 0] = this.tree.base;
     this.plate(overlay, view, "base", [x, y], false);
-    for (const [name, { x, y }] of awaited.peek()) this.plate(overlay, view, name, [x, y], true);
-    const seen = this.told.tasks.filter((task) => this.onScreen(view, [task.x, task.y]));
+    for (const [name, { x, y }] of pendingTasks.peek()) this.plate(overlay, view, name, [x, y], true);
+    const seen = this.tree.tasks.filter((task) => this.onScreen(view, [task.x, task.y]));
     for (const { name, x, y } of seen) {
       const chosen = name === chosenTask.peek();
       if (chosen || seen.length <= FEW) this.plate(overlay, view, name, [x, y], chosen);
     }
   }
 
-  /** The task whose mark is at a place of the screen, if it can still be changed. */
+  /** The task at a screen position, if it can still be changed. */
   taskAt(matrix: Matrix, size: Size, x: number, y: number, all: boolean): string | null {
     let [found, least]: [string | null, number] = [null, REACH_PX];
     const screen = [0, 0, 0];
-    for (const task of layers.peek().tasks ? (this.told?.tasks ?? []) : []) {
+    for (const task of layers.peek().tasks ? (this.tree?.tasks ?? []) : []) {
       if ((!all && isOver(task)) || !toScreen(matrix, task.x, task.y, this.height, size, screen)) continue;
       const away = Math.hypot((screen[0] as number) - x, (screen[1] as number) - y);
       if (away < least) [found, least] = [task.name, away];
@@ -195,14 +195,14 @@ export class MissionDrawing {
 
   private rebuild(view: ViewState, tasks: boolean): void {
     const { skin } = view;
-    this.zones.rebuild(this.told?.zones ?? [], this.height, view);
+    this.zones.rebuild(this.tree?.zones ?? [], this.height, view);
     this.outlines.clear();
     const marks: Mark[] = [];
-    if (this.told && tasks) {
-      const [x = 0, y = 0, , heading = 0] = this.told.base;
+    if (this.tree && tasks) {
+      const [x = 0, y = 0, , heading = 0] = this.tree.base;
       marks.push({ x, y, heading, sign: Sign.base, size: 1, colour: bytes(skin.text, 200) });
-      for (const task of this.told.tasks) marks.push(this.task(task, skin));
-      marks.push(...this.coming(this.told, skin));
+      for (const task of this.tree.tasks) marks.push(this.task(task, skin));
+      marks.push(...this.coming(this.tree, skin));
     }
     this.marks.rebuild(marks, this.height);
     this.outlines.show();
@@ -216,10 +216,10 @@ export class MissionDrawing {
     return { x, y, heading, sign, size: chosen ? 1.35 : 1, colour: colourOf(state, skin) };
   }
 
-  /** Tasks where they will be: dragged there, or asked for there. */
-  private coming(told: MissionTree, skin: Skin): Mark[] {
-    return [...awaited.peek()].map(([name, { x, y }]) => {
-      const task = told.tasks.find((one) => one.name === name);
+  /** Pending tasks at their new places. */
+  private coming(tree: MissionTree, skin: Skin): Mark[] {
+    return [...pendingTasks.peek()].map(([name, { x, y }]) => {
+      const task = tree.tasks.find((one) => one.name === name);
       if (task) this.shape(shifted(task, x, y), bytes(skin.amber, 150), 2);
       return { x, y, heading: task?.heading ?? null, sign: Sign.open, size: 1.2, colour: bytes(skin.amber) };
     });

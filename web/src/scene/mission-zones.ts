@@ -6,7 +6,7 @@ import type { ViewState } from "./view";
 
 export type Place = readonly [number, number]; // m
 
-/** Corners of triangles (x, y of each) that fill a closed ring: cut into trapezoids at the height of every corner. */
+/** Triangles (x, y of each corner) that fill a closed ring: split into trapezoids at each corner's y. */
 export function trianglesOf(ring: readonly Place[]): number[] {
   const corners = ring.filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y));
   const levels = [...new Set(corners.map(([, y]) => y))].sort((a, b) => a - b);
@@ -22,7 +22,7 @@ export function trianglesOf(ring: readonly Place[]): number[] {
   return triangles;
 }
 
-/** Where the edges that cross a band are at its lower and at its upper border, from west to east. */
+/** Where the edges that cross a band meet its lower and upper border, from west to east. */
 function crossing(ring: readonly Place[], low: number, high: number): Place[] {
   const found: Place[] = [];
   ring.forEach(([x, y], k) => {
@@ -34,11 +34,11 @@ function crossing(ring: readonly Place[], low: number, high: number): Place[] {
   return found.sort((a, b) => a[0] + a[1] - b[0] - b[1]);
 }
 
-const HEAD = 0.12; // of the line's length
+const HEAD = 0.12; // fraction of the line's length
 const LONGEST = 40; // m
 const SPREAD = 0.45; // rad to each side
 
-/** The two strokes of an arrow's head at the end of a line: where each ends. */
+/** End points of the two strokes of an arrow head at the end of a line. */
 export function arrowHead([ax, ay]: Place, [bx, by]: Place): [Place, Place] {
   const length = Math.min(HEAD * Math.hypot(bx - ax, by - ay), LONGEST);
   const back = Math.atan2(ay - by, ax - bx);
@@ -46,7 +46,7 @@ export function arrowHead([ax, ay]: Place, [bx, by]: Place): [Place, Place] {
   return [end(back - SPREAD), end(back + SPREAD)];
 }
 
-/** The mean of some corners; that of a closed ring, which is repeated, counts once. */
+/** Mean of the corners; the repeated corner of a closed ring counts once. */
 export function middleOf(points: readonly Place[]): Place {
   const [first, last] = [points[0], points.at(-1)];
   const closed = points.length > 1 && first?.[0] === last?.[0] && first?.[1] === last?.[1];
@@ -55,13 +55,13 @@ export function middleOf(points: readonly Place[]): Place {
   return [sum(0) / corners.length, sum(1) / corners.length];
 }
 
-/** A task somewhere else. */
+/** A task moved to another place. */
 export function shifted(task: TaskTree, x: number, y: number): TaskTree {
   const [dx, dy] = [x - task.x, y - task.y];
   return { ...task, x, y, outline: task.outline.map(([a, b]) => [a + dx, b + dy]) };
 }
 
-/** Half the size of a task, m: from its middle to its farthest corner. */
+/** Half the size of a task, m: from its centre to its farthest corner. */
 export function reachOf({ outline }: TaskTree): number {
   const [x, y] = middleOf(outline);
   return outline.reduce((most, [a, b]) => Math.max(most, Math.hypot(a - x, b - y)), 0);
@@ -93,7 +93,7 @@ void main() {
   shown = vec4(colour, filled + hatched * stroke * clamp(0.7 / max(soft, 0.01) - 1.0, 0.0, 1.0));
 }`;
 
-const STROKES_PX = 13; // between two strokes of the hatching
+const STROKES_PX = 13; // between hatching strokes
 
 export class ZoneLayer {
   readonly group = new Group();
@@ -119,7 +119,7 @@ export class ZoneLayer {
     this.group.add(this.areas, this.outlines.object);
   }
 
-  /** Other zones, or another theme. */
+  /** Rebuild for other zones or another theme. */
   rebuild(zones: readonly ZoneTree[], height: number, { skin }: ViewState): void {
     const triangles = new Float32Array(zones.flatMap(({ outline }) => trianglesOf(outline)));
     const { geometry } = this.areas;
@@ -135,7 +135,7 @@ export class ZoneLayer {
     this.outlines.show();
   }
 
-  /** Before each drawing. */
+  /** Called before each drawing. */
   view(view: ViewState): void {
     const [x, y] = this.middle;
     const far = Math.hypot(view.eye[0] - x, view.eye[1] - y, view.eye[2]);

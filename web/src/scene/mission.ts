@@ -1,4 +1,4 @@
-// The place of the mission in the world view: what draws it is loaded when there is a mission.
+// The mission in the world view; its drawing code is loaded when a mission exists.
 import { signal } from "@preact/signals";
 import type { Scene } from "three";
 import { groundHeight, mission } from "../state/mission";
@@ -6,17 +6,17 @@ import type { MissionDrawing } from "./mission-drawing";
 import type { Overlay } from "./overlay";
 import type { Matrix, Size, ViewState } from "./view";
 
-/** +1 when something has been loaded that is to be drawn. */
+/** Incremented when the drawing code has been loaded. */
 export const missionLoaded = signal(0);
 
-export class MissionSlot {
+export class MissionLayer {
   private drawing: MissionDrawing | null = null;
-  private asked = false;
+  private requested = false;
 
   constructor(private readonly scene: Scene) {}
 
   draw(view: ViewState, shown: boolean): void {
-    if (!this.drawing && !this.asked && mission.peek() !== null) void this.load();
+    if (!this.drawing && !this.requested && mission.peek() !== null) void this.load();
     this.drawing?.update(view, shown);
   }
 
@@ -24,7 +24,7 @@ export class MissionSlot {
     this.drawing?.label(overlay, view);
   }
 
-  /** The task at a place of the screen; unless `all` are wanted, one that can still be changed. */
+  /** The task at a screen position; only changeable ones unless `all`. */
   taskAt(matrix: Matrix, size: Size, x: number, y: number, all: boolean): string | null {
     return this.drawing?.taskAt(matrix, size, x, y, all) ?? null;
   }
@@ -34,7 +34,7 @@ export class MissionSlot {
   }
 
   private async load(): Promise<void> {
-    this.asked = true;
+    this.requested = true;
     const { MissionDrawing } = await import("./mission-drawing");
     this.drawing = new MissionDrawing();
     this.scene.add(this.drawing.group);
@@ -42,10 +42,10 @@ export class MissionSlot {
   }
 }
 
-/** All places of the mission, x, y, z of each: what is to be seen of it. */
+/** All points of the mission, x, y, z of each, for framing. */
 export function missionPoints(): number[] {
-  const told = mission.peek();
+  const tree = mission.peek();
   const height = groundHeight();
-  const outlines = [...(told?.tasks ?? []), ...(told?.zones ?? [])].flatMap(({ outline }) => outline);
+  const outlines = [...(tree?.tasks ?? []), ...(tree?.zones ?? [])].flatMap(({ outline }) => outline);
   return outlines.flatMap(([x, y]) => (Number.isFinite(x + y) ? [x, y, height] : []));
 }

@@ -4,26 +4,26 @@ import type { Sample } from "../state/source";
 import * as store from "../state/store";
 import type { Quaternion } from "../wire/frame";
 import type { Overlay } from "./overlay";
-import { headingOf, type Precise } from "./poses";
+import { headingOf, type PreciseState } from "./poses";
 import { cssOf } from "./skin";
 import { drivenAs } from "./vehicle-rows";
-import type { Crowd } from "./vehicles";
+import type { VehicleLayer } from "./vehicles";
 import { traitsOf, type ViewState } from "./view";
 
 const STATUS_FONT = "ui-monospace, SFMono-Regular, Menlo, monospace";
-const TOP = 76; // px: the first line stands on it
+const TOP = 76; // px: baseline of the first line
 const LINE = 20;
-const GAP = 18; // px between two words
-const CELL = 46; // px that the picture of the battery takes
-export const STATUS_BOTTOM = TOP + LINE + 8; // px: below it begins the horizon's ladder
+const GAP = 18; // px between words
+const CELL = 46; // px: width of the battery symbol
+export const STATUS_BOTTOM = TOP + LINE + 8; // px: the pitch ladder begins below
 
 export interface Word {
   text: string;
   look: "lit" | "warn" | "bad";
-  cell?: number; // 0 to 1: with a battery before it, so full
+  cell?: number; // 0 to 1: drawn with a battery symbol of this charge
 }
 
-/** Everything that is known, the most important first. */
+/** All known values, the most important first. */
 export function statusWords(data: Instruments): Word[] {
   const words: Word[] = [{ text: data.name, look: "lit" }];
   if (Number.isFinite(data.armed))
@@ -45,7 +45,7 @@ function batteryWord({ charge, voltage }: Instruments): Word | null {
   return { text, look, ...(percent && { cell: Math.max(0, Math.min(1, charge)) }) };
 }
 
-/** Words in lines that are not wider than there is room; a word that is too wide has a line of its own. */
+/** Words wrapped to a width. */
 export function inLines<T>(words: readonly T[], widthOf: (word: T) => number, room: number, gap: number): T[][] {
   const lines: T[][] = [];
   let used = Number.POSITIVE_INFINITY;
@@ -99,16 +99,16 @@ function drawWord(
 
 export interface Instruments {
   name: string;
-  speed: number; // m/s; NaN everywhere: not known
+  speed: number; // m/s; NaN: unknown
   altitude: number; // m
   climb: number; // m/s
   voltage: number;
   charge: number; // 0 to 1
   armed: number;
-  mode: string; // "": not known
+  mode: string; // "": unknown
   throttle: number;
   attitude: Quaternion;
-  tilt: number; // rad that the camera looks up
+  tilt: number; // rad, camera tilt
   focal: number; // px
   lit: string; // CSS colours
   warn: string;
@@ -135,7 +135,7 @@ export function drawOsd(pen: CanvasRenderingContext2D, width: number, height: nu
   pen.save();
   pen.lineJoin = "round";
   pen.lineCap = "round";
-  pen.shadowColor = "rgb(0 0 0 / 0.75)"; // readable over a bright sky too
+  pen.shadowColor = "rgb(0 0 0 / 0.75)"; // readable over a bright sky, too
   pen.shadowBlur = 3;
   pen.strokeStyle = data.lit;
   pen.fillStyle = data.lit;
@@ -175,7 +175,7 @@ function crosshair(pen: CanvasRenderingContext2D): void {
   pen.stroke();
 }
 
-/** A line of the pitch ladder; the horizon is the long one, what is below it is dashed. */
+/** A rung of the pitch ladder; the horizon is longest, negative pitch is dashed. */
 function rung(pen: CanvasRenderingContext2D, y: number, degrees: number): void {
   const [inner, outer] = degrees === 0 ? [46, 190] : [46, 92];
   pen.setLineDash(degrees < 0 ? [7, 6] : []);
@@ -243,7 +243,7 @@ function ladder(
   pen.lineWidth = 1.2;
   for (let mark = Math.ceil((value - 12) / step) * step; known && mark <= value + 12; mark += step) {
     const at = y - (mark - value) * 8;
-    if (at > y - 20 && at < y + 34) continue; // the value itself stands there
+    if (at > y - 20 && at < y + 34) continue; // covered by the value's box
     pen.globalAlpha = 0.65 * (1 - Math.abs(at - y) / 110);
     line(pen, x, at, x + side * 8, at);
     pen.fillText(String(mark + 0), x + side * 13, at);
@@ -270,22 +270,28 @@ function clampAngle(angle: number): number {
 
 // data ---------------------------------------------------------------------------------------------------------------
 
-export function showOsd(overlay: Overlay, view: ViewState, crowd: Crowd, precise: Precise, sample: Sample): void {
+export function showOsd(
+  overlay: Overlay,
+  view: ViewState,
+  vehicles: VehicleLayer,
+  precise: PreciseState,
+  sample: Sample,
+): void {
   const id = store.focus.peek();
-  const row = id === null ? undefined : crowd.roster?.rowOfId(id);
-  const fleet = row === undefined ? undefined : crowd.roster?.fleetAt(row);
+  const row = id === null ? undefined : vehicles.roster?.rowOfId(id);
+  const fleet = row === undefined ? undefined : vehicles.roster?.fleetAt(row);
   const pen = overlay.pen();
   if (!pen || row === undefined || !fleet) return;
   const traits = traitsOf(fleet.kind);
-  const gauge = (name: Parameters<Precise["gauge"]>[1]): number => precise.gauge(sample.to, name);
+  const gauge = (name: Parameters<PreciseState["gauge"]>[1]): number => precise.gauge(sample.to, name);
   const pose = precise.pose(sample, row);
-  const told = gauge("speed");
+  const speed = gauge("speed");
   const { unit } = overlay;
   pen.save();
   pen.scale(unit, unit);
   drawOsd(pen, view.size.width / unit, view.size.height / unit, {
-    name: crowd.roster?.nameAt(row) ?? "",
-    speed: Number.isFinite(told) ? told : Math.abs(drivenAs(sample, row, traits).speed),
+    name: vehicles.roster?.nameAt(row) ?? "",
+    speed: Number.isFinite(speed) ? speed : Math.abs(drivenAs(sample, row, traits).speed),
     altitude: pose.position[2],
     climb: traits.flies ? gauge("vz") : Number.NaN,
     voltage: gauge("voltage"),
@@ -303,7 +309,7 @@ export function showOsd(overlay: Overlay, view: ViewState, crowd: Crowd, precise
   pen.restore();
 }
 
-/** The word for a mode's number, as the server describes the column. */
+/** The name of a mode, from the column's description. */
 function modeName(fleet: string, mode: number): string {
   if (!Number.isFinite(mode)) return "";
   const about = store.metadata.peek()?.fleets.find(({ name }) => name === fleet);

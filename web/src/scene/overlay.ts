@@ -1,5 +1,4 @@
-// The 2D canvas over the world: names, words of markers, metres of the grid, waypoint handles. Drawn anew with each
-// frame.
+// The 2D canvas over the world: names, marker texts, grid distances, waypoint handles. Redrawn with each frame.
 import { cssOf, type Skin } from "./skin";
 import { toScreen, type ViewState } from "./view";
 
@@ -9,9 +8,9 @@ const NUMBERS = "ui-monospace, SFMono-Regular, Menlo, monospace";
 export class Overlay {
   readonly canvas = document.createElement("canvas");
   readonly context: CanvasRenderingContext2D | null;
-  unit = 1; // px that 1 px of a small screen is: letters grow with the page's
+  unit = 1; // scale relative to a small screen; text grows with the page's font
   private used = false;
-  private plates: [number, number, number][] = []; // left, top, width of those that are there
+  private plates: [number, number, number][] = []; // left, top, width of the placed labels
 
   constructor() {
     this.canvas.setAttribute("aria-hidden", "true");
@@ -25,7 +24,7 @@ export class Overlay {
     this.context = this.canvas.getContext("2d");
   }
 
-  /** An empty canvas in CSS px. */
+  /** Clear the canvas; coordinates are CSS px. */
   begin({ width, height }: { width: number; height: number }): void {
     const ratio = globalThis.devicePixelRatio || 1;
     const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -39,19 +38,19 @@ export class Overlay {
     this.plates = [];
   }
 
-  /** A canvas without anything on it costs the browser nothing when it is not shown. */
+  /** Hide an empty canvas: it costs the compositor nothing. */
   end(): void {
     const display = this.used ? "block" : "none";
     if (this.canvas.style.display !== display) this.canvas.style.display = display;
   }
 
-  /** The context, to draw something. */
+  /** The context for drawing. */
   pen(): CanvasRenderingContext2D | null {
     this.used = true;
     return this.context;
   }
 
-  /** A name on a small plate, above a point of the screen; one that is not important gives way. */
+  /** A label above a screen position; less important labels yield. */
   plate(text: string, x: number, y: number, skin: Skin, strong: boolean): void {
     const pen = this.pen();
     if (!pen) return;
@@ -77,7 +76,7 @@ export class Overlay {
     pen.fillText(text, x, top + high / 2 + 0.5);
   }
 
-  /** Words of a marker, as high as they are in the world but readable. */
+  /** Marker text, at its height in the world but readable. */
   words(text: string, x: number, y: number, px: number, colour: string, halo: string): void {
     const pen = this.pen();
     if (!pen) return;
@@ -114,18 +113,18 @@ export class Overlay {
   }
 }
 
-const SMALL = 13; // px of the page's letters on a small screen
+const SMALL = 13; // px of the page's font on a small screen
 
-/** How much larger than on a small screen things are, by the page's own size of letters ("14.5px"). */
+/** Scale relative to a small screen, from the page's font size ("14.5px"). */
 export function unitOf(fontSize: string): number {
   const px = Number.parseFloat(fontSize);
   return Number.isFinite(px) ? Math.max(1, px / SMALL) : 1;
 }
 
-/** 0, then farther away to both sides: near ones are written first. */
+/** 0, then outwards to both sides: near labels are placed first. */
 const OUTWARDS = Array.from({ length: 19 }, (_, k) => (k % 2 ? -1 : 1) * Math.ceil(k / 2));
 
-/** How far it is along the axes, in the spacing of the grid. */
+/** Distances along the axes, at the grid's spacing. */
 export function gridLabels(overlay: Overlay, view: ViewState, cell: number, target: readonly number[]): void {
   const pen = overlay.pen();
   if (!pen) return;

@@ -1,11 +1,11 @@
 // Interpolated poses on the CPU, and the followed vehicle at full precision.
-import { listOf, type Want, want } from "../state/columns";
+import { type ColumnRequest, listOf, requestColumns } from "../state/columns";
 import { type Pose, poseAt } from "../state/poses";
 import type { Fleet } from "../state/roster";
 import type { Sample } from "../state/source";
 import { type Frame, floatsOf, type Quaternion, type Vector } from "../wire/frame";
 
-/** A sample whose frames have the same rows: what lies between two rosters is the later one. */
+/** A sample whose frames have the same rows; between two rosters the later frame is used. */
 export function coherent(sample: Sample): Sample {
   const { from, to } = sample;
   return from.roster === to.roster && from.count === to.count ? sample : { from: to, to, mix: 1 };
@@ -73,27 +73,27 @@ const GAUGES = [
 ] as const;
 
 export type Gauge = (typeof GAUGES)[number];
-const DERIVED: readonly string[] = ["speed"]; // every vehicle has it
+const DERIVED: readonly string[] = ["speed"]; // available for every vehicle
 
-export class Precise {
-  private wish: Want | null = null;
+export class PreciseState {
+  private request: ColumnRequest | null = null;
   private names: readonly string[] = [];
   private followed: string | null = null;
 
-  /** Ask for a vehicle's columns; null: for nobody's. */
+  /** Request a vehicle's columns; null: none. */
   follow(id: number | null, fleet: Fleet | undefined): void {
     const key = id === null || !fleet ? null : `${id} ${fleet.columns.join()}`;
     if (key === this.followed) return;
     this.followed = key;
-    this.wish?.release();
-    this.wish = null;
+    this.request?.release();
+    this.request = null;
     if (id === null || !fleet) return;
     const has = (name: string): boolean => fleet.columns.includes(name);
     this.names = [...POSE.filter(has), ...GAUGES.filter((name) => has(name) || DERIVED.includes(name))];
-    this.wish = want("camera", [{ of: id, columns: this.names }]);
+    this.request = requestColumns("camera", [{ of: id, columns: this.names }]);
   }
 
-  /** The pose at a sample, as exactly as it is known. */
+  /** The pose at a sample, as precise as available. */
   pose(sample: Sample, row: number): Pose {
     const rough = poseAt(sample, row);
     const [a, b] = [this.exact(sample.from), this.exact(sample.to)];
@@ -102,7 +102,7 @@ export class Precise {
     return { position, quaternion: mixed(a.quaternion, b.quaternion, sample.mix) };
   }
 
-  /** What an instrument shows at a frame; NaN when it is not known. */
+  /** The value of an instrument at a frame; NaN if unknown. */
   gauge(frame: Frame, name: Gauge): number {
     return this.value(frame, name);
   }
@@ -118,7 +118,7 @@ export class Precise {
   }
 
   private value(frame: Frame, name: string): number {
-    const start = this.wish ? listOf(frame)?.starts.get(this.wish) : undefined;
+    const start = this.request ? listOf(frame)?.starts.get(this.request) : undefined;
     const at = this.names.indexOf(name);
     if (start === undefined || at < 0) return Number.NaN;
     const block = frame.columns.find(({ request }) => request === start);

@@ -58,13 +58,13 @@ in vec4 colour;
 out vec4 shown;
 void main() { shown = colour; }`;
 
-/** Translucent, but drawn before what is solid: three.js draws what it knows to be transparent last. */
+/** Translucent, but drawn before solid objects: three.js would draw transparent materials last. */
 export const UNDERNEATH = {
   transparent: false,
   blending: CustomBlending,
   blendSrc: SrcAlphaFactor,
   blendDst: OneMinusSrcAlphaFactor,
-  blendSrcAlpha: OneFactor, // the canvas itself stays opaque
+  blendSrcAlpha: OneFactor, // the canvas stays opaque
 } as const;
 
 /** Red, green, blue, opacity in 0 to 255. */
@@ -105,7 +105,7 @@ export class Ribbons {
     this.used = 0;
   }
 
-  /** A segment; the width is px, or m when it is negative. */
+  /** Add a segment; width in px, or in m if negative. */
   add(a: ArrayLike<number>, b: ArrayLike<number>, width: number, from: Rgba, to: Rgba = from): void {
     if (8 * (this.used + 1) > this.ends.length) this.grow(2 * this.used);
     const k = 8 * this.used++;
@@ -121,7 +121,7 @@ export class Ribbons {
     }
   }
 
-  /** Send what was added since `clear`. */
+  /** Upload what was added since `clear`. */
   show(): void {
     const { geometry } = this.object;
     this.object.visible = this.used > 0;
@@ -134,7 +134,7 @@ export class Ribbons {
     }
   }
 
-  /** Before each drawing. */
+  /** Called before each drawing. */
   view({ size, ratio, unit, focal }: ViewState): void {
     const { uniforms } = this.object.material;
     (uniforms["canvas"] as { value: number[] }).value = [size.width * ratio, size.height * ratio];
@@ -156,7 +156,7 @@ export class Ribbons {
     const { geometry } = this.object;
     const places = new InstancedInterleavedBuffer(ends, 8).setUsage(DynamicDrawUsage);
     const paints = new InstancedInterleavedBuffer(colours, 8).setUsage(DynamicDrawUsage);
-    geometry.dispose(); // buffers of another length are new ones
+    geometry.dispose(); // buffers cannot be resized
     geometry.setAttribute("head", new InterleavedBufferAttribute(places, 4, 0));
     geometry.setAttribute("tail", new InterleavedBufferAttribute(places, 4, 4));
     geometry.setAttribute("headColour", new InterleavedBufferAttribute(paints, 4, 0, true));
@@ -166,7 +166,7 @@ export class Ribbons {
 
 // rings --------------------------------------------------------------------------------------------------------------
 
-const FLAT = 48; // rings at most that are made of segments
+const FLAT = 48; // maximum number of rings made of segments
 const SIDES = 40;
 const LEAST_PX = 13; // radius
 

@@ -1,5 +1,5 @@
-// Planned routes, the waypoints of orders with their handles, and the draft that a tool is drawing.
-import { isOneByOne, orderPoints, type Waypoint } from "../state/overrides";
+// Planned routes, waypoints of overrides with handles, and the draft of a tool.
+import { isOneByOne, overridePoints, type Waypoint } from "../state/overrides";
 import { fleetColour } from "../state/palette";
 import type { Roster } from "../state/roster";
 import type { OrderTree, RouteTree } from "../wire/schema";
@@ -7,19 +7,19 @@ import { bytes, type Rgba, Ribbons } from "./ribbons";
 import type { Skin } from "./skin";
 import { type Matrix, type Size, toScreen } from "./view";
 
-/** A waypoint that can be dragged. */
-export interface Knob {
-  order: number;
+/** A draggable waypoint. */
+export interface WaypointHandle {
+  override: number;
   index: number;
   at: Waypoint;
 }
 
 const HANDLE_PX = 11;
-const LIFT = 0.04; // m above the ground, or the grid shines through
+const LIFT = 0.04; // m above the ground, against flickering with the grid
 
 export class RouteLayer {
   readonly ribbons = new Ribbons(0);
-  knobs: Knob[] = [];
+  handles: WaypointHandle[] = [];
   draft: Waypoint[] = [];
 
   rebuild(
@@ -30,18 +30,18 @@ export class RouteLayer {
     shown: boolean,
   ): void {
     this.ribbons.clear();
-    this.knobs = [];
+    this.handles = [];
     for (const route of shown ? routes : []) this.route(route, roster, skin);
-    for (const [number, order] of (shown ? orders : []).entries()) this.order(order, number, skin);
+    for (const [number, override] of (shown ? orders : []).entries()) this.drawOverride(override, number, skin);
     this.dashes(this.draft, bytes(skin.amber));
     this.ribbons.show();
   }
 
-  /** The handle at a place of the screen; the nearest of those within reach. */
-  knobAt(m: Matrix, size: Size, x: number, y: number): Knob | null {
-    let [found, least]: [Knob | null, number] = [null, HANDLE_PX];
+  /** The handle at a screen position; the nearest one within reach. */
+  handleAt(m: Matrix, size: Size, x: number, y: number): WaypointHandle | null {
+    let [found, least]: [WaypointHandle | null, number] = [null, HANDLE_PX];
     const screen = [0, 0, 0];
-    for (const knob of this.knobs) {
+    for (const knob of this.handles) {
       if (!toScreen(m, ...knob.at, size, screen)) continue;
       const away = Math.hypot((screen[0] as number) - x, (screen[1] as number) - y);
       if (away < least) [found, least] = [knob, away];
@@ -61,10 +61,10 @@ export class RouteLayer {
     for (let k = 0; k < last; k++) this.leg(points[k], points[(k + 1) % points.length], line, 1.6);
   }
 
-  private order(order: OrderTree, number: number, skin: Skin): void {
-    const points = orderPoints(order);
-    points.forEach((at, index) => this.knobs.push({ order: number, index, at: [at[0], at[1], at[2] + LIFT] }));
-    if (!isOneByOne(order)) this.dashes(points, bytes(skin.accent, 200));
+  private drawOverride(override: OrderTree, number: number, skin: Skin): void {
+    const points = overridePoints(override);
+    points.forEach((at, index) => this.handles.push({ override: number, index, at: [at[0], at[1], at[2] + LIFT] }));
+    if (!isOneByOne(override)) this.dashes(points, bytes(skin.accent, 200));
   }
 
   private leg(a: readonly number[] | undefined, b: readonly number[] | undefined, colour: Rgba, width: number): void {
@@ -77,7 +77,7 @@ export class RouteLayer {
     );
   }
 
-  /** A dashed line: 12 dashes a leg, and not shorter than half a metre. */
+  /** A dashed line: 12 dashes per leg, at least half a metre each. */
   private dashes(points: readonly Waypoint[], colour: Rgba): void {
     for (let k = 0; k + 1 < points.length; k++) {
       const [a, b] = [points[k] as Waypoint, points[k + 1] as Waypoint];

@@ -45,7 +45,7 @@ const OTHERWISE: Record<Theme, Record<string, string>> = {
   },
 };
 
-/** What a theme looks like; an element of the page tells the custom properties. */
+/** Read the theme's colours from an element's custom properties. */
 export function readSkin(element: Element, theme: Theme): Skin {
   const style = getComputedStyle(element);
   const colour = (name: string): Color => {
@@ -67,7 +67,7 @@ export function readSkin(element: Element, theme: Theme): Skin {
   return { theme, ...named, ...(theme === "dark" ? NIGHT : DAY) };
 }
 
-// The ground differs a little from the page's background, so that the world does not look like a panel.
+// The ground differs slightly from the page's background, so that the world does not look like a panel.
 const NIGHT = {
   skyTop: raw("#0a0e13"),
   skyLow: raw("#223040"),
@@ -83,7 +83,7 @@ const DAY = {
   gridMajor: raw("#b5aea1"),
 };
 
-/** Without conversion to linear light: the shaders write what the screen shows. */
+/** Without conversion to linear light: the shaders write display values. */
 function raw(css: string): Color {
   const value = Number.parseInt(css.slice(1), 16);
   const colour = new Color();

@@ -1,26 +1,26 @@
 // The stage: canvas, overlay and draw loop of the world view. Other folders use the scene only through it.
 import { effect, signal } from "@preact/signals";
 import { Vector3, WebGLRenderer } from "three";
-import { awaited, chosenTask, mission } from "../state/mission";
+import { chosenTask, mission, pendingTasks } from "../state/mission";
 import { transforms } from "../state/poses";
 import type { FrameSource } from "../state/source";
 import * as store from "../state/store";
-import { expose, tell } from "../state/store";
+import { expose, showNotice } from "../state/store";
 import { controlCamera } from "./camera-controls";
 import { DrawLoop } from "./loop";
 import { missionLoaded } from "./mission";
 import { onPlane, rowAt, rowsIn, toScreen, traitsOf } from "./view";
 import { World } from "./world";
 
-export function surviveLoss(canvas: HTMLCanvasElement, restored: () => void): () => void {
+export function restoreLostContext(canvas: HTMLCanvasElement, restored: () => void): () => void {
   const over = new AbortController();
   const { signal } = over;
   const lost = (event: Event): void => {
-    event.preventDefault(); // without it the browser never gives it back
-    tell("warning", "The graphics of the view were lost; they come back by themselves.");
+    event.preventDefault(); // required for the browser to restore the context
+    showNotice("warning", "Graphics context lost; restoring it");
   };
   const back = (): void => {
-    tell("info", "The graphics of the view are back.");
+    showNotice("info", "Graphics context restored");
     restored();
   };
   canvas.addEventListener("webglcontextlost", lost, { signal });
@@ -28,7 +28,7 @@ export function surviveLoss(canvas: HTMLCanvasElement, restored: () => void): ()
   return () => over.abort();
 }
 
-/** Whether the processor draws instead of a graphics card: then smooth edges cost as much again as everything else. */
+/** Whether rendering is done in software: then antialiasing doubles the cost. */
 export function rendersInSoftware(): boolean {
   const gl = document.createElement("canvas").getContext("webgl2");
   if (!gl) return false;
@@ -42,22 +42,19 @@ export function rendersInSoftware(): boolean {
 
 export class Capture {
   private readonly film = document.createElement("canvas");
-  private filming = 0; // streams that are still wanted
+  private filming = 0; // active streams
 
   constructor(
     private readonly world: HTMLCanvasElement,
     private readonly overlay: HTMLCanvasElement,
   ) {}
 
-  /** Must follow the drawing in the same task: the browser empties the world's canvas afterwards. */
+  /** Must run in the task of the drawing: the browser clears the canvas afterwards. */
   png(): Promise<Blob> {
     const canvas = document.createElement("canvas");
     this.compose(canvas);
     return new Promise((resolve, reject) => {
-      canvas.toBlob(
-        (blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be made."))),
-        "image/png",
-      );
+      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser returned no image"))), "image/png");
     });
   }
 
@@ -69,7 +66,7 @@ export class Capture {
     return stream;
   }
 
-  /** After each drawing, while somebody films. */
+  /** Called after each drawing while recording. */
   frame(): void {
     if (this.filming > 0) this.compose(this.film);
   }
@@ -77,7 +74,7 @@ export class Capture {
   private untilStopped(track: MediaStreamTrack): void {
     const stop = track.stop.bind(track);
     track.stop = () => {
-      if (track.readyState === "live") this.filming -= 1; // stopping oneself gives no event
+      if (track.readyState === "live") this.filming -= 1; // stopping a track from the page emits no event
       stop();
     };
   }
@@ -96,13 +93,13 @@ export class Capture {
 
 // stage --------------------------------------------------------------------------------------------------------------
 
-/** Which waypoint of which order: `order` counts in store.orders, `index` in the points of that order. */
+/** A waypoint of an override: `order` is an index into store.overrides, `index` into its points. */
 export interface Handle {
-  order: number;
+  override: number;
   index: number;
 }
 
-/** What the camera is, for tests and for sharing a view. */
+/** The camera's state, for tests and for sharing a view. */
 export interface View {
   mode: string;
   position: [number, number, number];
@@ -112,40 +109,40 @@ export interface View {
 
 export interface Stage {
   readonly canvas: HTMLCanvasElement;
-  /** Where a vehicle is on the canvas in CSS px; null when it is unknown, nowhere or behind the camera. */
+  /** Canvas position of a vehicle in CSS px; null if unknown, without position or behind the camera. */
   project(id: number): [number, number] | null;
-  /** The same for a point of the world. */
+  /** Canvas position of a world point. */
   projectPoint(x: number, y: number, z: number): [number, number] | null;
-  /** The vehicle at a place of the canvas (CSS px), within 14 px. */
+  /** The vehicle at a canvas position (CSS px), within 14 px. */
   pick(x: number, y: number): number | null;
   pickBox(x0: number, y0: number, x1: number, y1: number): number[];
-  /** The waypoint handle at a place of the canvas. */
+  /** The waypoint handle at a canvas position. */
   pickHandle(x: number, y: number): Handle | null;
-  /** The task of the mission at a place of the canvas; unless `all` are wanted, one that can still be changed. */
+  /** The mission task at a canvas position; only changeable ones unless `all`. */
   pickTask(x: number, y: number, all?: boolean): string | null;
-  /** Where the ray through a place of the canvas meets the plane z = height; null: never. */
+  /** Where the ray through a canvas position meets the plane z = height; null: nowhere. */
   groundPoint(x: number, y: number, height?: number): [number, number, number] | null;
   frameAll(): void;
   lookAt(id: number): void;
-  /** The same for a point of the world; distance in m, unchanged without. */
+  /** Look at a world point; distance in m, unchanged if omitted. */
   lookAtPoint(x: number, y: number, z: number, distance?: number): void;
-  /** Points being placed by a tool (a route that is being drawn), shown with handles and a dashed line. */
+  /** Points placed by a tool (a route being drawn), shown with handles and a dashed line. */
   setDraft(points: readonly (readonly [number, number, number])[]): void;
-  /** Runs drawn translucent beside the source, in place of store.ghosts; null: store.ghosts again. */
+  /** Translucent runs drawn beside the source instead of store.ghosts; null: store.ghosts. */
   setGhosts(ghosts: readonly FrameSource[] | null): void;
   invalidate(): void;
   capturePng(): Promise<Blob>;
   captureStream(fps: number): MediaStream;
-  /** Called after each drawn frame with performance.now(); returns how to stop that. */
+  /** Call back after each drawn frame with performance.now(); returns a stop function. */
   onDrawn(callback: (now: number) => void): () => void;
   view(): View;
   dispose(): void;
 }
 
 /**
- * Make the world view inside an element. Left drag turns, right, middle or shift drag moves, the wheel zooms; a drag
- * is not the camera's when its
- * pointerdown was default-prevented by a listener that came earlier (capture on the host) or while the tool is "box".
+ * Create the world view inside an element. Left drag orbits, right, middle or shift drag pans, the wheel zooms. The
+ * camera ignores drags whose pointerdown was default-prevented by an earlier listener (capture on the host), and all
+ * drags while the tool is "box".
  */
 export function createStage(host: HTMLElement): Stage {
   return new WorldStage(host);
@@ -160,7 +157,7 @@ class WorldStage implements Stage {
   private readonly capture: Capture;
   private readonly drawn = new Set<(now: number) => void>();
   private readonly endings: (() => void)[] = [];
-  private pictures = 0; // drawn with something to see, since the page was opened
+  private pictures = 0; // frames drawn with content since the page was opened
 
   constructor(private readonly host: HTMLElement) {
     this.canvas = makeCanvas();
@@ -180,7 +177,7 @@ class WorldStage implements Stage {
       settling: () => this.world.rig.settling,
       draw: (sample, now, seconds, scale) => this.draw(sample, now, seconds, scale),
       resized: () => this.resize(),
-      failed: (error) => store.tell("error", `The view could not be drawn: ${String(error)}`),
+      failed: (error) => store.showNotice("error", `Cannot draw the view: ${String(error)}`),
     });
     this.resize();
     this.listen();
@@ -190,7 +187,7 @@ class WorldStage implements Stage {
       camera: () => this.view(),
       drawn: () => this.pictures,
       mission,
-      awaited,
+      pendingTasks,
       chosenTask,
       stage: this,
     });
@@ -210,18 +207,18 @@ class WorldStage implements Stage {
   pick(x: number, y: number): number | null {
     const { matrix, size } = this.world.view;
     const row = rowAt(this.places(), matrix, size, x, y);
-    return row < 0 ? null : (this.world.crowd.roster?.idAt(row) ?? null);
+    return row < 0 ? null : (this.world.vehicles.roster?.idAt(row) ?? null);
   }
 
   pickBox(x0: number, y0: number, x1: number, y1: number): number[] {
     const { matrix, size } = this.world.view;
     const rows = rowsIn(this.places(), matrix, size, [x0, y0], [x1, y1]);
-    return rows.flatMap((row) => this.world.crowd.roster?.idAt(row) ?? []);
+    return rows.flatMap((row) => this.world.vehicles.roster?.idAt(row) ?? []);
   }
 
   pickHandle(x: number, y: number): Handle | null {
-    const knob = this.world.routes.knobAt(this.world.view.matrix, this.world.view.size, x, y);
-    return knob && { order: knob.order, index: knob.index };
+    const knob = this.world.routes.handleAt(this.world.view.matrix, this.world.view.size, x, y);
+    return knob && { override: knob.override, index: knob.index };
   }
 
   pickTask(x: number, y: number, all = false): string | null {
@@ -242,7 +239,7 @@ class WorldStage implements Stage {
   lookAt(id: number): void {
     const at = this.world.place(id);
     if (!at) return;
-    const fleet = this.world.crowd.roster?.fleetAt(this.world.rowOf(id) ?? -1);
+    const fleet = this.world.vehicles.roster?.fleetAt(this.world.rowOf(id) ?? -1);
     const size = traitsOf(fleet?.kind ?? "").size;
     this.world.rig.target = at;
     this.world.rig.distance = Math.min(this.world.rig.distance, Math.max(5 * size, 4));
@@ -308,7 +305,7 @@ class WorldStage implements Stage {
   }
 
   private places(): Parameters<typeof rowAt>[0] {
-    const { blend, roster } = this.world.crowd;
+    const { blend, roster } = this.world.vehicles;
     const radiusOf = (row: number): number => traitsOf(roster?.fleetAt(row)?.kind ?? "").size / 2;
     return { positions: blend.positions, count: blend.count, focal: this.world.view.focal, radiusOf };
   }
@@ -317,13 +314,13 @@ class WorldStage implements Stage {
     const { clientWidth, clientHeight } = this.host;
     this.world.renderer.setPixelRatio(baseRatio() * this.loop.scale);
     this.world.renderer.setSize(Math.max(clientWidth, 1), Math.max(clientHeight, 1), false);
-    this.loop.now(); // a canvas of another size is empty
+    this.loop.now(); // a resized canvas is empty
   }
 
   private listen(): void {
     const observer = new ResizeObserver(() => this.resize());
     observer.observe(this.host);
-    const hands = {
+    const input = {
       rig: this.world.rig,
       groundAt: (x: number, y: number) => this.groundPoint(x, y, this.world.rig.target[2]) ?? null,
       moved: (target: boolean) => {
@@ -333,22 +330,24 @@ class WorldStage implements Stage {
     };
     this.endings.push(
       () => observer.disconnect(),
-      controlCamera(this.canvas, hands),
-      surviveLoss(this.canvas, () => {
-        this.world.dress(); // what it was told to clear with is lost too
+      controlCamera(this.canvas, input),
+      restoreLostContext(this.canvas, () => {
+        this.world.dress(); // the clear colour is lost, too
         this.invalidate();
       }),
       effect(() => void [store.theme.value, this.world.dress(), this.loop.invalidate()]),
       effect(() => void [...chosen(), this.loop.invalidate()]),
-      effect(() => void [mission.value, chosenTask.value, awaited.value, missionLoaded.value, this.loop.invalidate()]),
+      effect(
+        () => void [mission.value, chosenTask.value, pendingTasks.value, missionLoaded.value, this.loop.invalidate()],
+      ),
       effect(() => void [store.source.value?.markers.version.value, transforms.value, this.loop.invalidate()]),
     );
   }
 }
 
-/** Signals that change what is drawn; read, so that an effect depends on them. */
+/** Read the signals that affect the drawing, so that an effect depends on them. */
 function chosen(): unknown[] {
-  const { camera, layers, colouring, selection, focus, hovered, routes, orders, ghosts, roster } = store;
+  const { camera, layers, colouring, selection, focus, hovered, routes, overrides: orders, ghosts, roster } = store;
   return [camera, layers, colouring, selection, focus, hovered, routes, orders, ghosts, roster].map((one) => one.value);
 }
 

@@ -18,7 +18,7 @@ export class TrailRing {
     else this.start = (this.start + 1) % this.capacity;
   }
 
-  /** Where it was, 0 is the oldest. */
+  /** Position by index, 0 is the oldest. */
   at(index: number, into: number[]): number[] {
     const k = 3 * ((this.start + index) % this.capacity);
     into[0] = this.positions[k] as number;
@@ -34,16 +34,16 @@ export class TrailRing {
 }
 
 export const MOST_TRAILS = 300;
-const SEGMENTS = 14_000; // of all trails together: software rendering must keep up
-const JUMP = 60; // m between two samples: that was no motion
+const SEGMENTS = 14_000; // of all trails together, for software rendering
+const JUMP = 60; // m between samples: a larger step is no motion
 
-/** Rings of the vehicles that have a trail, by id; others are forgotten. */
+/** Trails by vehicle id. */
 export class TrailStore {
   readonly rings = new Map<number, TrailRing>();
   private time = Number.NaN;
   private run = Number.NaN;
 
-  /** Who has a trail from now on. */
+  /** Set which vehicles have a trail. */
   keep(ids: readonly number[]): void {
     const wanted = new Set(ids.slice(0, MOST_TRAILS));
     for (const id of this.rings.keys()) if (!wanted.has(id)) this.rings.delete(id);
@@ -51,7 +51,7 @@ export class TrailStore {
     for (const id of wanted) if (!this.rings.has(id)) this.rings.set(id, new TrailRing(capacity));
   }
 
-  /** Take samples at a moment, not more often than 12 times per s; time that goes back begins anew. */
+  /** Sample at most 12 times per s; time that goes back clears the trails. */
   sample(time: number, run: number, where: (id: number) => readonly number[] | null): boolean {
     if (run !== this.run || time < this.time) for (const ring of this.rings.values()) ring.clear();
     if (run === this.run && time >= this.time && time - this.time < 1 / 12) return false;
@@ -71,7 +71,7 @@ function add(ring: TrailRing, [x = 0, y = 0, z = 0]: readonly number[]): void {
   if (ring.length > 0) {
     ring.at(ring.length - 1, last);
     const away = Math.hypot(x - (last[0] as number), y - (last[1] as number), z - (last[2] as number));
-    if (away < 0.02) return; // who stands keeps the trail that it has
+    if (away < 0.02) return; // vehicles at rest keep their trail
     if (away > JUMP) ring.clear();
   }
   ring.push(x, y, z);
@@ -85,12 +85,12 @@ export class Trails {
   private readonly a = [0, 0, 0];
   private readonly b = [0, 0, 0];
 
-  /** Draw all that is stored, each up to where its vehicle is now. */
+  /** Draw all trails up to the vehicles' present positions. */
   update(view: ViewState, where: (id: number) => readonly number[] | null, colourOf: (id: number) => Rgba): void {
     this.ribbons.clear();
     for (const [id, ring] of this.store.rings) {
       const here = where(id);
-      if (here === null) continue; // gone: its trail goes with it
+      if (here === null) continue; // the vehicle was removed
       const [r, g, b] = colourOf(id);
       for (let k = 0; k < ring.length; k++) {
         ring.at(k, this.a);

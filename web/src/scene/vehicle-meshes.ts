@@ -16,7 +16,7 @@ import {
   RawShaderMaterial,
 } from "three";
 
-export const ROW_WIDTH = 1024; // texels in a line of every per-row texture
+export const ROW_WIDTH = 1024; // texels per line of all per-row textures
 
 export const POSE = /* glsl */ `
 precision highp float;
@@ -144,7 +144,7 @@ void main() {
   }
 }`;
 
-// Without any discard, which would double the cost of a frame with 10,000 points.
+// No discard: it would double the cost of a frame with 10,000 points.
 const SQUARE = /* glsl */ `precision mediump float;
 flat in vec3 colour;
 uniform float opacity;
@@ -173,7 +173,7 @@ void main() {
   shown = vec4(colour, opacity * strength);
 }`;
 
-export class CrowdPoints {
+export class VehiclePoints {
   readonly group = new Group();
   private readonly geometry = new BufferGeometry();
   private readonly squares: Points<BufferGeometry, RawShaderMaterial>;
@@ -186,8 +186,7 @@ export class CrowdPoints {
   }
 
   /**
-   * Draw rows at their positions; `bytes` are colour and size of each, new ones when `fresh`; `darts`: some are
-   * large.
+   * Draw rows at their positions; `bytes`: colour and size of each, changed if `fresh`; `darts`: some points are large.
    */
   show(count: number, positions: Float32Array, bytes: Uint8Array, fresh: boolean, darts: boolean): void {
     this.group.visible = count > 0;
@@ -208,7 +207,7 @@ export class CrowdPoints {
       if (fresh) known.needsUpdate = true;
       return;
     }
-    geometry.dispose(); // of another length: new buffers
+    geometry.dispose(); // another length needs new buffers
     geometry.setAttribute(name, new BufferAttribute(values, items, items === 4).setUsage(DynamicDrawUsage));
   }
 
@@ -298,7 +297,7 @@ void main() {
   colour = vec4(mix(painted, vec3(1.0), 0.25 * instance.w), paint.a);
 }`;
 
-// Lit without any conversion of colours: what is computed is what the screen shows.
+// Lighting in display values, without colour conversion.
 const SOLID = /* glsl */ `precision highp float;
 in vec4 colour;
 in vec3 facing;
@@ -339,14 +338,14 @@ void main() {
 }`;
 
 export interface MeshOptions {
-  size: number; // m: of the vehicle, for its least size on the screen
+  size: number; // m: vehicle size, for the minimum size on the screen
   ghost: boolean;
   blur: boolean;
-  radius: number; // m: of a disc of blades
+  radius: number; // m: radius of a rotor disc
 }
 
 /** Instances of one shape; fill `data` (row, steer, spin, emphasis of each) and call `show`. */
-export class CrowdMesh {
+export class VehicleMesh {
   readonly object: Mesh<InstancedBufferGeometry, RawShaderMaterial>;
   data = new Float32Array(4 * 16);
 

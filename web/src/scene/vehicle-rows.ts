@@ -9,7 +9,7 @@ import {
   UnsignedIntType,
 } from "three";
 import { scalarsOf } from "../state/colouring";
-import { listOf, type Want, want } from "../state/columns";
+import { type ColumnRequest, listOf, requestColumns } from "../state/columns";
 import { fleetColour } from "../state/palette";
 import type { Roster } from "../state/roster";
 import type { Sample } from "../state/source";
@@ -20,9 +20,9 @@ import { headingOf } from "./poses";
 import { ROW_WIDTH } from "./vehicle-meshes";
 import type { KindTraits } from "./view";
 
-const MAX_MOVED = 5_000; // vehicles: of more, what is kept begins anew, which nobody can see
+const MAX_MOVED = 5_000; // vehicles: with more, per-row state is reset, which is not visible
 
-/** Pairs of rows, before and after, of those who stay. */
+/** Pairs of old and new rows of the remaining vehicles. */
 export function moves(before: Roster | null, after: Roster): [from: number, to: number][] {
   if (before === null || after.size > MAX_MOVED) return [];
   const pairs: [number, number][] = [];
@@ -34,7 +34,7 @@ export function moves(before: Roster | null, after: Roster): [from: number, to: 
   return pairs;
 }
 
-/** Values of the rows that stay, in their new places. */
+/** Values of the remaining rows at their new indices. */
 export function moved<T extends Uint8Array | Float32Array>(
   values: T,
   into: T,
@@ -46,13 +46,13 @@ export function moved<T extends Uint8Array | Float32Array>(
 
 // textures -----------------------------------------------------------------------------------------------------------
 
-/** A texture and the frame that it holds. */
+/** A texture and its frame. */
 interface Slot {
   texture: DataTexture;
   frame: Frame | null;
 }
 
-/** Two frames on the graphics card; a frame that is there already is not sent again. */
+/** Two frames on the GPU; a frame already there is not uploaded again. */
 export class PoseTextures {
   private slots: [Slot, Slot] = [slot(1), slot(1)];
   private lines = 1;
@@ -69,7 +69,7 @@ export class PoseTextures {
     return this.slots.find((one) => one.frame === frame);
   }
 
-  /** Put a frame where the one that is still needed is not. */
+  /** Replace the frame that is no longer needed. */
   private take(frame: Frame, needed: Frame): Slot {
     const [a, b] = this.slots;
     const free = a.frame === needed ? b : a;
@@ -101,7 +101,7 @@ function fill(into: DataTexture, frame: Frame): void {
   into.needsUpdate = true;
 }
 
-/** Red, green, blue of each row, and its size in decimetres (0: drawn as a shape, so no point). */
+/** Red, green, blue of each row, and its size in decimetres (0: drawn as a shape instead of a point). */
 export class TintTexture {
   texture: DataTexture;
   private lines = 1;
@@ -152,15 +152,12 @@ function texture(data: Uint32Array | Uint8Array, lines: number, type: TextureDat
 // wheel motion -------------------------------------------------------------------------------------------------------
 
 const MOST = 0.6; // rad
-const SMOOTH = 0.15; // of the way to a new angle, each drawn frame
+const SMOOTH = 0.15; // smoothing per drawn frame
 
 const turnA: Quaternion = [0, 0, 0, 1];
 const turnB: Quaternion = [0, 0, 0, 1];
 
-/**
- * Forward speed (m/s) and the steering angle (rad, + left) that would make a vehicle move as it does between two
- * frames.
- */
+/** Forward speed (m/s) and the steering angle (rad, + left) that explain the motion between two frames. */
 export function drivenAs(sample: Sample, row: number, traits: KindTraits): { speed: number; steer: number } {
   const dt = sample.to.time - sample.from.time;
   if (!(dt > 0)) return { speed: 0, steer: 0 };
@@ -176,29 +173,29 @@ export function drivenAs(sample: Sample, row: number, traits: KindTraits): { spe
   return { speed: finite(speed), steer: Math.max(-MOST, Math.min(MOST, finite(steer))) };
 }
 
-/** Angles of the wheels of all rows, kept from frame to frame. */
+/** Wheel angles of all rows, kept from frame to frame. */
 export class WheelAngles {
   private spins = new Float32Array(0);
   private steers = new Float32Array(0);
 
-  /** So many rows now; those who stay (rows before and after) keep their angles. */
+  /** Resize; remaining rows (pairs of old and new) keep their angles. */
   move(count: number, rows: readonly (readonly [number, number])[]): void {
     this.spins = moved(this.spins, new Float32Array(count), rows);
     this.steers = moved(this.steers, new Float32Array(count), rows);
   }
 
-  /** Move on by some simulated seconds; `told` is the steering angle from the server, NaN when it is not known. */
+  /** Advance by simulated seconds; `told`: steering angle from the server, NaN if unknown. */
   advance(
     sample: Sample,
     row: number,
     traits: KindTraits,
     seconds: number,
-    told: number,
+    reported: number,
   ): [steer: number, spin: number] {
     const { speed, steer } = drivenAs(sample, row, traits);
     const spin = ((this.spins[row] ?? 0) + (speed * seconds) / traits.wheel) % (2 * Math.PI);
     const before = this.steers[row] ?? 0;
-    const angle = Number.isNaN(told) ? before + SMOOTH * (steer - before) : told;
+    const angle = Number.isNaN(reported) ? before + SMOOTH * (steer - before) : reported;
     this.spins[row] = spin;
     this.steers[row] = angle;
     return [angle, spin];
@@ -212,9 +209,9 @@ function finite(value: number): number {
 // colours ------------------------------------------------------------------------------------------------------------
 
 const STEPS = 256;
-const INK = 0.82; // fleet colours are made for dark grounds: a little deeper on light ones
+const INK = 0.82; // fleet colours are chosen for dark backgrounds: darken them on light ones
 
-/** Write red, green, blue of all rows into `bytes` (4 a row; the fourth is somebody else's). */
+/** Write red, green, blue of all rows into `bytes` (4 per row; the fourth is not touched). */
 export function tintRows(bytes: Uint8Array, roster: Roster, frame: Frame, kind: ColouringKind, theme: Theme): void {
   const scalars = kind === "fleet" ? null : scalarsOf(frame, kind);
   if (kind === "fleet") return tintFleets(bytes, roster, theme);
@@ -238,7 +235,7 @@ function tintUnknown(bytes: Uint8Array, count: number, theme: Theme): void {
   tintValues(bytes, new Float32Array(count).fill(Number.NaN), 0, 1, rampTableOf(theme));
 }
 
-/** Numbers as colours of a table of 256 and one more for NaN. */
+/** Values as colours of a table with 256 entries and one for NaN. */
 export function tintValues(
   bytes: Uint8Array,
   values: ArrayLike<number>,
@@ -269,15 +266,15 @@ function rampTableOf(theme: Theme): Uint8Array {
 
 // steering angles ----------------------------------------------------------------------------------------------------
 
-const LARGEST = 64; // vehicles of a fleet
+const LARGEST = 64; // vehicles per fleet
 const FLEETS = 24;
 
 export class Steering {
-  private wish: Want | null = null;
+  private request: ColumnRequest | null = null;
   private fleets: { first: number; count: number }[] = [];
   private roster = Number.NaN;
 
-  /** Ask for what this roster has. */
+  /** Request the columns that this roster has. */
   follow(roster: Roster): void {
     if (roster.number === this.roster) return;
     this.roster = roster.number;
@@ -287,15 +284,15 @@ export class Steering {
     );
     this.fleets = steered.slice(0, FLEETS);
     if (steered.length === 0) return;
-    this.wish = want(
+    this.request = requestColumns(
       "wheels",
       steered.slice(0, FLEETS).map(({ name }) => ({ of: name, columns: ["steer"] })),
     );
   }
 
-  /** rad, + left; NaN when it is not known. */
+  /** rad, + left; NaN if unknown. */
   angle(frame: Frame, row: number): number {
-    const start = this.wish && listOf(frame)?.starts.get(this.wish);
+    const start = this.request && listOf(frame)?.starts.get(this.request);
     const at = this.fleets.findIndex(({ first, count }) => row >= first && row < first + count);
     if (start === null || start === undefined || at < 0) return Number.NaN;
     const block = frame.columns.find(({ request }) => request === start + at);
@@ -303,7 +300,7 @@ export class Steering {
   }
 
   release(): void {
-    this.wish?.release();
-    this.wish = null;
+    this.request?.release();
+    this.request = null;
   }
 }

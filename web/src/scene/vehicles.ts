@@ -3,11 +3,11 @@ import { Group, type IUniform, type Texture } from "three";
 import { timeOf } from "../state/poses";
 import type { Roster } from "../state/roster";
 import type { Sample } from "../state/source";
-import { type ColouringKind, orders } from "../state/store";
+import { type ColouringKind, overrides } from "../state/store";
 import { PoseBlend } from "./poses";
 import { detailedAgent, SHAPES } from "./shapes";
 import { MOST_TRAILS } from "./trails";
-import { CrowdMesh, CrowdPoints, HeadingLines } from "./vehicle-meshes";
+import { HeadingLines, VehicleMesh, VehiclePoints } from "./vehicle-meshes";
 import { moved, moves, PoseTextures, Steering, TintTexture, tintRows, WheelAngles } from "./vehicle-rows";
 import { type Matrix, traitsOf, type ViewState } from "./view";
 
@@ -16,7 +16,7 @@ export const SIMPLE = 1;
 export const DETAILED = 2;
 
 export interface Budget {
-  detailed: number; // shapes at most
+  detailed: number; // maximum number of shapes
   simple: number;
 }
 
@@ -26,16 +26,15 @@ export interface LodFleet {
   size: number; // m
 }
 
-/** px a vehicle must have to be drawn as a shape, and in detail. */
+/** px that a vehicle needs to be drawn as a shape, and in detail. */
 export const SIMPLE_PX = 6;
 export const DETAILED_PX = 26;
-const KEEP = 0.85; // a shape stays until it is this much smaller: no flicker at the limit
-const BINS = 96; // of sizes: 8 to each doubling, from 1 px on
+const KEEP = 0.85; // hysteresis: a shape is kept until it is this much smaller
+const BINS = 96; // size bins: 8 per octave, from 1 px
 
 /**
- * Levels of all rows into `levels` (what is there says what was drawn before). `floor` is the px that every vehicle
- * is drawn with at least: with
- * few vehicles that makes each of them a shape. Gives the px of the largest point.
+ * Set the levels of all rows in `levels` (in: previous levels). `floor`: minimum px of a vehicle; few vehicles are all
+ * drawn as shapes. Return the px of the largest point.
  */
 export function chooseLevels(
   positions: Float32Array,
@@ -83,7 +82,7 @@ function sizesOnScreen(
       const z = positions[3 * row + 2] as number;
       const w = m3 * x + m7 * y + m11 * z + m15;
       if (!(w > -size)) continue;
-      const edge = 1.15 * Math.max(w, 0) + 2 * size; // a bit beyond the borders: shapes reach in
+      const edge = 1.15 * Math.max(w, 0) + 2 * size; // slightly beyond the borders, where shapes are partly visible
       const across = Math.abs(m0 * x + m4 * y + m8 * z + m12);
       const up = Math.abs(m1 * x + m5 * y + m9 * z + m13);
       if (across < edge && up < edge) scratch[row] = Math.max((size * focal) / Math.max(w, 0.1), floor);
@@ -94,10 +93,7 @@ function sizesOnScreen(
 
 const counts = new Uint32Array(BINS);
 
-/**
- * The least size such that no more than `most` rows reach it, but at least `px`; with it the size at which one stays
- * what it is.
- */
+/** The smallest size that at most `most` rows reach, but at least `px`; and the size for keeping the level. */
 function limitFor(sizes: Float32Array, rows: number, most: number, px: number): { px: number; keep: number } {
   counts.fill(0);
   for (let row = 0; row < rows; row++) {
@@ -118,37 +114,37 @@ function binOf(size: number): number {
 
 // vehicles -----------------------------------------------------------------------------------------------------------
 
-export interface CrowdLook {
+export interface VehicleLook {
   colouring: ColouringKind;
   headings: boolean;
   emphasised: ReadonlySet<number>; // rows
   budget: Budget;
-  hidden?: number | undefined; // row that is not drawn: the camera is aboard
-  faded?: boolean; // a ghost that stands because its time is over
+  hidden?: number | undefined; // row that is not drawn: first person camera
+  faded?: boolean; // a ghost whose recording has ended
 }
 
-const FEW = 300; // vehicles: each is a shape, however far away
-const FEW_PX = 15; // and at least so large
-const NEAR_TRAILS = 40; // of a crowd: more would cost more than the crowd itself
-const GLYPH_PX = 4; // from which on a point shows where it heads
-const FADED = 0.4; // of a ghost's strength
-const BLADE_SPEED = 31; // rad per simulated s: fast, but not a multiple of the frame rate
+const FEW = 300; // vehicles: all are drawn as shapes at any distance
+const FEW_PX = 15; // px, at least
+const NEAR_TRAILS = 40; // trails of many vehicles: more would dominate the cost
+const GLYPH_PX = 4; // from which points show their heading
+const FADED = 0.4; // relative opacity of a ghost
+const BLADE_SPEED = 31; // rad per simulated s: fast, but no multiple of the frame rate
 
-/** px of a point at least: less the more there are, or nothing can be told apart. */
+/** Minimum px of a point: smaller for more vehicles, to keep them distinct. */
 export function leastPoint(count: number): number {
   return count > 50_000 ? 2 : count > 5_000 ? 3.5 : 5;
 }
 
-export class Crowd {
+export class VehicleLayer {
   readonly group = new Group();
   readonly blend = new PoseBlend();
   roster: Roster | null = null;
   private readonly poses = new PoseTextures();
   private readonly tints = new TintTexture();
   private readonly uniforms: Record<string, IUniform>;
-  private readonly points: CrowdPoints;
+  private readonly points: VehiclePoints;
   private readonly headings: HeadingLines;
-  private readonly meshes = new Map<string, CrowdMesh>();
+  private readonly meshes = new Map<string, VehicleMesh>();
   private readonly wheels = new WheelAngles();
   private readonly steering = new Steering();
   private levels = new Uint8Array(0);
@@ -171,12 +167,12 @@ export class Crowd {
       skyLight: { value: [0.8, 0.85, 0.9] },
       groundLight: { value: [0.4, 0.4, 0.42] },
     };
-    this.points = new CrowdPoints(this.uniforms, ghost);
+    this.points = new VehiclePoints(this.uniforms, ghost);
     this.headings = new HeadingLines(this.uniforms);
     this.group.add(this.points.group, this.headings.object);
   }
 
-  /** Whose rows these are and where they are; both at once, so that nobody is looked for in somebody else's row. */
+  /** Set roster and sample together, so that rows always match. */
   take(sample: Sample, roster: Roster): void {
     this.blend.update(sample);
     this.adopt(roster, sample);
@@ -186,19 +182,19 @@ export class Crowd {
     return id === null ? undefined : this.roster?.rowOfId(id);
   }
 
-  /** Where a vehicle is; null when it is not there. */
+  /** The pose of a vehicle; null if it is not in the roster. */
   place(id: number | null): [number, number, number] | null {
     const row = this.rowOf(id);
     return row === undefined ? null : this.blend.position(row);
   }
 
-  /** Colour (4 bytes a row, the fourth is no colour) as it is drawn. */
+  /** Colours as drawn (4 bytes per row, the fourth is no colour). */
   get colours(): Uint8Array {
     return this.tints.bytes;
   }
 
-  /** Draw what was taken. */
-  update(sample: Sample, roster: Roster, view: ViewState, look: CrowdLook): void {
+  /** Draw the set sample. */
+  update(sample: Sample, roster: Roster, view: ViewState, look: VehicleLook): void {
     const [from, to] = this.poses.show(sample.from, sample.to);
     this.set("fromPoses", from);
     this.set("toPoses", to);
@@ -218,7 +214,7 @@ export class Crowd {
     this.headings.show(look.headings && !this.ghost ? this.blend.count : 0);
   }
 
-  /** Ids of all when they are few, else of some that are near. */
+  /** All ids if there are few, otherwise some near the camera. */
   nearIds(): number[] {
     const ids: number[] = [];
     const few = this.levels.length <= FEW;
@@ -229,7 +225,7 @@ export class Crowd {
     return ids;
   }
 
-  /** Nothing to draw. */
+  /** Draw nothing. */
   clear(): void {
     this.blend.clear();
     this.points.hide();
@@ -268,15 +264,15 @@ export class Crowd {
     this.set("groundLight", day ? [0.52, 0.5, 0.47] : [0.34, 0.36, 0.4]);
   }
 
-  /** Colours when they may be others, and which rows are points. */
-  private tint(sample: Sample, roster: Roster, view: ViewState, look: CrowdLook): boolean {
+  /** Update colours if they may have changed, and which rows are points. */
+  private tint(sample: Sample, roster: Roster, view: ViewState, look: VehicleLook): boolean {
     const { bytes } = this.tints;
     const basis = [
       roster,
       look.colouring,
       view.skin.theme,
       look.colouring === "fleet" ? null : sample.to,
-      look.colouring === "state" ? orders.peek() : null,
+      look.colouring === "state" ? overrides.peek() : null,
     ];
     let fresh = basis.some((one, k) => one !== this.tinted[k]);
     if (fresh) tintRows(bytes, roster, sample.to, look.colouring, view.skin.theme);
@@ -298,7 +294,7 @@ export class Crowd {
     return fresh;
   }
 
-  private fillMeshes(sample: Sample, roster: Roster, look: CrowdLook): void {
+  private fillMeshes(sample: Sample, roster: Roster, look: VehicleLook): void {
     const time = timeOf(sample);
     const seconds = time > this.time && time - this.time < 1 ? time - this.time : 0;
     this.time = time;
@@ -324,15 +320,15 @@ export class Crowd {
     return lists;
   }
 
-  private fill(name: string, rows: readonly number[], sample: Sample, look: CrowdLook, seconds: number): void {
+  private fill(name: string, rows: readonly number[], sample: Sample, look: VehicleLook, seconds: number): void {
     const [kind = "agent", level] = name.split("/");
     const mesh = this.mesh(name, kind, level === "detailed" ? "detailed" : "simple");
     const traits = traitsOf(kind);
     mesh.reserve(rows.length);
     rows.forEach((row, k) => {
       const rolling = traits.wheel > 0 && level === "detailed";
-      const told = rolling ? this.steering.angle(sample.to, row) : Number.NaN;
-      const [steer, spin] = rolling ? this.wheels.advance(sample, row, traits, seconds, told) : [0, 0];
+      const reported = rolling ? this.steering.angle(sample.to, row) : Number.NaN;
+      const [steer, spin] = rolling ? this.wheels.advance(sample, row, traits, seconds, reported) : [0, 0];
       mesh.data[4 * k] = row;
       mesh.data[4 * k + 1] = steer;
       mesh.data[4 * k + 2] = spin;
@@ -346,13 +342,13 @@ export class Crowd {
     blur.show(rows.length);
   }
 
-  private mesh(name: string, kind: string, level: "detailed" | "simple" | "blur"): CrowdMesh {
+  private mesh(name: string, kind: string, level: "detailed" | "simple" | "blur"): VehicleMesh {
     let mesh = this.meshes.get(name);
     if (mesh === undefined) {
       const shape = SHAPES[kind];
       const geometry = shape?.[level]?.() ?? detailedAgent();
       const radius = kind === "quad" ? 0.125 : 0.24;
-      mesh = new CrowdMesh(geometry, this.uniforms, {
+      mesh = new VehicleMesh(geometry, this.uniforms, {
         size: traitsOf(kind).size,
         ghost: this.ghost,
         blur: level === "blur",

@@ -4,11 +4,11 @@ import type { Skin } from "./skin";
 
 export interface KindTraits {
   size: number; // m: longest side
-  height: number; // m: of its middle above its position
-  wheel: number; // m: radius of its wheels; 0: none
+  height: number; // m: height of its centre above its position
+  wheel: number; // m: wheel radius; 0: no wheels
   wheelbase: number; // m
-  tilt: number; // rad: how far its camera looks up
-  eye: readonly [number, number, number]; // m: where its camera is, body axes
+  tilt: number; // rad: camera tilt
+  eye: readonly [number, number, number]; // m: camera position, body axes
   flies: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface Size {
 /** Column-major, as in three.js. */
 export type Matrix = ArrayLike<number>;
 
-/** x, y in px (y downwards) and the depth along the view in m; false when it is not in front of the camera. */
+/** x, y in px (y down) and depth in m; false if not in front of the camera. */
 export function toScreen(m: Matrix, x: number, y: number, z: number, size: Size, into: number[]): boolean {
   const w = at(m, 3) * x + at(m, 7) * y + at(m, 11) * z + at(m, 15);
   if (!(w > 1e-6)) return false; // also NaN
@@ -45,7 +45,7 @@ export function toScreen(m: Matrix, x: number, y: number, z: number, size: Size,
   return true;
 }
 
-/** Where the ray from the eye through a point of the far side meets the plane z = height; null when it never does. */
+/** Where the ray from the eye through a far point meets the plane z = height; null: nowhere. */
 export function onPlane(
   eye: readonly number[],
   beyond: readonly number[],
@@ -68,29 +68,29 @@ export interface ViewState {
   camera: PerspectiveCamera;
   matrix: Matrix; // view-projection
   eye: [number, number, number];
-  focal: number; // CSS px that one metre at one metre's distance takes
+  focal: number; // CSS px of one metre at a distance of one metre
   ratio: number; // canvas px per CSS px
   size: Size;
-  unit: number; // CSS px that 1 px of a small screen is: lines and dots grow with the page's letters
+  unit: number; // CSS px of 1 px on a small screen: lines and dots scale with the page's font
   skin: Skin;
   now: number; // performance.now()
 }
 
 // picking ------------------------------------------------------------------------------------------------------------
 
-export const REACH = 14; // px around a vehicle that still count as hitting it
+export const REACH = 14; // px around a vehicle that count as a hit
 
-/** Positions of many vehicles: x, y, z of each; NaN: nowhere. */
+/** Positions of vehicles: x, y, z of each; NaN: none. */
 export interface Places {
   positions: Float32Array;
   count: number;
-  /** px that one metre at one metre's distance takes. */
+  /** px of one metre at a distance of one metre. */
   focal: number;
   /** m: half of the vehicle's length. */
   radiusOf(row: number): number;
 }
 
-/** The row at a place, or -1. Nearer to the camera wins unless the pointer is clearly closer to another. */
+/** The row at a position, or -1. The nearest to the camera wins unless another is clearly closer to the pointer. */
 export function rowAt(places: Places, m: Matrix, size: Size, x: number, y: number): number {
   const screen = [0, 0, 0];
   let best = -1;
@@ -109,7 +109,7 @@ export function rowAt(places: Places, m: Matrix, size: Size, x: number, y: numbe
   return best;
 }
 
-/** All rows whose middle is in a box of the screen. */
+/** All rows whose centre is inside a box on the screen. */
 export function rowsIn(
   places: Places,
   m: Matrix,

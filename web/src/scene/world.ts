@@ -1,4 +1,4 @@
-// Everything that is drawn, put together: takes a moment of the source and the person's choices, and draws one picture.
+// The scene: draws one frame from a sample of the source and the user's choices.
 import { Color, Scene, SRGBColorSpace, type WebGLRenderer } from "three";
 import { fleetColour } from "../state/palette";
 import { timeOf } from "../state/poses";
@@ -7,40 +7,40 @@ import * as store from "../state/store";
 import { Axes, drawLabels } from "./annotations";
 import { CameraRig, type Followed } from "./camera-rig";
 import { Framing } from "./framing";
-import { Dome, Ground, gridFor, gridHeight } from "./ground";
+import { Ground, gridFor, gridHeight, Sky } from "./ground";
 import { MarkerLayer } from "./marker-layer";
-import { MissionSlot } from "./mission";
+import { MissionLayer } from "./mission";
 import { showOsd } from "./osd";
 import { gridLabels, Overlay } from "./overlay";
-import { coherent, Precise } from "./poses";
+import { coherent, PreciseState } from "./poses";
 import { type Rgba, type Ringed, Rings } from "./ribbons";
 import { RouteLayer } from "./routes";
 import { readSkin, type Skin } from "./skin";
 import { Trails } from "./trails";
-import { Crowd } from "./vehicles";
+import { VehicleLayer } from "./vehicles";
 import { type Size, traitsOf, type ViewState } from "./view";
 
-const NOBODY: ReadonlySet<number> = new Set();
+const NO_ROWS: ReadonlySet<number> = new Set();
 
 export class World {
   readonly rig = new CameraRig();
-  readonly crowd = new Crowd(false);
+  readonly vehicles = new VehicleLayer(false);
   readonly overlay = new Overlay();
   readonly routes = new RouteLayer();
   readonly markers = new MarkerLayer();
   view: ViewState;
-  following: number | null = null; // id that the orbit camera stays with
-  ghostSources: readonly FrameSource[] | null = null; // in place of the store's
+  following: number | null = null; // id that the orbit camera follows
+  ghostSources: readonly FrameSource[] | null = null; // instead of the store's
   private readonly scene = new Scene();
-  readonly mission = new MissionSlot(this.scene);
-  private readonly dome = new Dome();
+  readonly mission = new MissionLayer(this.scene);
+  private readonly dome = new Sky();
   private readonly ground = new Ground();
   private readonly trails = new Trails();
   private readonly rings = new Rings();
   private readonly axes = new Axes();
-  private readonly precise = new Precise();
-  private readonly ghosts = new Map<FrameSource, Crowd>();
-  private readonly framing = new Framing(this.rig, this.crowd);
+  private readonly precise = new PreciseState();
+  private readonly ghosts = new Map<FrameSource, VehicleLayer>();
+  private readonly framing = new Framing(this.rig, this.vehicles);
   private trailsChosen = 0; // performance.now()
   private routed: unknown[] = [];
   private skin: Skin;
@@ -54,7 +54,7 @@ export class World {
     const objects = [
       this.dome.object,
       this.ground.group,
-      this.crowd.group,
+      this.vehicles.group,
       this.trails.ribbons.object,
       this.routes.ribbons.object,
     ];
@@ -89,29 +89,29 @@ export class World {
     this.ground.view(this.view, store.layers.peek().grid);
     this.overlay.begin(this.view.size);
     if (sample && source) this.drawSource(source, sample);
-    else this.crowd.clear();
+    else this.vehicles.clear();
     this.drawGhosts(now);
     this.renderer.render(this.scene, this.rig.camera);
     this.overlay.end();
   }
 
   rowOf(id: number | null): number | undefined {
-    return this.crowd.rowOf(id);
+    return this.vehicles.rowOf(id);
   }
 
   place(id: number | null): [number, number, number] | null {
-    return this.crowd.place(id);
+    return this.vehicles.place(id);
   }
 
-  /** The camera sees everything; false when there is nothing. */
+  /** Frame everything; return false if there is nothing. */
   frameAll(): boolean {
     this.following = null;
-    return this.framing.everything(this.size(), performance.now());
+    return this.framing.frameAll(this.size(), performance.now());
   }
 
   dispose(): void {
     for (const one of [
-      this.crowd,
+      this.vehicles,
       ...this.ghosts.values(),
       this.trails,
       this.rings,
@@ -130,9 +130,9 @@ export class World {
 
   private beginWith(source: FrameSource, sample: Sample, size: Size, now: number): void {
     const roster = source.roster.peek();
-    this.crowd.take(sample, roster);
-    if (this.rowOf(this.following) === undefined) this.following = null; // who is gone is not followed
-    if (this.framing.welcome(source, roster, sample, size, now)) this.following = null;
+    this.vehicles.take(sample, roster);
+    if (this.rowOf(this.following) === undefined) this.following = null; // removed vehicles are not followed
+    if (this.framing.frameNewWorld(source, roster, sample, size, now)) this.following = null;
   }
 
   private drawSource(source: FrameSource, sample: Sample): void {
@@ -146,10 +146,10 @@ export class World {
       budget: { detailed: 160, simple: 1200 },
       hidden: this.rig.shown === "fpv" ? this.rowOf(store.focus.peek()) : undefined,
     };
-    this.crowd.update(sample, roster, this.view, look);
+    this.vehicles.update(sample, roster, this.view, look);
     this.drawTrails(sample, layers.trails);
     this.rings.update(this.view, this.ringed());
-    const present = source.kind !== "recording"; // what is planned is of the present
+    const present = source.kind !== "recording"; // plans apply only to the live run
     this.drawRoutes(layers.routes && present);
     this.mission.draw(this.view, present);
     this.markers.group.visible = layers.markers;
@@ -160,7 +160,7 @@ export class World {
 
   private drawOverlay(sample: Sample): void {
     const layers = store.layers.peek();
-    if (this.rig.shown === "fpv") return showOsd(this.overlay, this.view, this.crowd, this.precise, sample);
+    if (this.rig.shown === "fpv") return showOsd(this.overlay, this.view, this.vehicles, this.precise, sample);
     if (layers.grid) gridLabels(this.overlay, this.view, gridFor(gridHeight(this.view)).cell, this.rig.target);
     this.mission.label(this.overlay, this.view);
     drawLabels(this.overlay, this.view, this, sample);
@@ -168,40 +168,40 @@ export class World {
 
   private drawGhosts(now: number): void {
     const sources = this.ghostSources ?? store.ghosts.peek();
-    for (const [source, crowd] of this.ghosts) {
+    for (const [source, vehicles] of this.ghosts) {
       if (sources.includes(source)) continue;
-      this.scene.remove(crowd.group);
-      crowd.dispose();
+      this.scene.remove(vehicles.group);
+      vehicles.dispose();
       this.ghosts.delete(source);
     }
     for (const source of sources) this.drawGhost(source, source.sample(now));
   }
 
   private drawGhost(source: FrameSource, sample: Sample | null): void {
-    let crowd = this.ghosts.get(source);
-    if (crowd === undefined) {
-      crowd = new Crowd(true);
-      this.ghosts.set(source, crowd);
-      this.scene.add(crowd.group);
+    let vehicles = this.ghosts.get(source);
+    if (vehicles === undefined) {
+      vehicles = new VehicleLayer(true);
+      this.ghosts.set(source, vehicles);
+      this.scene.add(vehicles.group);
     }
-    if (!sample) return crowd.clear();
+    if (!sample) return vehicles.clear();
     const look = {
       colouring: "fleet",
       headings: false,
-      emphasised: NOBODY,
+      emphasised: NO_ROWS,
       budget: { detailed: 60, simple: 300 },
       faded: source.standing?.peek() !== undefined && source.standing.peek() !== "",
     } as const;
     const one = coherent(sample);
-    crowd.take(one, source.roster.peek());
-    crowd.update(one, source.roster.peek(), this.view, look);
+    vehicles.take(one, source.roster.peek());
+    vehicles.update(one, source.roster.peek(), this.view, look);
   }
 
   private followed(sample: Sample): Followed | null {
     const mode = store.camera.peek();
     const id = mode === "chase" || mode === "fpv" ? store.focus.peek() : null;
     const row = this.rowOf(id);
-    const fleet = row === undefined ? undefined : this.crowd.roster?.fleetAt(row);
+    const fleet = row === undefined ? undefined : this.vehicles.roster?.fleetAt(row);
     this.precise.follow(id, fleet);
     const orbited = this.place(this.following);
     if (orbited && mode !== "chase" && mode !== "fpv") this.rig.target = orbited;
@@ -215,14 +215,14 @@ export class World {
     const where = (id: number) => this.place(id);
     if (this.view.now - this.trailsChosen > 700) {
       this.trailsChosen = this.view.now;
-      this.trails.store.keep([...store.selection.peek(), ...this.crowd.nearIds()]);
+      this.trails.store.keep([...store.selection.peek(), ...this.vehicles.nearIds()]);
     }
     this.trails.store.sample(timeOf(sample), sample.to.run, where);
     this.trails.update(this.view, where, (id) => this.colourOf(id));
   }
 
   private colourOf(id: number): Rgba {
-    const fleet = this.crowd.roster?.fleetAt(this.rowOf(id) ?? -1);
+    const fleet = this.vehicles.roster?.fleetAt(this.rowOf(id) ?? -1);
     const [r, g, b] = fleetColour(fleet?.name ?? "").rgb;
     return [255 * r, 255 * g, 255 * b, 255];
   }
@@ -232,23 +232,23 @@ export class World {
     for (const id of store.selection.peek()) ids.set(id, "selected");
     const [hovered, focus] = [store.hovered.peek(), store.focus.peek()];
     if (hovered !== null && !ids.has(hovered)) ids.set(hovered, "hovered");
-    const aboard = this.rig.shown === "chase" || this.rig.shown === "fpv"; // it is plain who that is
+    const aboard = this.rig.shown === "chase" || this.rig.shown === "fpv"; // the followed vehicle needs no label
     if (focus !== null && !aboard) ids.set(focus, "focus");
     if (focus !== null && aboard) ids.delete(focus);
     const rings: Ringed[] = [];
     for (const [id, kind] of ids) {
       const position = this.place(id);
-      const fleet = position && this.crowd.roster?.fleetAt(this.rowOf(id) ?? -1);
+      const fleet = position && this.vehicles.roster?.fleetAt(this.rowOf(id) ?? -1);
       if (position && fleet) rings.push({ position, kind, size: traitsOf(fleet.kind).size });
     }
     return rings;
   }
 
   private drawRoutes(shown: boolean): void {
-    const roster = this.crowd.roster;
-    const basis = [store.routes.peek(), store.orders.peek(), roster, this.skin, shown, this.routes.draft];
+    const roster = this.vehicles.roster;
+    const basis = [store.routes.peek(), store.overrides.peek(), roster, this.skin, shown, this.routes.draft];
     if (roster && basis.some((one, k) => one !== this.routed[k])) {
-      this.routes.rebuild(store.routes.peek(), store.orders.peek(), roster, this.skin, shown);
+      this.routes.rebuild(store.routes.peek(), store.overrides.peek(), roster, this.skin, shown);
       this.routed = basis;
     }
     this.routes.ribbons.view(this.view);

@@ -4,20 +4,20 @@ import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import type { Frame } from "../wire/frame";
 import type { FiguresTree, MetadataTree, Moment } from "../wire/schema";
-import { type Clock, clock, figures, tell } from "./store";
+import { type Clock, clock, figures, showNotice } from "./store";
 
-const WINDOW = 2; // s over which the factor is measured
-const STALE = 3000; // ms within which figures from before a command may still come
-const SETTLED = 1500; // ms after a jump until figures tell where it stands again
-const SHOWN_EVERY = 100; // ms: numbers that change faster are not read
+const WINDOW = 2; // s over which the real-time factor is measured
+const STALE = 3000; // ms during which figures from before a command may still arrive
+const SETTLED = 1500; // ms after a seek during which figures may be outdated
+const SHOWN_EVERY = 100; // ms: faster changes cannot be read
 
-/** Whether this page has the clock, because it has stepped. */
-export const holding = signal(false);
-let told = false; // what the server says about pausing
+/** Whether this page owns the clock, because it has stepped. */
+export const holdsClock = signal(false);
+let serverPaused = false; // paused as reported by the server
 let jumpedAt = Number.NEGATIVE_INFINITY;
 let shownAt = Number.NEGATIVE_INFINITY;
 let late: ReturnType<typeof setTimeout> | undefined;
-let floor = { run: 0, tick: 0, until: 0 }; // figures from before the last command tell what is over
+let floor = { run: 0, tick: 0, until: 0 }; // figures older than this are outdated by a command
 let seen: { time: number; wall: number; run: number }[] = [];
 
 function change(part: Partial<Clock>): void {
@@ -27,16 +27,16 @@ function change(part: Partial<Clock>): void {
 // what arrives --------------------------------------------------------------------------------------------------------
 
 export function clockFromMetadata({ rate, pace, paused, run, owner }: MetadataTree): void {
-  told = paused;
-  change({ rate, pace, run, paused: told || holding.peek(), owner: owner ?? "" });
+  serverPaused = paused;
+  change({ rate, pace, run, paused: serverPaused || holdsClock.peek(), owner: owner ?? "" });
 }
 
 export function clockFromFigures({ tick, time, wall, run, rate, pace, paused, owner }: FiguresTree): void {
-  const settled = performance.now() - jumpedAt > SETTLED; // until then only frames tell where it stands
+  const settled = performance.now() - jumpedAt > SETTLED; // until then only frames give the time
   if (settled) measure(time, wall, run);
   if (run === floor.run && tick < floor.tick && performance.now() < floor.until) return;
-  told = paused;
-  const stands = paused || holding.peek();
+  serverPaused = paused;
+  const stands = paused || holdsClock.peek();
   const place = settled ? { tick, time } : {};
   change({ ...place, run, rate, pace, owner: owner ?? "", paused: stands, factor: stands ? 0 : factor() });
 }
@@ -46,10 +46,10 @@ export function clockFromFrame({ tick, time, wall, run }: Frame, now: number): v
   clearTimeout(late);
   const show = () => {
     shownAt = performance.now();
-    change({ tick, time, run, factor: told || holding.peek() ? 0 : factor() });
+    change({ tick, time, run, factor: serverPaused || holdsClock.peek() ? 0 : factor() });
   };
-  // the last frame before a pause must be shown too, hence the later one
-  if (now - shownAt >= SHOWN_EVERY || told || holding.peek()) show();
+  // show the last frame before a pause, too
+  if (now - shownAt >= SHOWN_EVERY || serverPaused || holdsClock.peek()) show();
   else late = setTimeout(show, SHOWN_EVERY);
 }
 
@@ -58,16 +58,16 @@ export function clockRestarted(): void {
   seen = [];
 }
 
-/** Somebody has moved in a recording: figures that are on their way tell where it stood before. */
+/** After a seek in a recording: figures in transit are outdated. */
 export function clockJumped(): void {
   jumpedAt = performance.now();
   floor = { run: 0, tick: 0, until: 0 };
   seen = [];
 }
 
-/** The connection is gone, and with it the hold on the clock. */
+/** The connection is lost, and with it the ownership of the clock. */
 export function clockLost(): void {
-  holding.value = false;
+  holdsClock.value = false;
   jumpedAt = Number.NEGATIVE_INFINITY;
   seen = [];
 }
@@ -90,58 +90,58 @@ function factor(): number {
 
 // commands ------------------------------------------------------------------------------------------------------------
 
-/** Go on, and let go of the clock if this page has it. */
+/** Resume, and release the clock if this page owns it. */
 export function play(): Promise<void> {
-  return tried(async () => {
-    await letGo();
-    stands(false, await call("resume", {}), 1); // figures of the same tick are from before
+  return withNotice(async () => {
+    await requestRelease();
+    applyPaused(false, await call("resume", {}), 1); // figures of the same tick are outdated
   });
 }
 
-/** Give the clock back to everyone; time goes on. */
-export function giveBack(): Promise<void> {
-  return tried(async () => {
-    const moment = await letGo();
-    if (moment) stands(false, moment, 1);
+/** Release the clock; the simulation resumes. */
+export function releaseClock(): Promise<void> {
+  return withNotice(async () => {
+    const moment = await requestRelease();
+    if (moment) applyPaused(false, moment, 1);
   });
 }
 
-async function letGo(): Promise<Moment | null> {
-  if (!holding.peek()) return null;
+async function requestRelease(): Promise<Moment | null> {
+  if (!holdsClock.peek()) return null;
   const moment = await call("let_go", {});
-  holding.value = false;
+  holdsClock.value = false;
   change({ owner: "" });
   return moment;
 }
 
 export function pause(): Promise<void> {
-  return tried(async () => {
-    stands(true, await call("pause", {}));
+  return withNotice(async () => {
+    applyPaused(true, await call("pause", {}));
   });
 }
 
-/** Exactly so many ticks; the page holds the clock from now on. If it is refused, nothing has changed for anyone. */
+/** Advance by `ticks`; this page then owns the clock. Nothing changes if the server refuses. */
 export function step(ticks = 1): Promise<void> {
-  return tried(async () => {
+  return withNotice(async () => {
     const moment = await call("simulation_step", { ticks });
-    holding.value = true;
-    stands(told, moment);
+    holdsClock.value = true;
+    applyPaused(serverPaused, moment);
   });
 }
 
-/** From tick 0 again; null keeps the seed. */
+/** Restart at tick 0; null keeps the seed. */
 export function reset(seed: number | null = null): Promise<void> {
-  return tried(async () => {
+  return withNotice(async () => {
     await call("reset", seed === null ? {} : { seed });
-    tell("info", seed === null ? "The run began anew" : `The run began anew with seed ${seed}`, 3);
+    showNotice("info", seed === null ? "Run reset" : `Run reset with seed ${seed}`, 3);
   });
 }
 
-/** Simulated s per s; 0: as fast as possible. */
+/** Simulated s per s; 0: unlimited. */
 export function setPace(pace: number): Promise<void> {
-  return tried(async () => {
+  return withNotice(async () => {
     const before = clock.peek().pace;
-    change({ pace }); // a slider that is moved must not jump back until the answer is there
+    change({ pace }); // keeps a dragged slider in place until the response arrives
     try {
       await call("set_pace", { pace });
     } catch (error) {
@@ -152,25 +152,25 @@ export function setPace(pace: number): Promise<void> {
   });
 }
 
-/** Time stands or goes since a moment; the server may not tell which. */
-function stands(paused: boolean, moment: Partial<Moment> | null, later = 0): void {
-  told = paused;
+/** Apply a confirmed pause or resume. */
+function applyPaused(paused: boolean, moment: Partial<Moment> | null, later = 0): void {
+  serverPaused = paused;
   seen = [];
   clearTimeout(late);
   const { run, tick: lastTick, time: lastTime } = clock.peek();
-  const jumped = performance.now() - jumpedAt < SETTLED; // the answer may be from before
+  const jumped = performance.now() - jumpedAt < SETTLED; // the response may be outdated
   const { tick = lastTick, time = lastTime } = (!jumped && moment) || {};
   floor = { run, tick: tick + later, until: performance.now() + STALE };
-  const still = told || holding.peek();
+  const still = serverPaused || holdsClock.peek();
   change(still ? { paused: true, factor: 0, tick, time } : { paused: false });
 }
 
-/** What the server refuses is told to the person, not thrown. */
-async function tried(command: () => Promise<void>): Promise<void> {
+/** Show refusals as notices. */
+async function withNotice(command: () => Promise<void>): Promise<void> {
   try {
     await command();
   } catch (error) {
-    tell("error", reasonOf(error));
+    showNotice("error", reasonOf(error));
   }
 }
 
@@ -178,18 +178,18 @@ async function tried(command: () => Promise<void>): Promise<void> {
 
 const FACTORS_KEPT = 240; // two minutes at 2 Hz
 
-export const factors = signal<readonly number[]>([]);
-export const previous = signal<FiguresTree | null>(null);
+export const factorHistory = signal<readonly number[]>([]);
+export const previousFigures = signal<FiguresTree | null>(null);
 
-/** Keep what arrives from now on. */
-export function keepHistory(): () => void {
+/** Start recording figures; return a stop function. */
+export function recordFigures(): () => void {
   let last: FiguresTree | null = null;
   return effect(() => {
     const now = figures.value;
     if (now === null || now === last) return;
     const goesBack = last !== null && (now.run !== last.run || now.tick < last.tick);
-    previous.value = goesBack ? null : last;
+    previousFigures.value = goesBack ? null : last;
     last = now;
-    factors.value = [...factors.peek(), clock.peek().paused ? 0 : clock.peek().factor].slice(-FACTORS_KEPT);
+    factorHistory.value = [...factorHistory.peek(), clock.peek().paused ? 0 : clock.peek().factor].slice(-FACTORS_KEPT);
   });
 }

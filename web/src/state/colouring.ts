@@ -1,10 +1,10 @@
-// Colouring by a number: which column it needs, the number of each row when it arrives, and the range of the scale.
+// Colouring by value: the columns it needs, the value of each row, and the range of the scale.
 import { computed, effect, signal } from "@preact/signals";
 import { type Frame, floatsOf, WORDS } from "../wire/frame";
-import { type Want, want, wholeColumn } from "./columns";
-import { CONDUCTS, conducts } from "./overrides";
+import { type ColumnRequest, requestColumns, wholeColumn } from "./columns";
+import { CONTROL_MODES, controlModes } from "./overrides";
 import type { Roster } from "./roster";
-import { type ColouringKind, colouring, metadata, orders, roster, source } from "./store";
+import { type ColouringKind, colouring, metadata, overrides, roster, source } from "./store";
 
 export interface Scale {
   kind: ColouringKind;
@@ -12,67 +12,73 @@ export interface Scale {
   unit: string;
   low: number;
   high: number;
-  words?: readonly string[]; // what 0, 1, 2 and so on mean, where they are no amounts
+  categories?: readonly string[]; // meanings of 0, 1, 2, ... for categories
 }
 
 export interface Scalars extends Scale {
   frame: Frame;
-  values: Float32Array; // by row; NaN: not known
+  values: Float32Array; // by row; NaN: unknown
 }
 
-interface Way {
+interface ColouringSpec {
   label: string;
   unit: string;
-  columns: readonly string[]; // the first that a fleet has
-  everywhere: boolean; // also of fleets that do not list it
-  fixed: readonly [low: number, high: number] | null; // null: as the values are
+  columns: readonly string[]; // the first one that a fleet has
+  everywhere: boolean; // also for fleets that do not list it
+  fixed: readonly [low: number, high: number] | null; // null: from the values
 }
 
-const WAYS: Readonly<Record<Exclude<ColouringKind, "fleet">, Way>> = {
+const SPECS: Readonly<Record<Exclude<ColouringKind, "fleet">, ColouringSpec>> = {
   speed: { label: "speed", unit: "m/s", columns: ["speed"], everywhere: true, fixed: null },
   battery: { label: "battery", unit: "", columns: ["charge"], everywhere: false, fixed: [0, 1] },
   altitude: { label: "altitude", unit: "m", columns: [], everywhere: true, fixed: null },
   signal: { label: "signal", unit: "", columns: ["signal"], everywhere: false, fixed: [0, 1] },
-  state: { label: "state", unit: "", columns: ["command.armed"], everywhere: false, fixed: [0, CONDUCTS.length - 1] },
+  state: {
+    label: "state",
+    unit: "",
+    columns: ["command.armed"],
+    everywhere: false,
+    fixed: [0, CONTROL_MODES.length - 1],
+  },
 };
 
-/** The column that a kind needs of all vehicles; null when it needs none, or nobody has it. */
-export function columnFor(kind: ColouringKind, who: Roster): string | null {
+/** The column needed of all vehicles; null if none is needed or available. */
+export function columnFor(kind: ColouringKind, shown: Roster): string | null {
   if (kind === "fleet") return null;
-  const { columns, everywhere } = WAYS[kind];
+  const { columns, everywhere } = SPECS[kind];
   if (everywhere) return columns[0] ?? null;
-  return columns.find((name) => who.fleets.some((fleet) => fleet.columns.includes(name))) ?? null;
+  return columns.find((name) => shown.fleets.some((fleet) => fleet.columns.includes(name))) ?? null;
 }
 
-/** Whether a kind shows anything for these vehicles; a menu leaves the others out. */
-export function canColour(kind: ColouringKind, who: Roster): boolean {
-  if (kind === "state") return source.value?.kind !== "recording"; // orders are of the present
-  return kind === "fleet" || kind === "altitude" || columnFor(kind, who) !== null;
+/** Whether a kind is available for these vehicles. */
+export function canColour(kind: ColouringKind, shown: Roster): boolean {
+  if (kind === "state") return source.value?.kind !== "recording"; // overrides are known only for the live run
+  return kind === "fleet" || kind === "altitude" || columnFor(kind, shown) !== null;
 }
 
-/** The newest numbers of the chosen kind; null while there are none, or for fleets. */
+/** The newest values of the selected kind; null if unavailable or for fleet colours. */
 export const scalars = signal<Scalars | null>(null);
 
 const column = computed(() => columnFor(colouring.value, roster.value));
 const cache = new WeakMap<Frame, { scalars: Scalars; orders: unknown }>();
 let range: [ColouringKind, number, number] = ["fleet", 0, 1];
 
-/** The numbers of a frame for the chosen kind: of the present, or of the buffer; null when they did not come along. */
+/** The values of a frame for the selected kind; null if the frame does not contain them. */
 export function scalarsOf(frame: Frame, kind: ColouringKind = colouring.peek()): Scalars | null {
   if (kind === "fleet") return null;
   const known = cache.get(frame);
-  if (known?.scalars.kind === kind && (kind !== "state" || known.orders === orders.peek())) return known.scalars;
+  if (known?.scalars.kind === kind && (kind !== "state" || known.orders === overrides.peek())) return known.scalars;
   const values = valuesOf(frame, kind);
   if (values === null) return null;
-  const [low, high] = WAYS[kind].fixed ?? widened(kind, values);
-  const { label, unit } = WAYS[kind];
-  const found = { kind, label, unit, low, high, frame, values, ...(kind === "state" && { words: CONDUCTS }) };
-  cache.set(frame, { scalars: found, orders: orders.peek() });
+  const [low, high] = SPECS[kind].fixed ?? widened(kind, values);
+  const { label, unit } = SPECS[kind];
+  const found = { kind, label, unit, low, high, frame, values, ...(kind === "state" && { words: CONTROL_MODES }) };
+  cache.set(frame, { scalars: found, orders: overrides.peek() });
   return found;
 }
 
 function valuesOf(frame: Frame, kind: ColouringKind): Float32Array | null {
-  if (kind === "altitude") return altitudes(frame); // no need to ask for what the poses hold
+  if (kind === "altitude") return altitudes(frame); // the poses contain it
   if (kind === "state") return states(frame);
   const name = columnFor(kind, roster.peek());
   const found = name === null ? undefined : wholeColumn(frame, name);
@@ -82,7 +88,12 @@ function valuesOf(frame: Frame, kind: ColouringKind): Float32Array | null {
 
 function states(frame: Frame): Float32Array | null {
   if (!canColour("state", roster.peek()) || roster.peek().size !== frame.count) return null;
-  return conducts(roster.peek(), metadata.peek()?.fleets ?? [], orders.peek(), wholeColumn(frame, "command.armed"));
+  return controlModes(
+    roster.peek(),
+    metadata.peek()?.fleets ?? [],
+    overrides.peek(),
+    wholeColumn(frame, "command.armed"),
+  );
 }
 
 function altitudes(frame: Frame): Float32Array {
@@ -92,7 +103,7 @@ function altitudes(frame: Frame): Float32Array {
   return values;
 }
 
-/** The scale takes in new extremes at once and gives up old ones slowly, so that colours do not flicker. */
+/** The range widens immediately and shrinks slowly, so that colours do not flicker. */
 function widened(kind: ColouringKind, values: Float32Array): [number, number] {
   const [least, most] = extremes(values);
   const [before, low, high] = range;
@@ -115,21 +126,21 @@ function extremes(values: Float32Array): [number, number] {
   return least <= most ? [least, most] : [0, 1];
 }
 
-/** Ask for what the chosen kind needs, as long as it is chosen; the returned function ends that. */
+/** Request the columns of the selected kind; return a stop function. */
 export function startColouring(): () => void {
-  let wish: Want | null = null;
+  let request: ColumnRequest | null = null;
   const end = effect(() => {
-    wish?.release();
+    request?.release();
     scalars.value = null;
-    wish = column.value === null ? null : want("colouring", [{ of: null, columns: [column.value] }]);
+    request = column.value === null ? null : requestColumns("colouring", [{ of: null, columns: [column.value] }]);
   });
   return () => {
     end();
-    wish?.release();
+    request?.release();
   };
 }
 
-/** A frame has arrived. */
+/** Update from an arrived frame. */
 export function colourFrame(frame: Frame): void {
   const found = scalarsOf(frame);
   if (found !== null) scalars.value = found;

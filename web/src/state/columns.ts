@@ -1,50 +1,50 @@
-// Which columns the page wants to see, by whom, and handing out what arrives.
+// Column requests of the page, and delivery of the columns that arrive.
 import type { ColumnBlock, Frame } from "../wire/frame";
 import type { WantedColumns } from "../wire/schema";
 
 export type ColumnsCallback = (frame: Frame, blocks: readonly ColumnBlock[]) => void;
 
-/** Somebody's wish for columns; `blocks[k].request` of what arrives counts within `columns`. */
-export interface Want {
-  readonly name: string; // for people who look for who wants so much
+/** A request for columns; `blocks[k].request` of the response is an index into `columns`. */
+export interface ColumnRequest {
+  readonly name: string; // for debugging
   readonly columns: readonly WantedColumns[];
   release(): void;
 }
 
-/** A list of all wishes as it was sent, and where each wish begins in it. */
-export interface WantedList {
+/** All requests as sent, and the index at which each begins. */
+export interface ColumnRequestList {
   number: number; // unique in this page
   columns: readonly WantedColumns[];
-  starts: ReadonlyMap<Want, number>;
+  starts: ReadonlyMap<ColumnRequest, number>;
 }
 
-const wishes = new Map<Want, Set<ColumnsCallback>>();
-const lists = new Map<number, WantedList>();
+const requests = new Map<ColumnRequest, Set<ColumnsCallback>>();
+const lists = new Map<number, ColumnRequestList>();
 const watchers = new Set<() => void>();
-let listed = 0;
+let lastNumber = 0;
 
-/** Ask for columns from now on; the connection is told a moment later. */
-export function want(name: string, columns: readonly WantedColumns[]): Want {
-  const wish: Want = {
+/** Request columns until released; the server is notified after a short delay. */
+export function requestColumns(name: string, columns: readonly WantedColumns[]): ColumnRequest {
+  const request: ColumnRequest = {
     name,
     columns,
     release: () => {
-      if (wishes.delete(wish)) changed();
+      if (requests.delete(request)) changed();
     },
   };
-  wishes.set(wish, new Set());
+  requests.set(request, new Set());
   changed();
-  return wish;
+  return request;
 }
 
-/** Be handed what arrives for a wish; the returned function ends that. */
-export function onColumns(wish: Want, callback: ColumnsCallback): () => void {
-  wishes.get(wish)?.add(callback);
-  return () => wishes.get(wish)?.delete(callback);
+/** Receive the columns of a request; return a stop function. */
+export function onColumns(request: ColumnRequest, callback: ColumnsCallback): () => void {
+  requests.get(request)?.add(callback);
+  return () => requests.get(request)?.delete(callback);
 }
 
-/** For the connection: be told when the wishes have changed. */
-export function onWishes(callback: () => void): () => void {
+/** Call back when the requests change. */
+export function onColumnRequests(callback: () => void): () => void {
   watchers.add(callback);
   return () => watchers.delete(callback);
 }
@@ -53,32 +53,32 @@ function changed(): void {
   for (const watcher of watchers) watcher();
 }
 
-/** All wishes as one list, remembered so that frames that answer it can be read later, in the buffer too. */
-export function listWishes(): WantedList {
-  const starts = new Map<Want, number>();
+/** List all requests; the list is kept to interpret frames later, including those in the buffer. */
+export function listColumnRequests(): ColumnRequestList {
+  const starts = new Map<ColumnRequest, number>();
   const columns: WantedColumns[] = [];
-  for (const wish of wishes.keys()) {
-    starts.set(wish, columns.length);
-    columns.push(...wish.columns);
+  for (const request of requests.keys()) {
+    starts.set(request, columns.length);
+    columns.push(...request.columns);
   }
-  const list = { number: ++listed, columns, starts };
+  const list = { number: ++lastNumber, columns, starts };
   lists.set(list.number, list);
   return list;
 }
 
-/** What a frame's blocks answer; undefined when that is not known. */
-export function listOf(frame: Frame): WantedList | undefined {
+/** The list that a frame's blocks respond to; undefined if unknown. */
+export function listOf(frame: Frame): ColumnRequestList | undefined {
   return lists.get(frame.wanted);
 }
 
-/** Hand a frame's columns to those who wanted them. */
+/** Deliver a frame's columns to their requesters. */
 export function deliver(frame: Frame): void {
   const list = listOf(frame);
   if (list === undefined) return;
-  for (const [wish, start] of list.starts) {
-    const callbacks = wishes.get(wish);
+  for (const [request, start] of list.starts) {
+    const callbacks = requests.get(request);
     if (callbacks === undefined || callbacks.size === 0) continue;
-    const blocks = blocksOf(frame, start, wish.columns.length);
+    const blocks = blocksOf(frame, start, request.columns.length);
     if (blocks.length > 0) for (const callback of [...callbacks]) callback(frame, blocks);
   }
 }
@@ -88,7 +88,7 @@ function blocksOf(frame: Frame, start: number, length: number): ColumnBlock[] {
   return inside.map((block) => ({ ...block, request: block.request - start }));
 }
 
-/** What a frame tells of one vehicle (its id), by the names of columns: whatever anybody wanted of it. */
+/** All requested values of one vehicle (by id) in a frame, by column name. */
 export function valuesOf(frame: Frame, vehicle: number): Map<string, number> {
   const found = new Map<string, number>();
   const list = listOf(frame);
@@ -100,7 +100,7 @@ export function valuesOf(frame: Frame, vehicle: number): Map<string, number> {
   return found;
 }
 
-/** The values of one column of all vehicles in a frame, in roster order; undefined when it did not come along. */
+/** One column of all vehicles in a frame, in row order; undefined if not requested. */
 export function wholeColumn(frame: Frame, name: string): Float32Array | Float64Array | undefined {
   const list = listOf(frame);
   for (const block of list ? frame.columns : []) {

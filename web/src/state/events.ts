@@ -1,4 +1,4 @@
-// What has happened in the run, newest last.
+// Events of the run, newest last.
 import { computed, signal } from "@preact/signals";
 import type { EventTree } from "../wire/schema";
 import { clock } from "./store";
@@ -9,29 +9,29 @@ export interface TimedEvent extends EventTree {
 
 export const MOST_EVENTS = 5000;
 
-const heard = signal<readonly EventTree[]>([]);
+const received = signal<readonly EventTree[]>([]);
 const ticksPerSecond = computed(() => clock.value.rate || 1);
 
-/** At most MOST_EVENTS of them, with the simulated time at which they happened. */
+/** At most MOST_EVENTS, with simulated time. */
 export const events = computed<readonly TimedEvent[]>(() => {
   const rate = ticksPerSecond.value;
-  return heard.value.map((event) => ({ ...event, time: event.tick / rate }));
+  return received.value.map((event) => ({ ...event, time: event.tick / rate }));
 });
 
-/** Add what has arrived; known numbers are not added twice. */
+/** Add events; known numbers are skipped. */
 export function addEvents(more: readonly EventTree[]): void {
-  const last = heard.peek().at(-1)?.number ?? 0;
+  const last = received.peek().at(-1)?.number ?? 0;
   const later = more.every(({ number }) => number > last);
-  const all = later ? [...heard.peek(), ...more] : merged(heard.peek(), more);
-  if (more.length > 0) heard.value = all.slice(-MOST_EVENTS);
+  const all = later ? [...received.peek(), ...more] : merged(received.peek(), more);
+  if (more.length > 0) received.value = all.slice(-MOST_EVENTS);
 }
 
-/** Another run: its events count from 1 again. */
+/** A new run numbers its events from 1. */
 export function clearEvents(): void {
-  heard.value = [];
+  received.value = [];
 }
 
-/** What is asked for may come after what was sent meanwhile. */
+/** Requested events may arrive after newer ones. */
 function merged(some: readonly EventTree[], more: readonly EventTree[]): EventTree[] {
   const numbered = new Map([...some, ...more].map((event) => [event.number, event]));
   return [...numbered.values()].sort((a, b) => a.number - b.number);

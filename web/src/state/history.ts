@@ -1,15 +1,15 @@
-// The live run's own buffer: its last minutes, thinned when they are large, to look back into.
+// The live run's buffer: its last minutes, thinned out when large.
 import { signal } from "@preact/signals";
 import type { Frame } from "../wire/frame";
 
 export const MOST_BYTES = 256e6;
 export const MOST_SECONDS = 600; // simulated
-const OVERHEAD = 400; // bytes of a frame besides its numbers
+const OVERHEAD = 400; // bytes of a frame besides its arrays
 
 export class History {
   readonly start = signal(0); // simulated s
   readonly end = signal(0);
-  /** After all of it was given up. */
+  /** Called after everything was dropped. */
   cleared: () => void = () => {};
   private frames: Frame[] = [];
   private bytes = 0;
@@ -27,11 +27,11 @@ export class History {
     return this.bytes;
   }
 
-  /** Keep a frame; one of another run, or from before, begins anew. */
+  /** Add a frame; a frame of another run or an earlier time clears the buffer first. */
   add(frame: Frame): void {
     const last = this.frames.at(-1);
     if (last !== undefined && (last.run !== frame.run || frame.tick < last.tick)) this.clear();
-    else if (last !== undefined && last.tick === frame.tick) this.drop(this.frames.length - 1); // the same moment again
+    else if (last !== undefined && last.tick === frame.tick) this.drop(this.frames.length - 1); // same time as the last frame
     this.frames.push(frame);
     this.bytes += sizeOf(frame);
     this.forget(frame.time);
@@ -45,7 +45,7 @@ export class History {
     this.cleared();
   }
 
-  /** The last frame at or before a time and the one after it; the same one at the ends. */
+  /** The last frame at or before a time and the next one; the same frame twice at the ends. */
   around(time: number): [Frame, Frame] | null {
     const first = this.frames[0];
     if (first === undefined) return null;
@@ -70,7 +70,9 @@ export class History {
     while (this.frames.length > 2 && this.bytes > this.mostBytes) this.drop(this.leastMissed(now));
   }
 
-  /** The one whose loss leaves the smallest gap for its age: the past gets coarse, the last seconds stay fine. */
+  /**
+   * The frame whose removal leaves the smallest gap relative to its age: old data gets coarse, recent data stays fine.
+   */
   private leastMissed(now: number): number {
     let best = 1;
     let least = Number.POSITIVE_INFINITY;
@@ -89,7 +91,7 @@ export class History {
   }
 }
 
-/** The poses keep the memory of the whole message. */
+/** The poses keep the memory of the whole message alive. */
 function sizeOf(frame: Frame): number {
   return frame.columns.reduce((sum, { values }) => sum + values.byteLength, OVERHEAD + frame.poses.buffer.byteLength);
 }

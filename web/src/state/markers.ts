@@ -4,9 +4,9 @@ import type { Marker, MarkerChange } from "../wire/decode";
 import { MarkerFlag } from "../wire/schema";
 
 export class MarkerBoard {
-  /** Grows whenever something has changed. */
+  /** Increases with each change. */
   readonly version = signal(0);
-  /** Namespaces with how many markers each has; hidden ones are hidden for everyone. */
+  /** Marker count per namespace; hidden namespaces are hidden for all clients. */
   readonly namespaces = signal<ReadonlyMap<string, { count: number; hidden: boolean }>>(new Map());
   private readonly markers = new Map<string, Marker>();
   private readonly hidden = new Set<string>();
@@ -32,7 +32,7 @@ export class MarkerBoard {
     else this.hidden.delete(namespace);
   }
 
-  /** Tell who watches, after some changes. */
+  /** Notify observers after changes. */
   changed(): void {
     const counts = new Map<string, { count: number; hidden: boolean }>();
     for (const { namespace } of this.markers.values()) {
@@ -44,7 +44,7 @@ export class MarkerBoard {
     this.version.value += 1;
   }
 
-  /** Forget what is over at a simulated time; whether there was anything. */
+  /** Remove markers that expired at a simulated time; return whether any did. */
   expire(time: number): boolean {
     let some = false;
     for (const [name, marker] of this.markers) {
@@ -57,13 +57,13 @@ export class MarkerBoard {
     return some;
   }
 
-  /** Those that are to be seen. */
+  /** Visible markers. */
   *visible(): Iterable<Marker> {
     for (const marker of this.markers.values()) if (!this.hidden.has(marker.namespace)) yield marker;
   }
 }
 
-/** Enter changes on a board, and tell who watches it. */
+/** Apply changes to a board and notify its observers. */
 export function applyMarkers(board: MarkerBoard, changes: readonly MarkerChange[]): void {
   for (const change of changes) applyOne(board, change);
   if (changes.length > 0) board.changed();
@@ -84,5 +84,5 @@ function key(namespace: string, id: number): string {
   return `${namespace}\u0000${id}`;
 }
 
-/** How many of the visible markers are not drawn, or only in part. */
+/** How many visible markers are not drawn or only drawn in part, because of non-finite values. */
 export const skippedMarkers = signal(0);

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { MemberTree, MissionTree, TaskTree } from "../wire/schema";
 import { metadata } from "./store";
 
-/** Its height, m. */
+/** Height of the flat ground, m. */
 export function groundHeight(): number {
   const world = metadata.value?.scenario["world"];
   const height = typeof world === "object" && world !== null ? (world as Record<string, unknown>)["ground_z"] : 0;
@@ -13,60 +13,60 @@ export function groundHeight(): number {
 export type TaskState = TaskTree["state"];
 
 export const mission = signal<MissionTree | null>(null);
-/** Name of the task that is looked at. */
+/** Name of the selected task. */
 export const chosenTask = signal<string | null>(null);
 
-/** Where a task will be: dragged there, or asked for there. */
-export interface Awaited {
+/** Target of a task that is dragged, or whose move is requested. */
+export interface PendingTask {
   x: number; // m
   y: number;
   kind: "dragged" | "asked";
 }
 
-export const awaited = signal<ReadonlyMap<string, Awaited>>(new Map());
+export const pendingTasks = signal<ReadonlyMap<string, PendingTask>>(new Map());
 
-const NEAR = 0.01; // m: so near to where it was asked to be, a task has come there
+const NEAR = 0.01; // m: a task this near to its requested place has arrived
 
-/** The server has told the mission; true when vehicles may have other routes than before. */
-export function takeMission(told: MissionTree | null): boolean {
+/** Apply a mission; return whether routes may have changed. */
+export function applyMission(tree: MissionTree | null): boolean {
   const before = mission.peek();
-  mission.value = told;
-  if (chosenTask.peek() !== null && taskOf(told, chosenTask.peek()) === undefined) chosenTask.value = null;
-  const waiting = [...awaited.peek()].filter(([name, one]) => one.kind === "dragged" || !isThere(told, name, one));
-  if (waiting.length !== awaited.peek().size) awaited.value = new Map(waiting);
-  return planOf(before) !== planOf(told);
+  mission.value = tree;
+  if (chosenTask.peek() !== null && taskOf(tree, chosenTask.peek()) === undefined) chosenTask.value = null;
+  const waiting = [...pendingTasks.peek()].filter(([name, one]) => one.kind === "dragged" || !isThere(tree, name, one));
+  if (waiting.length !== pendingTasks.peek().size) pendingTasks.value = new Map(waiting);
+  return planOf(before) !== planOf(tree);
 }
 
-/** Nothing that was asked for comes any more: the run has begun anew, or is another. */
-export function forgetAwaited(): void {
-  if (awaited.peek().size > 0) awaited.value = new Map();
+/** Drop pending changes: the run was reset or replaced. */
+export function clearPendingTasks(): void {
+  if (pendingTasks.peek().size > 0) pendingTasks.value = new Map();
 }
 
-/** A task is to be there; null: it is not awaited any more. */
-export function awaitTask(name: string, one: Awaited | null): void {
-  const others = [...awaited.peek()].filter(([other]) => other !== name);
-  awaited.value = new Map(one === null ? others : [...others, [name, one]]);
+/** Set a task's pending place; null clears it. */
+export function addPendingTask(name: string, one: PendingTask | null): void {
+  const others = [...pendingTasks.peek()].filter(([other]) => other !== name);
+  pendingTasks.value = new Map(one === null ? others : [...others, [name, one]]);
 }
 
-function isThere(told: MissionTree | null, name: string, { x, y }: Awaited): boolean {
-  const task = taskOf(told, name);
+function isThere(tree: MissionTree | null, name: string, { x, y }: PendingTask): boolean {
+  const task = taskOf(tree, name);
   return task !== undefined && (isOver(task) || Math.hypot(task.x - x, task.y - y) < NEAR);
 }
 
-export function taskOf(told: MissionTree | null, name: string | null): TaskTree | undefined {
-  return told?.tasks.find((task) => task.name === name);
+export function taskOf(tree: MissionTree | null, name: string | null): TaskTree | undefined {
+  return tree?.tasks.find((task) => task.name === name);
 }
 
-/** Whether nothing about it can be changed any more. */
+/** Whether the task can no longer be changed. */
 export function isOver({ state }: TaskTree): boolean {
   return state === "completed";
 }
 
-/** What decides where vehicles fly: who does what next, and where that is. */
-export function planOf(told: MissionTree | null): string {
-  if (told === null) return "";
-  const members = told.members.map(({ name, status, tasks }) => [name, status, tasks]);
-  return JSON.stringify([members, told.zones.length, told.tasks.map(({ x, y }) => [x, y])]);
+/** What determines the routes: assignments, order and places. */
+export function planOf(tree: MissionTree | null): string {
+  if (tree === null) return "";
+  const members = tree.members.map(({ name, status, tasks }) => [name, status, tasks]);
+  return JSON.stringify([members, tree.zones.length, tree.tasks.map(({ x, y }) => [x, y])]);
 }
 
 export interface Progress {
@@ -74,7 +74,7 @@ export interface Progress {
   done: number;
   doing: number;
   undone: readonly TaskTree[];
-  travelled: number; // m, of all vehicles
+  travelled: number; // m, all vehicles
 }
 
 export function progressOf({ tasks, members }: MissionTree): Progress {
@@ -87,14 +87,14 @@ export function progressOf({ tasks, members }: MissionTree): Progress {
   };
 }
 
-/** Share of its range that a vehicle has used, 0 to 1; null where there is no limit. */
+/** Used share of a vehicle's range, 0 to 1; null without a limit. */
 export function usedRange({ travelled, range }: MemberTree): number | null {
   return range === null || range <= 0 ? null : Math.min(1, Math.max(0, travelled / range));
 }
 
-/** A name for one more task: the first number that is free. */
-export function freeName(told: MissionTree | null, pending: Iterable<string> = []): string {
-  const taken = new Set([...(told?.tasks.map(({ name }) => name) ?? []), ...pending]);
+/** A name for a new task: the first free number. */
+export function freeName(tree: MissionTree | null, pending: Iterable<string> = []): string {
+  const taken = new Set([...(tree?.tasks.map(({ name }) => name) ?? []), ...pending]);
   let number = 1;
   while (taken.has(`point_${number}`)) number += 1;
   return `point_${number}`;

@@ -4,29 +4,29 @@ import type { Behaviour } from "../net/rpc";
 import type { FleetInfoTree, OrderTree } from "../wire/schema";
 import type { Roster } from "./roster";
 
-/** What the numbers mean. */
-export const CONDUCTS = ["disarmed", "takes commands", "own behaviour", "order"] as const;
-const [DISARMED, EXTERNAL, OWN, ORDERED] = [0, 1, 2, 3];
+/** Names of the values of `controlModes`. */
+export const CONTROL_MODES = ["disarmed", "manual control", "scenario behaviour", "order"] as const;
+const [DISARMED, EXTERNAL, OWN, OVERRIDDEN] = [0, 1, 2, 3];
 
-/** A number of each row; NaN where it is not known. `armed` is told of some, 0 or 1. */
-export function conducts(
-  who: Roster,
+/** The control mode of each row; NaN if unknown. `armed`: 0 or 1, for some vehicles. */
+export function controlModes(
+  shown: Roster,
   fleets: readonly FleetInfoTree[],
-  orders: readonly OrderTree[],
+  list: readonly OrderTree[],
   armed?: ArrayLike<number>,
 ): Float32Array {
-  const values = new Float32Array(who.size).fill(Number.NaN);
-  for (const { name, first, count } of who.fleets) {
+  const values = new Float32Array(shown.size).fill(Number.NaN);
+  for (const { name, first, count } of shown.fleets) {
     const about = fleets.find((fleet) => fleet.name === name);
     if (about) values.fill(about.driven_by === null ? EXTERNAL : OWN, first, first + count);
   }
-  for (const { ids, behaviour } of orders) {
+  for (const { ids, behaviour } of list) {
     for (const id of eachOf(ids)) {
-      const row = who.rowOfId(id);
-      if (row !== undefined) values[row] = behaviour === "external" ? EXTERNAL : ORDERED;
+      const row = shown.rowOfId(id);
+      if (row !== undefined) values[row] = behaviour === "external" ? EXTERNAL : OVERRIDDEN;
     }
   }
-  for (let row = 0; armed && row < who.size; row++) if ((armed[row] as number) < 0.5) values[row] = DISARMED;
+  for (let row = 0; armed && row < shown.size; row++) if ((armed[row] as number) < 0.5) values[row] = DISARMED;
   return values;
 }
 
@@ -36,30 +36,30 @@ function* eachOf(ranges: OrderTree["ids"]): Iterable<number> {
 
 // pending requests ---------------------------------------------------------------------------------------------------
 
-export interface Ordering {
+export interface PendingOverride {
   ids: ReadonlySet<number>;
-  words: string; // what they were told
+  description: string;
 }
 
-export const ordering = signal<readonly Ordering[]>([]);
+export const pendingOverrides = signal<readonly PendingOverride[]>([]);
 
-/** An order is on its way until the returned function is called. */
-export function orderSent(ids: readonly number[], behaviour: Behaviour): () => void {
-  const sent = { ids: new Set(ids), words: wordsOf(behaviour) };
-  ordering.value = [...ordering.peek(), sent];
+/** Mark a request as pending until the returned function is called. */
+export function addPendingOverride(ids: readonly number[], behaviour: Behaviour): () => void {
+  const sent = { ids: new Set(ids), description: describe(behaviour) };
+  pendingOverrides.value = [...pendingOverrides.peek(), sent];
   return () => {
-    ordering.value = ordering.peek().filter((one) => one !== sent);
+    pendingOverrides.value = pendingOverrides.peek().filter((one) => one !== sent);
   };
 }
 
-/** What a vehicle is being told; "": nothing. */
-export function orderedNow(id: number): string {
-  return ordering.value.findLast(({ ids }) => ids.has(id))?.words ?? "";
+/** The pending override of a vehicle; "": none. */
+export function pendingOverrideOf(id: number): string {
+  return pendingOverrides.value.findLast(({ ids }) => ids.has(id))?.description ?? "";
 }
 
-function wordsOf(behaviour: Behaviour): string {
-  if (behaviour === null) return "its own behaviour";
-  if (behaviour === "external") return "to take commands";
+function describe(behaviour: Behaviour): string {
+  if (behaviour === null) return "scenario behaviour";
+  if (behaviour === "external") return "manual control";
   return typeof behaviour === "string" ? behaviour : (Object.keys(behaviour)[0] ?? "");
 }
 
@@ -67,7 +67,7 @@ function wordsOf(behaviour: Behaviour): string {
 
 export type Waypoint = [number, number, number];
 
-export function orderPoints({ options }: OrderTree): Waypoint[] {
+export function overridePoints({ options }: OrderTree): Waypoint[] {
   const { path, x, y, z } = options;
   if (Array.isArray(path)) return path.filter(isPoint).map(([a = 0, b = 0, c = 0]) => [a, b, c]);
   const count = Math.max(...[x, y, z].map((values) => (Array.isArray(values) ? values.length : 1)));
@@ -75,12 +75,12 @@ export function orderPoints({ options }: OrderTree): Waypoint[] {
   return points.every(isPoint) ? points.map(([a = 0, b = 0, c = 0]) => [a, b, c]) : [];
 }
 
-/** Whether its points are those of different vehicles, not of one way. */
+/** Whether each vehicle has its own points instead of a common path. */
 export function isOneByOne({ options }: OrderTree): boolean {
   return !Array.isArray(options["path"]) && Object.values(options).some(Array.isArray);
 }
 
-/** What an option says to a vehicle: its own of a list, or the same for all. */
+/** A vehicle's value of an option: an element of a list, or the common value. */
 function optionFor(option: unknown, index: number): unknown {
   return Array.isArray(option) ? option[index] : option;
 }

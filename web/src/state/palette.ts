@@ -1,11 +1,11 @@
-// Colours of fleets: told apart on a dark and on a light ground.
+// Fleet colours that differ on dark and light backgrounds.
 export interface Colour {
   hex: string; // "#58c4ff"
   rgb: readonly [number, number, number]; // 0 to 1, as in the hex (sRGB)
 }
 
 const HUES = ["#58c4ff", "#ffb03b", "#5fd38d", "#c792ea", "#ff7a90", "#7fdbca", "#ffd866", "#8aa2ff"] as const;
-const LIGHTER = 0.35; // of the way to white, each time around
+const LIGHTER = 0.35; // towards white, in each round
 const ROUNDS = 3;
 
 const COLOURS: readonly Colour[] = Array.from({ length: ROUNDS * HUES.length }, (_, index) => {
@@ -13,17 +13,17 @@ const COLOURS: readonly Colour[] = Array.from({ length: ROUNDS * HUES.length }, 
   return lighter(hue, 1 - (1 - LIGHTER) ** Math.floor(index / HUES.length));
 });
 
-/** The colour with that number; after the last one they begin anew. */
+/** The colour with this number; the palette repeats. */
 export function paletteColour(number: number): Colour {
   return COLOURS[((number % COLOURS.length) + COLOURS.length) % COLOURS.length] as Colour;
 }
 
-/** Which colour each fleet has, by its name: it stays, whoever comes and goes. */
+/** Colours by fleet name; a fleet keeps its colour. */
 const numbers = new Map<string, number>();
 
 /**
- * Fleets that are there together get colours, in their order: one that nobody has had while there are such hues, else
- * the first that none of them has.
+ * Assign colours to the fleets of a roster, in order: unused colours first, then the first colour that none of them
+ * has.
  */
 export function enterFleets(names: readonly string[]): void {
   const together = new Set(names.flatMap((name) => numbers.get(name) ?? []));
@@ -35,7 +35,7 @@ export function enterFleets(names: readonly string[]): void {
   }
 }
 
-/** The colour of the fleet of that name; the first one when nobody knows it. */
+/** The colour of a fleet; the first colour if unknown. */
 export function fleetColour(name: string): Colour {
   return paletteColour(numbers.get(name) ?? 0);
 }

@@ -1,9 +1,9 @@
-// Keeps a signal from one visit to the next.
+// Signals stored in the browser between visits.
 import { effect, type Signal } from "@preact/signals";
 
 const PREFIX = "paddock.";
 
-/** Give the signal what was kept under that name, and keep it when it changes; the returned function ends that. */
+/** Restore a signal from storage and store its changes; return a stop function. */
 export function persisted<T>(
   kept: Signal<T>,
   name: string,
@@ -11,7 +11,7 @@ export function persisted<T>(
 ): () => void {
   const saved = read(PREFIX + name);
   if (saved !== undefined && alike(kept.peek(), saved) && fits(saved)) kept.value = merged(kept.peek(), saved as T);
-  const atFirst = kept.peek(); // not chosen by anybody: the next window may begin with something else
+  const atFirst = kept.peek(); // not chosen by the user: another window may start differently
   let chosen = false;
   return effect(() => {
     chosen ||= kept.value !== atFirst;
@@ -19,13 +19,13 @@ export function persisted<T>(
   });
 }
 
-/** An older page may have kept something else under the name. */
+/** An older version of the page may have stored another type. */
 function alike(now: unknown, saved: unknown): boolean {
   if (now === null || saved === null) return true;
   return typeof now === typeof saved && Array.isArray(now) === Array.isArray(saved);
 }
 
-/** Fields that are new since then have their present value. */
+/** Missing fields keep their present values. */
 function merged<T>(now: T, saved: T): T {
   const both = [now, saved].every((one) => typeof one === "object" && one !== null && !Array.isArray(one));
   return both ? { ...now, ...saved } : saved;
@@ -36,7 +36,7 @@ function read(key: string): unknown {
     const text = localStorage.getItem(key);
     return text === null ? undefined : (JSON.parse(text) as unknown);
   } catch {
-    return undefined; // storage is forbidden, or what is there is no JSON
+    return undefined; // storage is disabled or contains no JSON
   }
 }
 
@@ -44,6 +44,6 @@ function write(key: string, value: unknown): void {
   try {
     localStorage.setItem(key, JSON.stringify(value));
   } catch {
-    // full or forbidden: the page works without
+    // storage is full or disabled
   }
 }

@@ -12,7 +12,7 @@ export interface Pose {
 
 const other: Pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
 
-/** The pose of a row at a sample; NaN where the vehicle is nowhere. */
+/** The pose of a row in a sample; NaN if the vehicle has no position. */
 export function poseAt({ from, to, mix }: Sample, row: number, into: Pose = emptyPose()): Pose {
   positionOf(to, row, into.position);
   orientationOf(to, row, into.quaternion);
@@ -28,7 +28,7 @@ export function emptyPose(): Pose {
   return { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
 }
 
-/** The simulated time of a sample, s. */
+/** Simulated time of a sample, s. */
 export function timeOf({ from, to, mix }: Sample): number {
   return from.time + (to.time - from.time) * mix;
 }
@@ -37,7 +37,7 @@ function mixVectors(from: Vector, to: Vector, mix: number, into: Vector): void {
   for (let k = 0; k < 3; k++) into[k] = (from[k] as number) + ((to[k] as number) - (from[k] as number)) * mix;
 }
 
-/** The shorter way, straight and normalised: frames are close enough together for that. */
+/** Normalised linear interpolation along the shorter arc; frames are close enough in time. */
 function mixQuaternions(from: Quaternion, to: Quaternion, mix: number, into: Quaternion): void {
   const dot = from[0] * to[0] + from[1] * to[1] + from[2] * to[2] + from[3] * to[3];
   const far = dot < 0 ? -mix : mix;
@@ -59,9 +59,9 @@ export function setTransforms(list: readonly TransformTree[]): void {
   transforms.value = new Map(list.map((one) => [one.name, one]));
 }
 
-const DEEPEST = 32; // a chain that is longer goes round in a circle
+const DEEPEST = 32; // longer chains are circular
 
-/** The world pose of a frame or a vehicle; null when there is none of that name, or it hangs on itself. */
+/** The world pose of a frame or vehicle; null if unknown or circular. */
 export function worldPose(name: string, sample: Sample, roster: Roster, depth = 0): Pose | null {
   if (name === "" || name === "world") return { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
   const row = roster.rowOfName(name);
@@ -72,7 +72,7 @@ export function worldPose(name: string, sample: Sample, roster: Roster, depth = 
   return parent && composed(parent, own);
 }
 
-/** A pose that is given within another one. */
+/** Compose an outer and an inner pose. */
 export function composed(outer: Pose, inner: Pick<TransformTree, "position" | "quaternion">): Pose {
   const moved = rotated(outer.quaternion, inner.position);
   const position: Vector = [0, 0, 0];

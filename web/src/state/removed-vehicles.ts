@@ -1,36 +1,36 @@
 // Updates selection and focus when vehicles are removed, and notifies the user.
 import { effect } from "@preact/signals";
 import { Roster } from "./roster";
-import { focus, hovered, roster, selection, tell } from "./store";
+import { focus, hovered, roster, selection, showNotice } from "./store";
 
-/** 12345678: `12 345 678`, with narrow gaps. */
+/** 12345678: `12 345 678`, with narrow spaces. */
 export function formatCount(count: number): string {
   return Number.isFinite(count) ? String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, "\u202f") : "–";
 }
 
 /** `1 vehicle`, `1 200 vehicles`. */
-export function vehiclesOf(count: number): string {
+export function formatVehicles(count: number): string {
   return `${formatCount(count)} ${count === 1 ? "vehicle" : "vehicles"}`;
 }
 
 const NAMED = 3;
-const REMEMBERED = 10_000; // ms: the roster without them may come after the answer
-const ours = new Set<number>();
+const REMEMBERED = 10_000; // ms: the roster may arrive after the response
+const removedHere = new Set<number>();
 
-/** These are being removed from here: nobody need be told that they go. The returned function hears which are gone. */
+/** Mark vehicles as being removed by this page, so that no notice is shown. Call the result with the removed ids. */
 export function removing(ids: readonly number[]): (gone: ReadonlySet<number>) => void {
-  for (const id of ids) ours.add(id);
+  for (const id of ids) removedHere.add(id);
   return (gone) => {
-    for (const id of ids) if (!gone.has(id)) ours.delete(id);
-    setTimeout(() => gone.forEach((id) => ours.delete(id)), REMEMBERED);
+    for (const id of ids) if (!gone.has(id)) removedHere.delete(id);
+    setTimeout(() => gone.forEach((id) => removedHere.delete(id)), REMEMBERED);
   };
 }
 
 export function isRemoving(id: number): boolean {
-  return ours.has(id);
+  return removedHere.has(id);
 }
 
-/** Watch the roster that is shown; the returned function ends that. */
+/** Watch the shown roster; return a stop function. */
 export function watchRemoved(): () => void {
   let before = Roster.empty;
   return effect(() => {
@@ -41,13 +41,13 @@ export function watchRemoved(): () => void {
 }
 
 export function forgetRemoved(before: Roster, now: Roster): void {
-  if (now.number < 0) return; // nothing is known yet
+  if (now.number < 0) return; // no roster yet
   const gone = [...selection.peek()].filter((id) => now.rowOfId(id) === undefined);
   if (gone.length > 0) {
     const away = new Set(gone);
     selection.value = new Set([...selection.peek()].filter((id) => !away.has(id)));
-    tellGone(
-      gone.filter((id) => !ours.has(id)),
+    notifyRemoved(
+      gone.filter((id) => !removedHere.has(id)),
       before,
     );
   }
@@ -55,9 +55,9 @@ export function forgetRemoved(before: Roster, now: Roster): void {
   if (missing(hovered.peek(), now)) hovered.value = null;
 }
 
-function tellGone(gone: readonly number[], before: Roster): void {
+function notifyRemoved(gone: readonly number[], before: Roster): void {
   if (gone.length === 0) return;
-  tell("warning", `${namesOf(gone, before)} ${gone.length > 1 ? "are" : "is"} no longer there`);
+  showNotice("warning", `${namesOf(gone, before)} removed`);
 }
 
 function missing(id: number | null, now: Roster): boolean {

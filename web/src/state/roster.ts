@@ -5,12 +5,12 @@ import { enterFleets } from "./palette";
 export type Range = readonly [first: number, count: number];
 
 export interface Fleet {
-  index: number; // among the fleets
+  index: number; // index among the fleets
   name: string;
   kind: string; // car, quad, rover, aircraft, agent
   model: string;
-  single: boolean; // its one vehicle is called like the fleet
-  first: number; // row of its first vehicle
+  single: boolean; // its one vehicle has the fleet's name
+  first: number; // row of the first vehicle
   count: number;
   ids: readonly Range[];
   members: readonly Range[];
@@ -32,7 +32,7 @@ export class Roster {
       return fleet;
     });
     this.size = first;
-    enterFleets(tree.fleets.map(({ name }) => name)); // in the order in which they come, not in which they are drawn
+    enterFleets(tree.fleets.map(({ name }) => name)); // in row order
   }
 
   fleetAt(row: number): Fleet | undefined {
@@ -43,7 +43,7 @@ export class Roster {
       if ((this.fleets[middle] as Fleet).first <= row) low = middle;
       else high = middle - 1;
     }
-    // fleets without vehicles share their first row with the next one, which is the later of them
+    // an empty fleet shares its first row with the next fleet
     const fleet = this.fleets[low];
     return fleet !== undefined && row >= fleet.first && row < fleet.first + fleet.count ? fleet : undefined;
   }
@@ -110,10 +110,10 @@ function indexOf(ranges: readonly Range[], value: number): number {
 
 const MOST = 512;
 
-export class RosterBook {
+export class RosterIndex {
   private readonly known = new Map<number, { roster: Roster; text: string }>();
 
-  /** Enter one; false when the number meant something else so far: it is another server then. */
+  /** Add a roster; return false if its number was used for other vehicles (another server). */
   put(tree: RosterTree): boolean {
     const text = JSON.stringify(tree.fleets);
     const before = this.known.get(tree.roster);

@@ -8,15 +8,15 @@ import { deliver } from "./columns";
 import { clearEvents, events } from "./events";
 import { History } from "./history";
 import { MarkerBoard } from "./markers";
-import { Roster, RosterBook } from "./roster";
+import { Roster, RosterIndex } from "./roster";
 import { type FrameSource, Playback, type Sample, ServedTimeline, type Timeline } from "./source";
 import { clock, source } from "./store";
 
 const after = new Set<() => void>();
 let count = 0;
 
-/** A source says that it was looked at for a drawing. */
-export function drew(): void {
+/** Called by a source when it is sampled for drawing. */
+export function markDrawn(): void {
   count += 1;
   for (const callback of after) callback();
 }
@@ -26,40 +26,40 @@ export function onDrawn(callback: () => void): () => void {
   return () => after.delete(callback);
 }
 
-/** Pictures since the page was opened. */
-export function pictures(): number {
+/** Drawn frames since the page was opened. */
+export function drawnCount(): number {
   return count;
 }
 
 // live frames --------------------------------------------------------------------------------------------------------
 
-const KEPT = 4; // frames: the playhead may be two of them behind
-const PAUSE_MS = 1000; // a longer gap is not glided over
-const SOFTLY_MS = 250; // within which the playhead gets to where it should be
-const LEARN = 0.2; // share of a new measurement
+const KEPT = 4; // frames: the playhead may be two frames behind
+const PAUSE_MS = 1000; // motion is not interpolated over longer gaps
+const SOFTLY_MS = 250; // time constant for correcting the playhead
+const LEARN = 0.2; // weight of a new measurement
 
 export class LiveFrames {
   readonly roster = signal(Roster.empty);
-  /** Whether time stands still; then the last frame is shown exactly. */
+  /** While paused the last frame is shown exactly. */
   paused: () => boolean = () => false;
-  /** After each drawing. */
+  /** Called after each drawing. */
   drawn: () => void = () => {};
   private frames: Frame[] = [];
   private arrived = 0; // ms, of the last frame
   private period = 1000 / 30; // ms between frames
-  private jitter = 0; // ms, how much that differs
+  private jitter = 0; // ms, deviation of the period
   private factor = 1; // simulated s per s
   private playhead = 0; // simulated s
   private looked = 0; // ms, of the last sample
   private broken = false;
 
-  constructor(private readonly book: RosterBook) {}
+  constructor(private readonly book: RosterIndex) {}
 
   get newest(): Frame | undefined {
     return this.frames.at(-1);
   }
 
-  /** Take the next frame; false when it does not fit the roster that it names. */
+  /** Add a frame; return false if it does not match its roster. */
   push(frame: Frame, now: number): boolean {
     const roster = this.book.get(frame.roster);
     if (roster === undefined || roster.size !== frame.count) return false;
@@ -75,7 +75,7 @@ export class LiveFrames {
     return true;
   }
 
-  /** What comes next does not continue what is shown. */
+  /** The next frame does not continue the motion. */
   breakOff(): void {
     this.broken = true;
   }
@@ -98,7 +98,7 @@ export class LiveFrames {
   private learn(last: Frame, frame: Frame, gap: number): void {
     this.jitter += LEARN * (Math.abs(gap - this.period) - this.jitter);
     this.period += LEARN * (gap - this.period);
-    const wall = frame.wall - last.wall; // as published: the way here makes it uneven
+    const wall = frame.wall - last.wall; // publication time: transmission adds jitter
     if (wall > 0.001) this.factor += LEARN * ((frame.time - last.time) / wall - this.factor);
   }
 
@@ -109,7 +109,7 @@ export class LiveFrames {
       this.playhead = last.time;
       return;
     }
-    const delay = this.period + Math.min(2 * this.jitter, this.period); // else every late frame would be a halt
+    const delay = this.period + Math.min(2 * this.jitter, this.period); // otherwise each late frame would stop the motion
     const wanted = last.time + ((now - this.arrived - delay) / 1000) * this.factor;
     const next = this.playhead + (passed / 1000) * this.factor;
     const better = next + (wanted - next) * Math.min(passed / SOFTLY_MS, 1);
@@ -127,15 +127,15 @@ export class LiveFrames {
   }
 }
 
-/** Whether there may be motion between them. */
+/** Whether motion between the frames can be interpolated. */
 function follows(before: Frame, after: Frame): boolean {
   return before.run === after.run && before.roster === after.roster && after.time > before.time;
 }
 
 // run ----------------------------------------------------------------------------------------------------------------
 
-export const book = new RosterBook();
-export const frames = new LiveFrames(book);
+export const rosters = new RosterIndex();
+export const frames = new LiveFrames(rosters);
 export const history = new History();
 export const markers = new MarkerBoard();
 const playback = new Playback(history.start, history.end);
@@ -144,22 +144,22 @@ const EXPIRE_EVERY = 100; // ms
 let expiredAt = 0;
 
 frames.paused = () => clock.peek().paused;
-frames.drawn = drew;
+frames.drawn = markDrawn;
 
 // sources -------------------------------------------------------------------------------------------------------------
 
 function present(kind: "live" | "recording", label: string, timeline: Timeline | null): FrameSource {
   let last: { now: number; sample: Sample | null } | null = null;
   const sample = (now: number) => {
-    if (last?.now !== now) last = { now, sample: frames.sample(now) }; // ghosts ask again: that is no further drawing
+    if (last?.now !== now) last = { now, sample: frames.sample(now) }; // ghosts sample again for the same drawing
     return last.sample;
   };
   return { label, kind, roster: frames.roster, markers, events, timeline, sample, close: () => {} };
 }
 
 let current = present("live", "live", null);
-let moving: ServedTimeline | null = null; // the time of a recording that the server plays
-let served = ""; // path of the recording that the server plays
+let moving: ServedTimeline | null = null; // timeline of a recording played by the server
+let served = ""; // path of a recording played by the server
 
 /** The live run's last minutes. */
 export const buffer: FrameSource = {
@@ -173,20 +173,20 @@ export const buffer: FrameSource = {
   close: () => showLive(),
 };
 
-/** Show what the server shows now. */
+/** Show the server's current frames. */
 export function showLive(): void {
   playback.pause();
   source.value = current;
 }
 
-/** Look back: stands at a simulated time of the buffer, or at its end. */
+/** Show the buffer at a simulated time, or at its end. */
 export function showBuffer(time = history.end.peek()): Timeline {
   playback.seek(time);
   if (history.length > 0) source.value = buffer;
   return playback;
 }
 
-/** What the server plays: a recording has a time to move in, a run has not. */
+/** Show what the server plays: a recording has a timeline, a live run does not. */
 export function showServed(recording: RecordingTree | null): void {
   const path = recording?.path ?? "";
   const shown = source.peek();
@@ -202,34 +202,34 @@ export function showServed(recording: RecordingTree | null): void {
 
 function sampleBuffer(now: number): Sample | null {
   const time = playback.advance(now);
-  drew();
+  markDrawn();
   const found = history.around(time);
   if (found === null) return null;
   const [from, to] = found;
-  bufferRoster.value = book.get(from.roster) ?? Roster.empty;
+  bufferRoster.value = rosters.get(from.roster) ?? Roster.empty;
   if (from === to || from.roster !== to.roster) return { from, to: from, mix: 1 };
   return { from, to, mix: Math.min((time - from.time) / (to.time - from.time), 1) };
 }
 
-/** Whether wishes for columns are the server's to answer: a recording that the page has opened answers by itself. */
-export function serverAnswers(): boolean {
+/** Whether the server responds to column requests; a recording opened in the page responds itself. */
+export function serverProvidesColumns(): boolean {
   const shown = source.value;
   return shown === null || shown === current || shown === buffer;
 }
 
 // what arrives --------------------------------------------------------------------------------------------------------
 
-/** A frame has arrived; false when it does not fit its roster, and is not used. */
+/** Take an arrived frame; return false if it does not match its roster. */
 export function takeFrame(frame: Frame, now: number): boolean {
   if (!frames.push(frame, now)) return false;
   clockFromFrame(frame, now);
   if (moving === null) history.add(frame);
-  else moving.saw(frame.time);
+  else moving.observe(frame.time);
   if (now - expiredAt >= EXPIRE_EVERY) {
     expiredAt = now;
     markers.expire(frame.time);
   }
-  if (serverAnswers()) {
+  if (serverProvidesColumns()) {
     deliver(frame);
     colourFrame(frame);
   }
@@ -238,16 +238,16 @@ export function takeFrame(frame: Frame, now: number): boolean {
 
 /** A known number with other vehicles belongs to another server. */
 export function enterRoster(tree: RosterTree): void {
-  if (!book.put(tree)) runRestarted();
+  if (!rosters.put(tree)) runRestarted();
 }
 
-/** Time has jumped: nothing that was kept belongs to what comes. */
+/** Time jumped: drop the buffer and the events. */
 export function runRestarted(): void {
   history.clear();
   clearEvents();
 }
 
-/** What was looked at is no longer there. */
+/** The buffer is gone. */
 history.cleared = () => {
   if (source.peek() === buffer) showLive();
 };

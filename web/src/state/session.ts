@@ -7,11 +7,11 @@ import { clockFromFigures, clockFromMetadata, clockLost, clockRestarted } from "
 import { startColouring } from "./colouring";
 import { addEvents, clearEvents } from "./events";
 import { applyMarkers } from "./markers";
-import { forgetAwaited, takeMission } from "./mission";
+import { applyMission, clearPendingTasks } from "./mission";
 import { setTransforms } from "./poses";
 import { watchRemoved } from "./removed-vehicles";
-import { enterRoster, frames, markers, onDrawn, pictures, runRestarted, showServed, takeFrame } from "./run";
-import { expose, figures, metadata, orders, routes, tell } from "./store";
+import { drawnCount, enterRoster, frames, markers, onDrawn, runRestarted, showServed, takeFrame } from "./run";
+import { expose, figures, metadata, overrides, routes, showNotice } from "./store";
 import { Subscription } from "./subscription";
 
 const LOOK_EVERY = 250; // ms
@@ -101,8 +101,8 @@ export class Session {
 
   /** Keep frames coming slowly while nothing is drawn: plots and the buffer use them, too. */
   private look(): void {
-    if (pictures() === this.seenPictures) this.server.requestFrame();
-    this.seenPictures = pictures();
+    if (drawnCount() === this.seenPictures) this.server.requestFrame();
+    this.seenPictures = drawnCount();
     this.looks = (this.looks + 1) % LOOKS_PER_PULSE;
     const due = this.looks === 0 && connection.peek().state === "open";
     if (due) this.subscription.pacing.look(performance.now(), document.hidden);
@@ -131,7 +131,7 @@ export class Session {
 
   private mission(params: Record<string, unknown>): void {
     if (!Array.isArray(params["tasks"])) throw new Error("tasks missing");
-    if (takeMission(params as unknown as MissionTree)) this.requestPlansSoon();
+    if (applyMission(params as unknown as MissionTree)) this.requestPlansSoon();
   }
 
   private restart(): void {
@@ -144,7 +144,7 @@ export class Session {
   }
 
   private invalid(reason: string): void {
-    if (!this.invalidShown) tell("warning", `Invalid message from the server: ${reason}`);
+    if (!this.invalidShown) showNotice("warning", `Invalid message from the server: ${reason}`);
     this.invalidShown = true;
   }
 
@@ -179,8 +179,8 @@ export class Session {
 
   private requestMission(): Promise<void> {
     return optional(async () => {
-      forgetAwaited();
-      takeMission((await this.server.request("get_mission", {})).mission);
+      clearPendingTasks();
+      applyMission((await this.server.request("get_mission", {})).mission);
     });
   }
 
@@ -194,7 +194,7 @@ export class Session {
       routes.value = (await this.server.request("get_routes", {})).routes;
     });
     await optional(async () => {
-      orders.value = (await this.server.request("get_orders", {})).orders;
+      overrides.value = (await this.server.request("get_orders", {})).orders;
     });
   }
 }
@@ -204,7 +204,7 @@ async function optional(request: () => Promise<unknown>): Promise<void> {
   try {
     await request();
   } catch (error) {
-    if (error instanceof RpcError && error.code !== UNKNOWN_METHOD) tell("warning", reasonOf(error));
+    if (error instanceof RpcError && error.code !== UNKNOWN_METHOD) showNotice("warning", reasonOf(error));
   }
 }
 
@@ -217,5 +217,5 @@ function takeFigures(params: Record<string, unknown>): void {
 function showRefusal(params: Record<string, unknown>): void {
   const count = Number(params["count"] ?? 1);
   const times = count > 1 ? ` (${count} times)` : "";
-  tell("warning", `${String(params["of"] ?? "")} refused: ${String(params["reason"] ?? "")}${times}`);
+  showNotice("warning", `${String(params["of"] ?? "")} refused: ${String(params["reason"] ?? "")}${times}`);
 }

@@ -7,22 +7,22 @@ import type { EventTree, RecordingTree } from "../wire/schema";
 import { clockJumped, pause, play, setPace } from "./clock";
 import type { MarkerBoard } from "./markers";
 import type { Roster } from "./roster";
-import { clock, tell } from "./store";
+import { clock, showNotice } from "./store";
 
-/** Two moments and how far between them (0 to 1) it is now. Both have the same roster; they may be the same frame. */
+/** Two frames and the interpolation factor (0 to 1). Both have the same roster; they may be the same frame. */
 export interface Sample {
   from: Frame;
   to: Frame;
   mix: number;
 }
 
-/** Time that can be moved in. All times are simulated s. */
+/** A seekable timeline. All times are simulated s. */
 export interface Timeline {
   readonly start: ReadonlySignal<number>;
   readonly end: ReadonlySignal<number>;
   readonly position: ReadonlySignal<number>;
   readonly playing: ReadonlySignal<boolean>;
-  readonly speed: ReadonlySignal<number>; // s per s
+  readonly speed: ReadonlySignal<number>; // simulated s per s
   seek(time: number): void;
   play(): void;
   pause(): void;
@@ -32,15 +32,15 @@ export interface Timeline {
 export type Standing = "" | "not begun" | "ended";
 
 export interface FrameSource {
-  readonly label: string; // for people: "live", "race.mcap"
+  readonly label: string; // shown to the user: "live", "race.mcap"
   readonly kind: "live" | "buffer" | "recording";
   readonly roster: ReadonlySignal<Roster>;
   readonly markers: MarkerBoard;
   readonly events: ReadonlySignal<readonly EventTree[]>;
-  readonly timeline: Timeline | null; // null: only the present
-  /** Where a run that follows another's time stands because it has nothing for it; "": it goes along. */
+  readonly timeline: Timeline | null; // null: not seekable
+  /** State of a ghost that has no data for the main source's time; "": it follows. */
   readonly standing?: ReadonlySignal<Standing>;
-  /** What to draw at a moment of performance.now(); null before anything has arrived. */
+  /** What to draw at a time of performance.now(); null before the first frame. */
   sample(now: number): Sample | null;
   close(): void;
 }
@@ -77,14 +77,14 @@ export class Playback implements Timeline {
     if (Number.isFinite(speed) && speed !== 0) this.speed.value = speed;
   }
 
-  /** Where it is at a moment of performance.now(), s. */
+  /** Position at a time of performance.now(), s. */
   advance(now: number): number {
     const passed = this.looked === null ? 0 : Math.max(now - this.looked, 0) / 1000;
     this.looked = now;
     const wanted = this.position.peek() + (this.playing.peek() ? passed * this.speed.peek() : 0);
     const reached = this.within(wanted);
     this.position.value = reached;
-    if (this.playing.peek() && reached !== wanted) this.playing.value = false; // at the end, or at the start backwards
+    if (this.playing.peek() && reached !== wanted) this.playing.value = false; // reached the end, or the start when playing backwards
     return reached;
   }
 
@@ -95,7 +95,7 @@ export class Playback implements Timeline {
 
 // recording played by the server -------------------------------------------------------------------------------------
 
-const OFTEN = 1 / 30; // s between samples, until they tell
+const OFTEN = 1 / 30; // s between samples, until measured
 
 export class ServedTimeline implements Timeline {
   readonly start;
@@ -105,12 +105,12 @@ export class ServedTimeline implements Timeline {
   readonly speed = computed(() => clock.value.pace);
   private last = Number.NaN; // simulated s of the last frame
   private period = Number.POSITIVE_INFINITY; // s between samples
-  private stepped = Number.NaN; // where the last step began, simulated s
-  private reach = 0; // s, of the last step on
+  private stepped = Number.NaN; // start of the last step, simulated s
+  private reach = 0; // s, length of the last forward step
   private seeking = false;
-  private next: number | null = null; // where to go when the server is there
+  private next: number | null = null; // next seek target
 
-  /** `jumped`: what is shown does not go on smoothly. */
+  /** `jumped`: motion is not continuous. */
   constructor(
     { start, duration }: RecordingTree,
     private readonly jumped: () => void,
@@ -119,10 +119,10 @@ export class ServedTimeline implements Timeline {
     this.end = signal(start + duration);
   }
 
-  /** While a slider is dragged only the newest place is asked for. */
+  /** While a slider is dragged only the newest position is requested. */
   seek(time: number): void {
     this.next = Math.min(Math.max(time, this.start.value), this.end.value) - this.start.value;
-    if (!this.seeking) void this.goThere();
+    if (!this.seeking) void this.seekNext();
   }
 
   play(): void {
@@ -130,39 +130,39 @@ export class ServedTimeline implements Timeline {
   }
 
   pause(): void {
-    if (this.playing.peek()) void pause(); // else its answer would tell where it stood before a jump
+    if (this.playing.peek()) void pause(); // otherwise the response would give the time before a seek
   }
 
   setSpeed(speed: number): void {
     void setPace(speed);
   }
 
-  /** A frame of it has come: the smallest step seen is how far samples are apart. */
-  saw(time: number): void {
+  /** Observe a frame: the smallest step is the sample period. */
+  observe(time: number): void {
     const step = time - this.last;
-    const plays = !clock.peek().paused && !this.seeking; // else it was a jump
+    const plays = !clock.peek().paused && !this.seeking; // otherwise it was a seek
     if (plays && step > 1e-6) this.period = Math.min(this.period, step);
     this.last = plays ? time : Number.NaN;
   }
 
-  /** To the next sample, or the one before; the server shows the last one that is not after a time. */
+  /** Go to the next or previous sample; the server shows the last sample at or before a time. */
   step(way: 1 | -1): void {
     const now = this.position.peek();
     const between = Number.isFinite(this.period) ? this.period : OFTEN;
-    // where a step led nowhere, samples are farther apart than was thought
+    // no new sample was reached: the samples are farther apart than assumed
     this.reach = way > 0 && now === this.stepped ? 2 * this.reach : 1.01 * between;
     this.stepped = now;
     this.seek(now + (way > 0 ? this.reach : -1e-4));
   }
 
-  private async goThere(): Promise<void> {
+  private async seekNext(): Promise<void> {
     this.seeking = true;
     while (this.next !== null) {
       const position = this.next;
       this.next = null;
       this.jumped();
       clockJumped();
-      await call("seek", { position }).catch((error: unknown) => tell("error", reasonOf(error)));
+      await call("seek", { position }).catch((error: unknown) => showNotice("error", reasonOf(error)));
     }
     this.seeking = false;
   }

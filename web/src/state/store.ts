@@ -6,9 +6,9 @@ import { Roster } from "./roster";
 import type { FrameSource } from "./source";
 
 export interface Spawning {
-  model: string; // "": nothing chosen yet
-  preset: string; // "": the model's own
-  name: string; // "": made from the model
+  model: string; // "": none selected
+  preset: string; // "": the model's default
+  name: string; // "": derived from the model
   count: number;
   heading: number; // rad, counter-clockwise from east
   height: number | null; // m; null: on the ground
@@ -18,58 +18,60 @@ export const spawning = signal<Spawning>({ model: "", preset: "", name: "", coun
 
 // the server ----------------------------------------------------------------------------------------------------------
 
-/** What the server does before it can answer; "": nothing. */
+/** What the server prepares before it can respond; "": nothing. */
 export const preparing = computed(() => (connection.value.state === "connecting" && connection.value.note) || "");
 export const metadata = signal<MetadataTree | null>(null);
 export const figures = signal<FiguresTree | null>(null);
 export const routes = signal<readonly RouteTree[]>([]);
-export const orders = signal<readonly OrderTree[]>([]);
+export const overrides = signal<readonly OrderTree[]>([]);
 
-/** How time passes in the live run. */
+/** The clock of the live run. */
 export interface Clock {
   tick: number;
   time: number; // simulated s
   run: number;
   rate: number; // ticks per simulated s
-  pace: number; // wanted simulated s per s; 0: as fast as possible
+  pace: number; // target simulated s per s; 0: unlimited
   paused: boolean;
-  owner: string; // who has the clock; "": nobody in particular
+  owner: string; // client that owns the clock; "": none
   factor: number; // measured simulated s per s
 }
 
 export const clock = signal<Clock>({ tick: 0, time: 0, run: 0, rate: 1, pace: 1, paused: false, owner: "", factor: 0 });
 
-/** How the page itself keeps up. */
-export interface Pulse {
+/** Rates and delays of the page. */
+export interface PageRates {
   frames: number; // drawn per s
-  arriving: number; // groups per s
-  granted: number; // groups per s asked for
+  arriving: number; // frames per s from the server
+  granted: number; // frames per s granted by the server
   age: number; // s from publication to arrival, newest
-  skipped: number; // groups that were replaced before they were drawn
-  slowed: boolean; // the rate was lowered because the page could not keep up
+  skipped: number; // frames replaced before they were drawn
+  slowed: boolean; // the rate was reduced because the page could not keep up
 }
 
-export const pulse = signal<Pulse>({ frames: 0, arriving: 0, granted: 0, age: 0, skipped: 0, slowed: false });
+export const pageRates = signal<PageRates>({ frames: 0, arriving: 0, granted: 0, age: 0, skipped: 0, slowed: false });
 
 // what is shown -------------------------------------------------------------------------------------------------------
 
 export const source: Signal<FrameSource | null> = signal(null);
 export const ghosts = signal<readonly FrameSource[]>([]);
 export const roster = computed(() => source.value?.roster.value ?? Roster.empty);
-/** Whether what is shown is the present of the simulation, which can be commanded. */
+/** Whether the live run is shown, which accepts commands. */
 export const live = computed(() => source.value?.kind === "live");
-/** Why what is shown takes no commands; "": it does. */
-export const deaf = computed(() => {
+/** Why the shown source accepts no commands; "": it does. */
+export const readOnlyReason = computed(() => {
   if (source.value === null || source.value.kind === "live") return "";
-  return source.value.kind === "recording" ? "this is a recording" : "this is the past: go back to the present first";
+  return source.value.kind === "recording"
+    ? "recordings are read-only"
+    : "the buffer is read-only: return to live first";
 });
-/** Nobody runs the simulation by the clock: a program steps it when it likes. */
-export const idle = computed(() => live.value && figures.value?.running === false);
+/** A program steps the simulation; it does not run by itself. */
+export const externallyStepped = computed(() => live.value && figures.value?.running === false);
 
 // what the person has chosen ------------------------------------------------------------------------------------------
 
 export const selection = signal<ReadonlySet<number>>(new Set()); // vehicle ids
-export const focus = signal<number | null>(null); // the id that inspector and cameras follow
+export const focus = signal<number | null>(null); // the vehicle shown in the inspector and followed by cameras
 export const hovered = signal<number | null>(null);
 
 export type CameraMode = "orbit" | "chase" | "top" | "fpv";
@@ -122,25 +124,25 @@ export interface Notice {
 export const notices = signal<readonly Notice[]>([]);
 let numbers = 0;
 
-/** Tell the person something; the same words are not told twice at once. */
-export function tell(kind: Notice["kind"], text: string, seconds = kind === "error" ? 10 : 5): void {
+/** Show a notice to the user; a repeated text replaces the earlier notice. */
+export function showNotice(kind: Notice["kind"], text: string, seconds = kind === "error" ? 10 : 5): void {
   const until = performance.now() + 1000 * seconds;
   const others = notices.value.filter((notice) => notice.text !== text);
   notices.value = [...others, { number: ++numbers, kind, text, until }].slice(-5);
 }
 
-/** Take back what no longer applies. */
-export function untell(text: string): void {
+/** Remove a notice that no longer applies. */
+export function withdrawNotice(text: string): void {
   if (notices.value.some((notice) => notice.text === text)) {
     notices.value = notices.value.filter((notice) => notice.text !== text);
   }
 }
 
-export function dismiss(number: number): void {
+export function dismissNotice(number: number): void {
   notices.value = notices.value.filter((notice) => notice.number !== number);
 }
 
-/** Choose vehicles; the last one is the one that is followed. */
+/** Select vehicles; the last one gets the focus. */
 export function select(ids: Iterable<number>, add = false): void {
   const chosen = new Set(add ? selection.value : []);
   let last: number | null = null;

@@ -4,28 +4,28 @@ import { type Connection, connection } from "../net/connection";
 import { RpcError, reasonOf, UNKNOWN_METHOD } from "../net/rpc";
 import type { Frame } from "../wire/frame";
 import type { Kind } from "../wire/schema";
-import { listWishes, onWishes } from "./columns";
-import { enterRoster, pictures, serverAnswers } from "./run";
-import { clock, metadata, type Pulse, pulse, source, tell } from "./store";
+import { listColumnRequests, onColumnRequests } from "./columns";
+import { drawnCount, enterRoster, serverProvidesColumns } from "./run";
+import { clock, metadata, type PageRates, pageRates, showNotice, source } from "./store";
 
 export const RATES: readonly number[] = [60, 30, 15, 8, 4];
 
-/** What was seen over about one second. */
+/** Measurements over about one second. */
 export interface Seen {
   now: number; // ms
-  granted: number; // groups per s
-  drawn: number; // pictures per s
-  arriving: number; // groups per s that have reached the Worker
-  skipped: number; // of those, groups per s that were never drawn
-  late: number; // s that groups are older than the freshest was; they wait somewhere on their way
-  ticks: number; // per s of wall time that the world makes; 0 when it stands still
+  granted: number; // frames per s
+  drawn: number; // drawings per s
+  arriving: number; // frames per s that reached the Worker
+  skipped: number; // frames per s that were never drawn
+  late: number; // s: age of frames relative to the freshest one
+  ticks: number; // simulated ticks per s of wall time; 0 while paused
 }
 
 const TOO_LATE = 0.5; // s
 const SLOW_FOR = 2000; // ms
 const EASY_FOR = 10_000; // ms
 const LONGEST_EASE = 160_000; // ms
-const RELAPSE = 8000; // ms: slow again so soon after a raise means that the raise was wrong
+const RELAPSE = 8000; // ms: slow again this soon after an increase: the increase was wrong
 
 export class RateGovernor {
   private slowSince: number | null = null;
@@ -48,12 +48,12 @@ export class RateGovernor {
     return this.wanted < this.top;
   }
 
-  /** Another world: begin anew where that is sensible. */
+  /** Restart for another world. */
   restart(vehicles: number): void {
     Object.assign(this, new RateGovernor(vehicles));
   }
 
-  /** Whether the wanted rate is another one now. */
+  /** Take measurements; return whether the rate changes. */
   see(seen: Seen): boolean {
     const slow = isSlow(seen);
     const easy = !slow && this.slowed && seen.drawn > 1.3 * seen.granted;
@@ -83,10 +83,10 @@ export class RateGovernor {
   }
 }
 
-/** Drawing too slowly shows as skipped groups; a slow way shows as fewer groups than the world would give. */
+/** Slow drawing causes skipped frames; a slow network causes fewer frames than expected. */
 function isSlow({ granted, arriving, skipped, drawn, late, ticks }: Seen): boolean {
   const drawing = skipped > 0.2 * arriving && drawn < 0.9 * arriving;
-  // a group is every n-th tick, so that the rate is not exceeded
+  // the server sends every n-th tick, such that the rate is not exceeded
   const expected = ticks > 0 && granted > 0 ? ticks / Math.ceil(ticks / granted) : 0;
   return drawing || late > TOO_LATE || arriving < 0.6 * expected;
 }
@@ -106,14 +106,14 @@ export class Pacing {
   private arrived = 0;
   private skipped = 0;
   private age = 0; // s
-  private freshest = Number.POSITIVE_INFINITY; // s: also how much the two clocks differ
+  private freshest = Number.POSITIVE_INFINITY; // s; includes the difference of the two clocks
   private before: Counts | null = null;
-  private told = false;
+  private notified = false;
 
-  /** `change` asks the server for another rate. */
+  /** `change` requests another rate from the server. */
   constructor(private readonly change: (rate: number) => void) {}
 
-  /** Groups per s to ask for. */
+  /** Frames per s to request. */
   get rate(): number {
     return this.fixed ?? this.governor.rate;
   }
@@ -124,17 +124,17 @@ export class Pacing {
     this.skipped = 0;
     this.before = null;
     this.freshest = Number.POSITIVE_INFINITY;
-    this.tellPulse({ skipped: 0, slowed: false });
+    this.updateRates({ skipped: 0, slowed: false });
   }
 
   granted(rate: number): void {
-    this.before = null; // what was counted belongs to the old rate
-    this.tellPulse({ granted: rate });
+    this.before = null; // counts before this belong to the old rate
+    this.updateRates({ granted: rate });
   }
 
   setRate(rate: number | null): void {
     this.fixed = rate;
-    this.tellPulse({ slowed: rate === null && this.governor.slowed });
+    this.updateRates({ slowed: rate === null && this.governor.slowed });
     this.change(this.rate);
   }
 
@@ -145,17 +145,17 @@ export class Pacing {
     this.freshest = Math.min(this.freshest, age);
   }
 
-  /** About once a second. */
+  /** Called about once per second. */
   look(now: number, hidden: boolean): void {
-    const counts = { now, pictures: pictures(), arrived: this.arrived, skipped: this.skipped };
+    const counts = { now, pictures: drawnCount(), arrived: this.arrived, skipped: this.skipped };
     const before = this.before;
     this.before = counts;
     if (before === null || now <= before.now) return;
     const perSecond = (of: keyof Counts) => ((counts[of] - before[of]) * 1000) / (now - before.now);
     const arriving = perSecond("arrived");
     const drawn = perSecond("pictures");
-    this.tellPulse({ frames: drawn, arriving, age: this.age, skipped: this.skipped });
-    // a tab that nobody sees, or one that shows a file, draws no live frames
+    this.updateRates({ frames: drawn, arriving, age: this.age, skipped: this.skipped });
+    // hidden tabs and tabs that show a file draw no live frames
     if (hidden || this.fixed !== null || source.peek()?.kind === "buffer" || drawn === 0) return;
     const late = arriving > 0 ? this.age - this.freshest : 0;
     this.govern({ now, drawn, arriving, late, skipped: perSecond("skipped") });
@@ -163,36 +163,37 @@ export class Pacing {
 
   private govern(seen: Omit<Seen, "granted" | "ticks">): void {
     const { rate, factor, paused } = clock.peek();
-    const steady = !paused && metadata.peek()?.recording == null; // a recording may hold fewer frames than ticks
-    const granted = pulse.peek().granted;
+    const steady = !paused && metadata.peek()?.recording == null; // a recording may have fewer frames than ticks
+    const granted = pageRates.peek().granted;
     const old = this.governor.rate;
     if (!this.governor.see({ ...seen, granted, ticks: steady ? rate * factor : 0 })) return;
     const now = this.governor.rate;
-    if (now < old && !this.told) tell("warning", `the page cannot keep up: ${now} updates a second instead of ${old}`);
-    this.told ||= now < old; // once is enough: from then on the top bar says it
-    this.tellPulse({ slowed: this.governor.slowed });
+    if (now < old && !this.notified)
+      showNotice("warning", `Update rate reduced from ${old} to ${now} Hz: the page cannot keep up`);
+    this.notified ||= now < old; // show it once; the top bar shows it from then on
+    this.updateRates({ slowed: this.governor.slowed });
     this.change(now);
   }
 
-  private tellPulse(part: Partial<Pulse>): void {
-    pulse.value = { ...pulse.peek(), ...part };
+  private updateRates(part: Partial<PageRates>): void {
+    pageRates.value = { ...pageRates.peek(), ...part };
   }
 }
 
 // subscription -------------------------------------------------------------------------------------------------------
 
 const KINDS: readonly Kind[] = ["poses", "markers", "events", "figures", "mission"];
-const SETTLE = 30; // ms: panels open and close several wishes at once
-const RETURN = 300; // ms: back from a recording, panels first take back what they wished of it
+const SETTLE = 30; // ms: panels often change several requests together
+const RETURN = 300; // ms: after a recording is closed, panels release their requests first
 
 export class Subscription {
   readonly pacing = new Pacing((rate) => void this.requestRate(rate));
-  private readonly lists = new Map<number, number>(); // the server's number of a list of wishes -> the page's
+  private readonly lists = new Map<number, number>(); // the server's number of a request list -> the page's
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly server: Connection) {}
 
-  /** Follow the wishes for columns from now on. */
+  /** Follow the column requests; return a stop function. */
   watch(): () => void {
     const soon = (after = SETTLE) => {
       clearTimeout(this.timer);
@@ -200,34 +201,34 @@ export class Subscription {
     };
     let answered = true;
     const back = effect(() => {
-      const answers = serverAnswers();
-      if (answers && !answered) soon(RETURN); // what was wished meanwhile
+      const answers = serverProvidesColumns();
+      if (answers && !answered) soon(RETURN); // changed in the meantime
       answered = answers;
     });
-    const stops = [onWishes(() => soon()), back];
+    const stops = [onColumnRequests(() => soon()), back];
     return () => {
       for (const stop of stops) stop();
     };
   }
 
-  /** A new connection counts its lists anew. */
+  /** A new connection numbers its lists from the beginning. */
   reset(): void {
     this.lists.clear();
   }
 
   async subscribe(): Promise<void> {
-    const list = listWishes();
-    const told = await this.server.request("subscribe", {
+    const list = listColumnRequests();
+    const reply = await this.server.request("subscribe", {
       rate: this.pacing.rate,
       kinds: KINDS,
       columns: list.columns,
     });
-    enterRoster(told);
-    this.lists.set(told.wanted, list.number);
-    this.pacing.granted(told.rate);
+    enterRoster(reply);
+    this.lists.set(reply.wanted, list.number);
+    this.pacing.granted(reply.rate);
   }
 
-  /** Number a frame's columns as the page does; those that answer an unknown list are dropped. */
+  /** Use the page's list numbers for a frame's columns; columns of unknown lists are dropped. */
   renumber(frame: Frame): void {
     const list = this.lists.get(frame.wanted);
     frame.wanted = list ?? 0;
@@ -244,14 +245,14 @@ export class Subscription {
   }
 
   private async requestColumns(): Promise<void> {
-    if (connection.peek().state !== "open") return; // they come along with the subscription
-    if (!serverAnswers()) return; // it may not know these vehicles
-    const list = listWishes();
+    if (connection.peek().state !== "open") return; // sent with the subscription
+    if (!serverProvidesColumns()) return; // the server may not know these vehicles
+    const list = listColumnRequests();
     try {
       const { wanted } = await this.server.request("set_columns", { columns: list.columns });
       this.lists.set(wanted, list.number);
     } catch (error) {
-      if (error instanceof RpcError) tell("warning", reasonOf(error));
+      if (error instanceof RpcError) showNotice("warning", reasonOf(error));
     }
   }
 }

@@ -3,7 +3,7 @@ import type { ColumnBlock, Frame } from "./frame";
 import { type EventTree, FrameType, HEADER, POSES } from "./schema";
 
 const KNOWN: ReadonlySet<number> = new Set(Object.values(FrameType));
-/** Of those, the ones that this page has not asked for. */
+/** Frame types that this page does not subscribe to. */
 const OTHERS: ReadonlySet<number> = new Set([
   FrameType.POSITIONS,
   FrameType.TELEMETRY,
@@ -12,12 +12,12 @@ const OTHERS: ReadonlySet<number> = new Set([
   FrameType.FPV_STATE,
 ]);
 
-/** A message that is not what was agreed; the words are for people. */
-export class Garbage extends Error {}
+/** A message that violates the protocol. */
+export class InvalidMessage extends Error {}
 
 export interface RawFrame {
   type: number;
-  at: number; // of the payload within the message
+  at: number; // offset of the payload in the message
   length: number;
 }
 
@@ -34,11 +34,11 @@ export function splitFrames(message: ArrayBuffer): RawFrame[] {
 }
 
 function frameAt(view: DataView, at: number): RawFrame {
-  if (view.byteLength - at < HEADER.size) throw new Garbage("a frame is cut off within its header");
+  if (view.byteLength - at < HEADER.size) throw new InvalidMessage("truncated frame header");
   const type = view.getUint8(at + HEADER.type);
   const length = view.getUint32(at + HEADER.payload_length, true);
-  if (!KNOWN.has(type)) throw new Garbage(`a frame of unknown type ${type}`);
-  if (view.byteLength - at - HEADER.size < length) throw new Garbage(`a frame of type ${type} is cut off`);
+  if (!KNOWN.has(type)) throw new InvalidMessage(`unknown frame type ${type}`);
+  if (view.byteLength - at - HEADER.size < length) throw new InvalidMessage(`truncated frame of type ${type}`);
   return { type, at: at + HEADER.size, length };
 }
 
@@ -70,7 +70,7 @@ export class Reader {
     return this.view.getUint32(this.step(4), true);
   }
 
-  /** Exact up to 2^53, which no clock here reaches. */
+  /** Exact up to 2^53. */
   u64(): number {
     const at = this.step(8);
     return this.view.getUint32(at, true) + this.view.getUint32(at + 4, true) * 2 ** 32;
@@ -88,23 +88,23 @@ export class Reader {
     return UTF8.decode(this.bytes(length));
   }
 
-  /** The bytes themselves, not a copy. */
+  /** A view of the bytes. */
   bytes(length: number): Uint8Array<ArrayBuffer> {
     const at = this.step(length);
     return new Uint8Array(this.view.buffer as ArrayBuffer, this.view.byteOffset + at, length);
   }
 
-  /** A copy, because nothing is aligned in a message. */
+  /** A copy: messages are not aligned. */
   copy(length: number): ArrayBuffer {
     return this.bytes(length).slice().buffer;
   }
 
   end(what: string): void {
-    if (this.left > 0) throw new Garbage(`${what} with ${this.left} bytes too many`);
+    if (this.left > 0) throw new InvalidMessage(`${what}: ${this.left} bytes too many`);
   }
 
   private step(length: number): number {
-    if (length > this.left) throw new Garbage("a frame that is shorter than it says");
+    if (length > this.left) throw new InvalidMessage("frame shorter than declared");
     const at = this.at;
     this.at += length;
     return at;
@@ -155,8 +155,8 @@ export interface Marker {
   scale: [number, number, number];
   position: [number, number, number];
   quaternion: [number, number, number, number]; // x, y, z, w
-  expires: number; // simulated s; Infinity: stays
-  frame: string; // "": the world; else a vehicle or a named frame
+  expires: number; // simulated s; Infinity: never
+  frame: string; // "": world; otherwise a vehicle or a named frame
   text: string;
   points: Float32Array; // x, y, z of each, relative to the marker
 }
@@ -179,7 +179,7 @@ export function decodeMarkers(reader: Reader): MarkerChange[] {
 function changeOf(reader: Reader): MarkerChange {
   const id = reader.u32();
   const kind = KINDS[reader.u8()];
-  if (kind === undefined) throw new Garbage("a marker of an unknown kind");
+  if (kind === undefined) throw new InvalidMessage("unknown marker kind");
   const flags = reader.u8();
   const [namespaceBytes, frameBytes] = [reader.u8(), reader.u8()];
   const place = placeOf(reader);
@@ -202,7 +202,7 @@ function placeOf(reader: Reader): Pick<Marker, "color" | "scale" | "position" | 
 // messages -----------------------------------------------------------------------------------------------------------
 
 export interface Decoded {
-  frame: Frame | null; // a group: tick, poses, columns
+  frame: Frame | null; // tick, poses, columns
   markers: MarkerChange[];
   events: EventTree[];
 }
@@ -210,8 +210,8 @@ export interface Decoded {
 type Group = Partial<Frame>;
 
 /**
- * Throws Garbage. The message is used up: poses are moved by a few bytes to where words can be read and stay in its
- * memory, because fresh memory for each frame of a large world costs several times as much as the moving.
+ * Decode a message; throws InvalidMessage. The message's memory is reused: poses are moved by a few bytes for
+ * alignment, because allocating memory for each frame of a large world costs several times as much.
  */
 export function decodeMessage(message: ArrayBuffer): Decoded {
   const decoded: Decoded = { frame: null, markers: [], events: [] };
@@ -228,12 +228,12 @@ function decodeFrame(message: ArrayBuffer, raw: RawFrame, group: Group, decoded:
   else if (raw.type === FrameType.COLUMNS) Object.assign(group, columnsOf(reader));
   else if (raw.type === FrameType.MARKERS) decoded.markers.push(...decodeMarkers(reader));
   else if (raw.type === FrameType.EVENTS) decoded.events.push(...decodeEvents(reader));
-  else throw new Garbage(`a frame of type ${raw.type}, which only pages send`);
+  else throw new InvalidMessage(`frame type ${raw.type} is only sent by clients`);
 }
 
 function groupOf(group: Group): Frame | null {
-  if (group.poses === undefined) return null; // nothing to be seen
-  if (group.tick === undefined) throw new Garbage("poses without a tick");
+  if (group.poses === undefined) return null; // nothing to draw
+  if (group.tick === undefined) throw new InvalidMessage("poses without a tick");
   return { columns: [], wanted: 0, ...group } as Frame;
 }
 
@@ -241,19 +241,20 @@ function tickOf(reader: Reader): Group {
   const tick = reader.u64();
   const time = reader.f64();
   const wall = reader.f64();
-  const told = { tick, time, wall, run: reader.u32(), roster: reader.u32() };
+  const fields = { tick, time, wall, run: reader.u32(), roster: reader.u32() };
   reader.end("a tick");
-  if (!Number.isFinite(time) || !Number.isFinite(wall)) throw new Garbage("a tick at no time");
-  return told;
+  if (!Number.isFinite(time) || !Number.isFinite(wall)) throw new InvalidMessage("tick with a non-finite time");
+  return fields;
 }
 
 function posesOf(reader: Reader): Group {
   const count = reader.u32();
-  if (reader.left !== POSES.size * count) throw new Garbage(`poses of ${count} vehicles in ${reader.left} bytes`);
+  if (reader.left !== POSES.size * count)
+    throw new InvalidMessage(`poses of ${count} vehicles in ${reader.left} bytes`);
   return { count, poses: aligned(reader.bytes(POSES.size * count)) };
 }
 
-/** Moves bytes left to a multiple of 4; only the end of their own frame's head is overwritten, which was read. */
+/** Move bytes down to a multiple of 4; this overwrites only the end of their own frame's header. */
 function aligned({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): Uint32Array {
   const at = byteOffset - (byteOffset % 4);
   new Uint8Array(buffer).copyWithin(at, byteOffset, byteOffset + length);
@@ -274,7 +275,7 @@ function blockOf(reader: Reader): ColumnBlock {
   const vehicles = reader.u32();
   const columns = reader.u32();
   const width = reader.u32();
-  if (width !== 4 && width !== 8) throw new Garbage(`columns of numbers of ${width} bytes`);
+  if (width !== 4 && width !== 8) throw new InvalidMessage(`column values of ${width} bytes`);
   const buffer = reader.copy(width * vehicles * columns);
   return { request, vehicles, columns, values: width === 4 ? new Float32Array(buffer) : new Float64Array(buffer) };
 }

@@ -1,4 +1,4 @@
-// Driving with a link that only writes down what it is told.
+// Driving with a fake server that records calls.
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { startFailsafe, startKeyboard } from "../../src/control/controls";
@@ -60,8 +60,8 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-describe("taking over and giving back", () => {
-  it("puts a behaviour aside, and back again", async () => {
+describe("claim and release", () => {
+  it("overrides a behaviour and restores it", async () => {
     expect(fake.calls).toContainEqual(["give_order", { vehicles: [7], behaviour: "external" }]);
     expect(driving.value?.name).toBe("red");
     await release();
@@ -70,7 +70,7 @@ describe("taking over and giving back", () => {
     expect(fake.notified.at(-1)).toMatchObject({ throttle: 0, steer: 0 });
   });
 
-  it("orders nothing for one that takes commands anyway", async () => {
+  it("sets no override for a vehicle under manual control", async () => {
     await release();
     fake.calls.length = 0;
     tree = inspected("external");
@@ -79,13 +79,13 @@ describe("taking over and giving back", () => {
     expect(fake.calls.map(([method]) => method)).toEqual(["inspect"]);
   });
 
-  it("takes it again after a reset", () => {
+  it("claims it again after a reset", () => {
     fake.calls.length = 0;
     clock.value = { ...clock.value, run: 1 };
     expect(fake.calls).toEqual([["give_order", { vehicles: [7], behaviour: "external" }]]);
   });
 
-  it("G begins and ends it", async () => {
+  it("starts and ends with G", async () => {
     press("KeyG");
     await vi.advanceTimersByTimeAsync(1);
     expect(driving.value).toBeNull();
@@ -96,28 +96,28 @@ describe("taking over and giving back", () => {
 });
 
 describe("keys", () => {
-  it("drive while they are down, and no longer", () => {
-    expect(press("KeyW")).toBe(false); // taken: nothing else hears it
+  it("drive while they are pressed", () => {
+    expect(press("KeyW")).toBe(false); // handled: not passed on
     expect(pass(0.2)["throttle"]).toBeCloseTo(0.5, 9);
     expect(pass(0.4)).toMatchObject({ vehicle_id: 7, timeout: 0.5, throttle: 1 });
     lift("KeyW");
     expect(pass(0.2)["throttle"]).toBe(0);
   });
 
-  it("belong to a field while somebody types there, but a key-up counts everywhere", () => {
+  it("are ignored while typing in a field, except key-up", () => {
     const field = document.body.appendChild(document.createElement("input"));
     expect(press("KeyW", field)).toBe(true);
     expect(pass(0.2)["throttle"]).toBe(0);
     field.remove();
   });
 
-  it("are left alone with Ctrl", () => {
+  it("are ignored with Ctrl", () => {
     expect(press("KeyS", document.body, { ctrlKey: true })).toBe(true);
   });
 });
 
 describe("the failsafe", () => {
-  it.each(["blur", "pagehide", "pointercancel"])("%s: neutral at once, and until the person is back", (name) => {
+  it.each(["blur", "pagehide", "pointercancel"])("%s: safe inputs until the page has the focus again", (name) => {
     press("KeyW");
     pass(0.4);
     fake.notified.length = 0;
@@ -126,10 +126,10 @@ describe("the failsafe", () => {
     expect(fake.notified[0]).toMatchObject({ throttle: 0, steer: 0, brake: 0.3 });
     expect(driving.value?.away).toBe(true);
     window.dispatchEvent(new Event("focus"));
-    expect(pass(0.2)).toMatchObject({ throttle: 0, brake: 0 }); // the key was forgotten
+    expect(pass(0.2)).toMatchObject({ throttle: 0, brake: 0 }); // the key was cleared
   });
 
-  it("a hidden page lets go", () => {
+  it("stops when the page is hidden", () => {
     press("KeyW");
     pass(0.4);
     const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
@@ -138,7 +138,7 @@ describe("the failsafe", () => {
     hidden.mockRestore();
   });
 
-  it("a lost connection ends it without a word to the server", () => {
+  it("stops without a call when the connection is lost", () => {
     fake = fakeServer((method) => (method === "inspect" ? tree : { orders: [], routes: [] }));
     connection.value = { state: "lost", reason: "gone", retryAt: 0 };
     expect(driving.value).toBeNull();
@@ -146,12 +146,12 @@ describe("the failsafe", () => {
     expect(notices.value.at(-1)?.text).toContain("red");
   });
 
-  it("a vehicle that is removed is driven no longer", () => {
+  it("stops when the vehicle is removed", () => {
     roster.value = new Roster({ roster: 2, fleets: [] });
     expect(driving.value).toBeNull();
   });
 
-  it("an unplugged gamepad lets go", () => {
+  it("stops when the gamepad is disconnected", () => {
     const buttons = Array.from({ length: 17 }, (_, k) => ({ value: k === 7 ? 1 : 0 }));
     const pad = { id: "Pad", connected: true, mapping: "standard", axes: [0, 0, 0, 0], buttons };
     const pads = vi.fn(() => [pad]);
@@ -165,18 +165,18 @@ describe("the failsafe", () => {
   });
 });
 
-describe("how long a command holds", () => {
+describe("command timeout", () => {
   it.each([
     [1, 1, 0.5],
     [0.1, 0.1, 0.5],
     [20, 18, 10],
-    [0, 50, 25], // as fast as possible
+    [0, 50, 25], // unlimited
     [0, Number.NaN, 0.5],
   ])("pace %d, measured %d: %d s", (pace, factor, hold) => {
     expect(holdTime(pace, factor)).toBeCloseTo(hold, 9);
   });
 
-  it("longer on a page whose steps come late, but not for ever", () => {
+  it("is longer on a page with late steps, but limited", () => {
     expect(holdTime(1, 1, 0.02)).toBe(0.5);
     expect(holdTime(1, 1, 0.3)).toBeCloseTo(0.9, 9);
     expect(holdTime(2, 2, 10)).toBe(3); // 1.5 s of wall time
@@ -186,7 +186,7 @@ describe("how long a command holds", () => {
     expect(fake.notified.at(-1)?.["timeout"]).toBe(0.5);
   });
 
-  it("while time stands still the same is not said again", () => {
+  it("sends nothing new while paused", () => {
     clock.value = { ...clock.value, paused: true };
     pass(0.1);
     const before = fake.notified.length;

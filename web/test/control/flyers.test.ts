@@ -4,21 +4,21 @@ import { AgentDriver } from "../../src/control/kinds/agent";
 import { AircraftDriver } from "../../src/control/kinds/aircraft";
 import { QuadDriver } from "../../src/control/kinds/quad";
 import { RoverDriver } from "../../src/control/kinds/rover";
-import { drive, holding, known, NOTHING, pad } from "./hands";
+import { drive, holding, known, NOTHING, pad } from "./input-state";
 
 describe("a drone", () => {
   const quad = () => new QuadDriver(known({ mass: 0.8, thrust_max: 4 }));
 
-  it("is in altitude mode, disarmed on the ground, and holds its height with hands off", () => {
+  it("starts disarmed in altitude mode on the ground, and holds its height without inputs", () => {
     const level = { roll: 0, pitch: 0, yaw: 0 };
     expect(drive(quad(), NOTHING, 0.1)).toEqual({ ...level, throttle: 0.5, mode: "altitude", armed: 0 });
   });
 
-  it("stays armed when it is taken over in the air", () => {
+  it("stays armed when claimed in the air", () => {
     expect(new QuadDriver(known({}, { height: 20 })).armed).toBe(true);
   });
 
-  it("is armed by X, and disarmed again", () => {
+  it("arms and disarms with X", () => {
     const one = quad();
     expect(one.press("KeyX")).toBe(true);
     expect(drive(one, NOTHING, 0.02)["armed"]).toBe(1);
@@ -27,7 +27,7 @@ describe("a drone", () => {
     expect(one.press("KeyW")).toBe(false);
   });
 
-  it("moves its sticks with keys: forward, right, left turn, up", () => {
+  it("moves its sticks with keys: forward, right, yaw left, up", () => {
     const inputs = drive(quad(), holding("KeyW", "KeyD", "KeyQ", "KeyR"), 0.2);
     expect(inputs["pitch"]).toBeCloseTo(0.6, 9);
     expect(inputs["roll"]).toBeCloseTo(0.6, 9);
@@ -35,13 +35,13 @@ describe("a drone", () => {
     expect(inputs["throttle"]).toBeCloseTo(0.8, 9);
   });
 
-  it("lets sticks back to their middle", () => {
+  it("returns the sticks to their centre", () => {
     const one = quad();
     drive(one, holding("KeyS", "ArrowDown"), 1);
     expect(drive(one, NOTHING, 0.2)).toMatchObject({ pitch: 0, throttle: 0.5 });
   });
 
-  it("keeps the throttle as set in angle mode, from what carries it", () => {
+  it("keeps the throttle setting in angle mode, from hover", () => {
     const one = quad();
     one.press("KeyM");
     one.press("KeyM");
@@ -52,18 +52,18 @@ describe("a drone", () => {
     expect(drive(one, NOTHING, 1)["throttle"]).toBe(up);
   });
 
-  it("flies by a pad in mode 2: left stick climbs and turns, right stick tilts", () => {
+  it("flies with a gamepad in mode 2: left stick climbs and yaws, right stick tilts", () => {
     const inputs = drive(quad(), pad([-0.5, -1, 0.25, -0.75]), 0.02);
     expect(inputs).toMatchObject({ yaw: 0.5, throttle: 1, roll: 0.25, pitch: 0.75 });
   });
 
-  it("takes a held button once", () => {
+  it("handles a held button once", () => {
     const one = quad();
     drive(one, pad([0, 0, 0, 0], { 9: 1 }), 0.5);
     expect(one.armed).toBe(true);
   });
 
-  it("stays where it is when nobody flies", () => {
+  it("holds its position without inputs", () => {
     const one = quad();
     one.press("KeyM");
     one.press("KeyM");
@@ -74,18 +74,18 @@ describe("a drone", () => {
 describe("a rover", () => {
   const rover = () => new RoverDriver(known({ speed_max: 2, turn_rate_max: 1.5 }));
 
-  it("goes and turns as fast as its model", () => {
+  it("drives and turns at its model's limits", () => {
     expect(drive(rover(), holding("KeyW", "KeyA"), 1)).toEqual({ speed: 2, turn_rate: 1.5 });
     expect(drive(rover(), holding("KeyS", "KeyD"), 1)).toEqual({ speed: -2, turn_rate: -1.5 });
   });
 
-  it("is half way after 0.25 s and stands 0.1 s after the key is up", () => {
+  it("reaches half speed in 0.25 s and stops 0.1 s after key-up", () => {
     const one = rover();
     expect(drive(one, holding("KeyW"), 0.26)["speed"]).toBeCloseTo(1.04, 9);
     expect(drive(one, NOTHING, 0.12)["speed"]).toBe(0);
   });
 
-  it("takes the input's limit where there is no parameter", () => {
+  it("uses the input's limit without a parameter", () => {
     const one = new RoverDriver(known({}, { limits: new Map([["speed", [-3, 3]]]) }));
     expect(drive(one, pad([0, -1, 0, 0]), 0.02)["speed"]).toBe(3);
   });
@@ -95,20 +95,20 @@ describe("an aircraft", () => {
   const parameters = { speed: 17.5, speed_min: 12, speed_max: 25, bank_max: 0.4, climb_max: 3 };
   const plane = () => new AircraftDriver(known(parameters));
 
-  it("banks to the right for D, climbs for S, and levels by itself", () => {
+  it("banks right with D, climbs with S, and levels without inputs", () => {
     const one = plane();
     expect(drive(one, holding("KeyD", "KeyS"), 1)).toMatchObject({ speed: 17.5, bank: 0.4, climb: 3 });
     expect(drive(one, NOTHING, 0.5)).toMatchObject({ bank: 0, climb: 0 });
   });
 
-  it("keeps the speed that was set, within its envelope", () => {
+  it("keeps the speed setting within its envelope", () => {
     const one = plane();
     expect(drive(one, holding("KeyR"), 1)["speed"]).toBeCloseTo(17.5 + 13 / 4, 6);
     expect(drive(one, holding("KeyR"), 5)["speed"]).toBe(25);
     expect(drive(one, holding("KeyF"), 9)["speed"]).toBe(12);
   });
 
-  it("circles when nobody flies", () => {
+  it("circles without inputs", () => {
     expect(plane().safe()).toEqual({ speed: 17.5, bank: 0.3, climb: 0 });
   });
 });
@@ -116,7 +116,7 @@ describe("an aircraft", () => {
 describe("an agent", () => {
   const agent = () => new AgentDriver(known({ speed_max: 4 }));
 
-  it("moves away from the camera, whichever way that looks", () => {
+  it("moves away from the camera in any view direction", () => {
     const north = drive(agent(), holding("KeyW"), 1, { heading: Math.PI / 2 });
     expect(north["vx"]).toBeCloseTo(0, 9);
     expect(north["vy"]).toBeCloseTo(4, 9);
@@ -126,13 +126,13 @@ describe("an agent", () => {
     expect(right["vx"]).toBeCloseTo(4, 9);
   });
 
-  it("is no faster in a diagonal", () => {
+  it("is not faster diagonally", () => {
     const { vx, vy } = drive(agent(), holding("KeyW", "KeyA"), 1) as { vx: number; vy: number };
     expect(Math.hypot(vx, vy)).toBeCloseTo(4, 9);
   });
 });
 
-it("knows which kind is driven how, and no others", () => {
+it("has a driver for each kind and no others", () => {
   expect(driverFor("car", known())?.help[0]).toEqual(["drive", "W S"]);
   expect(driverFor("submarine", known())).toBeNull();
   expect(driverFor("constructor", known())).toBeNull();

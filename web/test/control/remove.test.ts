@@ -1,4 +1,4 @@
-// Taking vehicles out: how often the server is asked, when the person is, and what is told.
+// Removing vehicles: requests, confirmation, notices.
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { removeIds, requestsFor } from "../../src/control/tools/remove";
 import { forgetRemoved } from "../../src/state/removed-vehicles";
@@ -30,7 +30,7 @@ const fleet = (name: string, first: number, count: number) => ({
   columns: [],
 });
 const world = new Roster({ roster: 1, fleets: [fleet("red", 1, 1), fleet("blue", 2, 1), fleet("scouts", 10, 10_000)] });
-// what is removed is not removed again: every test takes others
+// a removed vehicle is not removed again: each test uses other vehicles
 const ids = (first: number, count: number) => Array.from({ length: count }, (_, k) => first + k);
 const yes = vi.fn(() => true);
 
@@ -44,35 +44,32 @@ beforeEach(() => {
 });
 
 describe("removing", () => {
-  it("asks once for a whole fleet, and once for each of a part", () => {
+  it("sends one request per complete fleet, and one per other vehicle", () => {
     const whole = requestsFor([1, ...ids(10, 10_000)], world).map(({ params }) => params);
     expect(whole).toEqual([{ vehicle: "red" }, { vehicle: "scouts" }]);
     expect(requestsFor([11, 12], world).map(({ params }) => params)).toEqual([{ vehicle_id: 11 }, { vehicle_id: 12 }]);
   });
 
-  it("has at most 200 requests waiting, and tells once", async () => {
+  it("has at most 200 concurrent requests, and shows one notice", async () => {
     select(ids(10, 900));
     await removeIds(ids(10, 900), { ask: yes });
     expect([asked.length, mostUnderWay]).toEqual([900, 200]);
-    expect(notices.value.map(({ text }) => text)).toEqual(["Removed 900 vehicles."]);
+    expect(notices.value.map(({ text }) => text)).toEqual(["Removed 900 vehicles"]);
     expect(selection.value.size).toBe(0);
   });
 
-  it("asks the person about more than five, or always where it is wanted", async () => {
+  it("asks for confirmation above five vehicles, or always on request", async () => {
     await removeIds(ids(2000, 5), { ask: yes });
     expect(yes).not.toHaveBeenCalled();
     await removeIds(ids(2010, 6), { ask: yes });
     await removeIds([1], { ask: yes, always: true });
-    expect(yes.mock.calls.map(([question]: unknown[]) => question)).toEqual([
-      "Remove 6 vehicles from the world?",
-      "Remove red from the world?",
-    ]);
+    expect(yes.mock.calls.map(([question]: unknown[]) => question)).toEqual(["Remove 6 vehicles?", "Remove red?"]);
     asked.length = 0;
     await removeIds(ids(2020, 6), { ask: () => false });
     expect(asked).toEqual([]);
   });
 
-  it("stops after a refusal, tells it once and keeps the rest selected", async () => {
+  it("stops at a refusal, shows it once and keeps the rest selected", async () => {
     answer = (params) => Promise.reject(new Error(`no ${JSON.stringify(params)}`));
     select(ids(3000, 300));
     await removeIds(ids(3000, 300), { ask: yes });
@@ -81,24 +78,24 @@ describe("removing", () => {
     expect(selection.value.size).toBe(300);
   });
 
-  it("does not wonder about what it has removed itself", async () => {
+  it("shows no notice for vehicles removed by this page", async () => {
     const without = new Roster({ roster: 2, fleets: [fleet("scouts", 10, 10_000)] });
     select([2]);
     const removal = removeIds([2], { ask: yes });
     await removeIds([2], { ask: yes }); // a double click
-    forgetRemoved(world, without); // the roster comes before the answer
+    forgetRemoved(world, without); // the roster arrives before the response
     await removal;
     expect(asked.length).toBe(1);
-    expect(notices.value.map(({ text }) => text)).toEqual(["Removed 1 vehicle."]);
+    expect(notices.value.map(({ text }) => text)).toEqual(["Removed 1 vehicle"]);
     select([9009]);
     forgetRemoved(without, new Roster({ roster: 3, fleets: [] }));
-    expect(notices.value.at(-1)?.text).toBe("scouts[8999] is no longer there");
+    expect(notices.value.at(-1)?.text).toBe("scouts[8999] removed");
   });
 
-  it("is not possible in a recording", async () => {
+  it("is disabled in a recording", async () => {
     source.value = { ...source.value, kind: "recording" } as FrameSource;
     await removeIds([5000]);
     expect(asked).toEqual([]);
-    expect(notices.value.at(-1)?.text).toBe("Nothing can be ordered: this is a recording.");
+    expect(notices.value.at(-1)?.text).toBe("Commands are disabled: recordings are read-only");
   });
 });

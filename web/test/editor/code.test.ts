@@ -1,8 +1,8 @@
-// The code view: locked while a text is on its way, and free again afterwards.
+// The code view: read-only while a text is loading.
 import { expect, it } from "vitest";
 import { makeCode } from "../../src/editor/code";
 
-it("can be locked; a text that arrives is shown all the same", () => {
+it("can be read-only; a replaced text is shown anyway", () => {
   const wishes = { text: "a", knowledge: () => null, onChange: () => undefined, onRun: () => undefined };
   const code = makeCode(document.body, wishes);
   code.setReadOnly(true);

@@ -1,6 +1,6 @@
-// The document in the editor: nothing that is typed gets lost, and what is seen is what runs.
+// The edited document: no typed text is lost, and the shown text runs.
 import { beforeEach, expect, it, vi } from "vitest";
-import { begin, change, draft, forgetDraft, hindrance, openDemo, run, take, waiting } from "../../src/editor/document";
+import { begin, change, draft, forgetDraft, openDemo, run, runBlocker, take, waiting } from "../../src/editor/document";
 import { connection } from "../../src/net/connection";
 import { metadata, notices } from "../../src/state/store";
 import { fakeServer } from "../fake-server";
@@ -24,9 +24,12 @@ beforeEach(() => {
   started.length = 0;
 });
 
-it("is locked, and says so, until the running scenario is there", async () => {
+it("is read-only until the running scenario is loaded", async () => {
   const began = begin();
-  expect([waiting.value, hindrance.value]).toEqual(["Loading what runs …", "Loading what runs …"]);
+  expect([waiting.value, runBlocker.value]).toEqual([
+    "Loading the running scenario …",
+    "Loading the running scenario …",
+  ]);
   expect(await run()).toBe(false);
   expect(started).toEqual([]);
   answer("name: race\n");
@@ -34,7 +37,7 @@ it("is locked, and says so, until the running scenario is there", async () => {
   expect([waiting.value, draft.value.text]).toEqual(["", "name: race\n"]);
 });
 
-it("keeps what came meanwhile when an older answer arrives", async () => {
+it("keeps a newer text when an older response arrives", async () => {
   const began = begin();
   const old = answer;
   take("mine", "name: mine\n"); // a file, or a link
@@ -44,7 +47,7 @@ it("keeps what came meanwhile when an older answer arrives", async () => {
   expect(draft.value.text).toBe("name: mine\n");
 });
 
-it("does not throw away a changed text, even where nothing can be kept for a reload", async () => {
+it("keeps a changed text, even if drafts cannot be stored", async () => {
   take("race", "name: race\n");
   change("name: race2\n");
   forgetDraft();
@@ -52,7 +55,7 @@ it("does not throw away a changed text, even where nothing can be kept for a rel
   expect(draft.value.text).toBe("name: race2\n");
 });
 
-it("is locked while a demo is fetched", async () => {
+it("is read-only while a demo is loading", async () => {
   const opening = openDemo("race");
   expect(waiting.value).toBe("Loading race …");
   answer("name: demo\n");
@@ -60,7 +63,7 @@ it("is locked while a demo is fetched", async () => {
   expect([waiting.value, draft.value.text]).toEqual(["", "name: demo\n"]);
 });
 
-it("runs the text that is seen, and is locked until it runs", async () => {
+it("runs the shown text, and is read-only until it runs", async () => {
   take("race", "name: race\n");
   change("name: race3\n");
   const running = run();

@@ -8,7 +8,7 @@ it.each([
   [3, 6, "modle"],
   [3, 13, "quad"],
   [1, 7, "race"],
-  [1, 11, "e"], // behind the end of the line: its last letter
+  [1, 11, "e"], // past the end of the line: its last character
   [2, 99, ":"],
   [3, 5, "{"],
 ])("line %d, column %d is %j", (line, column, word) => {

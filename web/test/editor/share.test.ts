@@ -5,7 +5,7 @@ import { codeIn, linkTo, nameIn, packed, unpacked } from "../../src/editor/share
 const TEXT = "name: büro\nvehicles:\n  - {name: red, model: car.bicycle} # ≥ 1 µs\n";
 
 describe("links", () => {
-  it("bring the text there and back", async () => {
+  it("round-trips the text", async () => {
     const link = await linkTo(TEXT.repeat(50), "http://host:8000/?token=secret&x=1#old");
     expect(link).not.toContain("secret");
     expect(link.startsWith("http://host:8000/?x=1#scenario=")).toBe(true);
@@ -19,7 +19,7 @@ describe("links", () => {
     expect(await unpacked(await packed(""))).toBe("");
   });
 
-  it("that are damaged or too large say so", async () => {
+  it("rejects damaged or too large links", async () => {
     const code = await packed(TEXT);
     await expect(unpacked(code.slice(0, -8))).rejects.toThrow(/damaged/);
     await expect(unpacked("%%%")).rejects.toThrow(/damaged/);
@@ -27,14 +27,14 @@ describe("links", () => {
     await expect(unpacked(bomb)).rejects.toThrow(/damaged/);
   });
 
-  it("are told from other addresses", () => {
+  it("is distinguished from other addresses", () => {
     expect(codeIn("#scenario=abc-_")).toBe("abc-_");
     expect(codeIn("#scenario=")).toBeNull();
     expect(codeIn("#elsewhere")).toBeNull();
     expect(codeIn("")).toBeNull();
   });
 
-  it("are named like the scenario", () => {
+  it("is named after the scenario", () => {
     expect(nameIn("# x\nname: race\n")).toBe("race");
     expect(nameIn("vehicles:\n  - name: red\n")).toBeNull();
   });

@@ -1,4 +1,4 @@
-// Questions and answers, out of order, late, and never.
+// Requests and responses: out of order, late, and missing.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { Rpc, RpcError } from "../../src/net/rpc";
 
@@ -18,7 +18,7 @@ beforeEach(() => {
 
 afterEach(() => vi.useRealTimers());
 
-it("matches answers that come in another order", async () => {
+it("matches responses out of order", async () => {
   const [first, second] = [rpc.call("a", {}), rpc.call("b", { x: 1 })];
   expect(sent.map(({ method }) => method)).toEqual(["a", "b"]);
   rpc.receive({ jsonrpc: "2.0", id: sent[1]?.id, result: "two" });
@@ -26,7 +26,7 @@ it("matches answers that come in another order", async () => {
   expect([await first, await second]).toEqual(["one", "two"]);
 });
 
-it("rejects with the server's words", async () => {
+it("rejects with the server's message", async () => {
   const asked = rpc.call("pause", {});
   rpc.receive({ id: sent[0]?.id, error: { code: -32000, message: "the clock belongs to ros" } });
   const error = await asked.catch((one: unknown) => one);
@@ -34,7 +34,7 @@ it("rejects with the server's words", async () => {
   expect(error).toMatchObject({ code: -32000, message: "the clock belongs to ros" });
 });
 
-it("gives up after 10 s, and takes no offence at a late answer", async () => {
+it("times out after 10 s, and accepts a late response", async () => {
   const asked = rpc.call("inspect", {}).catch((error: Error) => error.message);
   vi.advanceTimersByTime(9999);
   vi.advanceTimersByTime(1);
@@ -42,20 +42,20 @@ it("gives up after 10 s, and takes no offence at a late answer", async () => {
   expect(rpc.receive({ id: sent[0]?.id, result: 1 })).toBe(true);
 });
 
-it("waits long for a step", async () => {
+it("waits longer for a step", async () => {
   const asked = rpc.call("simulation_step", { ticks: 1000 });
   vi.advanceTimersByTime(300_000);
   rpc.receive({ id: sent[0]?.id, result: { tick: 1000 } });
   expect(await asked).toEqual({ tick: 1000 });
 });
 
-it("rejects everything when the connection goes", async () => {
+it("rejects all calls when the connection is lost", async () => {
   const asked = [rpc.call("a", {}), rpc.call("b", {})].map((one) => one.catch((error: Error) => error.message));
-  rpc.rejectAll("the server is gone");
-  expect(await Promise.all(asked)).toEqual(["a: the server is gone", "b: the server is gone"]);
+  rpc.rejectAll("connection lost");
+  expect(await Promise.all(asked)).toEqual(["a: connection lost", "b: connection lost"]);
 });
 
-it("tells notifications and knows what is no message", () => {
+it("passes on notifications and rejects other messages", () => {
   expect(rpc.receive({ jsonrpc: "2.0", method: "figures", params: { tick: 3 } })).toBe(true);
   expect(heard).toEqual([["figures", { tick: 3 }]]);
   for (const wrong of [null, 3, "text", {}, [3]]) expect(rpc.receive(wrong)).toBe(false);

@@ -1,4 +1,4 @@
-// The Worker's side with a socket that is none: tries again, hands over only what is asked for, survives garbage.
+// The Worker's side with a fake socket: reconnecting, frames on request, invalid messages.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type FromWorker, type Socket, SocketPump } from "../../src/net/socket";
 import { bytes, event, frame, poses, tick, u32 } from "../wire/pack";
@@ -42,7 +42,7 @@ const group = (count: bigint): void => {
 };
 const ticks = (): number[] => told.flatMap((one) => (one.kind === "frame" ? [one.frame.tick] : []));
 
-it("tries again after 0.5, 1, 2, 5 and again 5 s", () => {
+it("retries after 0.5, 1, 2, 5 and again 5 s", () => {
   for (const wait of [500, 1000, 2000, 5000, 5000]) {
     const before = sockets.length;
     die();
@@ -54,16 +54,16 @@ it("tries again after 0.5, 1, 2, 5 and again 5 s", () => {
   }
 });
 
-it("begins with the shortest wait after it was open, and says what happened", () => {
+it("restarts with the shortest delay after it was open, and reports the reason", () => {
   die();
-  expect(told.at(-1)).toEqual({ kind: "lost", reason: "no server answers", wait: 500 });
+  expect(told.at(-1)).toEqual({ kind: "lost", reason: "no response from the server", wait: 500 });
   vi.advanceTimersByTime(500);
   newest().onopen?.(undefined as never);
   die();
-  expect(told.at(-1)).toEqual({ kind: "lost", reason: "the server is gone", wait: 500 });
+  expect(told.at(-1)).toEqual({ kind: "lost", reason: "connection to the server lost", wait: 500 });
 });
 
-it("tries at once when asked, but never twice at a time", () => {
+it("reconnects immediately on request, but only once", () => {
   pump.again();
   expect(sockets.length).toBe(1);
   die();
@@ -73,7 +73,7 @@ it("tries at once when asked, but never twice at a time", () => {
   expect(sockets.length).toBe(2);
 });
 
-it("holds when told to", () => {
+it("stops retrying on request", () => {
   newest().onopen?.(undefined as never);
   pump.hold();
   vi.advanceTimersByTime(60_000);
@@ -82,7 +82,7 @@ it("holds when told to", () => {
   expect(sockets.length).toBe(2);
 });
 
-it("hands over the newest frame only, when it was asked for, and counts the others", () => {
+it("posts only the newest frame on request, and counts the others", () => {
   newest().onopen?.(undefined as never);
   group(1n);
   for (const count of [2n, 3n, 4n]) group(count);
@@ -96,7 +96,7 @@ it("hands over the newest frame only, when it was asked for, and counts the othe
   expect(ticks()).toEqual([1, 4, 5]);
 });
 
-it("passes on events and answers at once and in order, even when frames wait", () => {
+it("passes on events and responses immediately and in order while frames wait", () => {
   newest().onopen?.(undefined as never);
   group(1n);
   group(2n);
@@ -107,7 +107,7 @@ it("passes on events and answers at once and in order, even when frames wait", (
   expect(told.map(({ kind }) => kind)).toEqual(["json", "events", "json"]);
 });
 
-it("counts garbage and goes on", () => {
+it("counts invalid messages and continues", () => {
   newest().onopen?.(undefined as never);
   newest().onmessage?.({ data: "{not json" });
   newest().onmessage?.({ data: bytes([0x99, 1, 2]) });

@@ -1,4 +1,4 @@
-// What buttons and keys ask of the server.
+// Server calls of buttons and keys.
 import { signal } from "@preact/signals";
 import { beforeEach, describe, expect, it } from "vitest";
 import { setCamera } from "../../src/panels/actions";
@@ -17,7 +17,7 @@ beforeEach(() => {
 
 const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-/** A recording of 20 s that the page plays by itself. */
+/** A recording of 20 s played in the page. */
 function showRecording(): Playback {
   const timeline = new Playback(signal(0), signal(20));
   const recording = { rate: 50, starts: [0] };
@@ -28,14 +28,14 @@ function showRecording(): Playback {
 }
 
 describe("actions", () => {
-  it("only asks to step: who steps has the clock, and a refusal changes nothing", async () => {
+  it("only requests a step: the server assigns the clock, and a refusal changes nothing", async () => {
     stepShown(5);
     await settle();
     expect(asked).toEqual([["simulation_step", { ticks: 5 }]]);
     expect(clock.value.paused).toBe(true);
   });
 
-  it("leaves time as it was when the step is refused", async () => {
+  it("leaves the clock unchanged when a step is refused", async () => {
     fakeServer((method) => {
       asked.push([method, {}]);
       return Promise.reject(new Error("step refused: the clock belongs to notebook"));
@@ -47,7 +47,7 @@ describe("actions", () => {
     expect(notices.value.map(({ text }) => text)).toEqual(["step refused: the clock belongs to notebook"]);
   });
 
-  it("resets with a seed or as before", async () => {
+  it("resets with a new or the same seed", async () => {
     resetShown(null);
     resetShown(8);
     await settle();
@@ -57,7 +57,7 @@ describe("actions", () => {
     ]);
   });
 
-  it("sets the pace at once and asks for it; a refused one goes back", async () => {
+  it("applies a pace immediately; a refused one is reverted", async () => {
     setShownPace(2.5);
     expect(clock.value.pace).toBe(2.5);
     expect(asked).toEqual([["set_pace", { pace: 2.5 }]]);
@@ -67,7 +67,7 @@ describe("actions", () => {
     expect(clock.value.pace).toBe(2.5);
   });
 
-  it("commands an opened recording without touching the live run", async () => {
+  it("controls an opened recording without touching the live run", async () => {
     const timeline = showRecording();
     stepShown(100); // of 50 in a second
     expect(timeline.position.value).toBeCloseTo(2, 9);
@@ -77,10 +77,10 @@ describe("actions", () => {
     await settle();
     expect([timeline.speed.value, timeline.playing.value]).toEqual([4, true]);
     expect(asked).toEqual([]);
-    expect(notices.value.at(-1)?.text).toContain("this is a recording");
+    expect(notices.value.at(-1)?.text).toContain("recordings are read-only");
   });
 
-  it("runs nothing that a program runs, but steps it", async () => {
+  it("cannot play a run stepped by a program, but can step it", async () => {
     figures.value = { ...someFigures, running: false };
     playOrPause();
     await settle();
@@ -90,7 +90,7 @@ describe("actions", () => {
     expect(asked).toEqual([["simulation_step", { ticks: 1 }]]);
   });
 
-  it("rides with the first vehicle when nothing is selected", () => {
+  it("follows the first vehicle when nothing is selected", () => {
     focus.value = null;
     setCamera("chase");
     expect([camera.value, focus.value]).toEqual(["chase", 7]);
@@ -103,7 +103,7 @@ describe("shortcuts", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it("leaves the keys of driving alone", () => {
+  it("does not use the driving keys", () => {
     for (const key of ["w", "a", "s", "d", "g", "Delete", "Enter", "ArrowUp"]) expect(shortcutFor(key)).toBeUndefined();
     expect(shortcutFor("V")?.meaning).toBe("select");
   });

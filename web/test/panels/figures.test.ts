@@ -1,4 +1,4 @@
-// Figures: the budget of a tick, many vehicles in sum, angles.
+// Tick budget, selection statistics, angles.
 import { describe, expect, it } from "vitest";
 import { filterEvents } from "../../src/panels/events";
 import { summarise } from "../../src/panels/inspected";
@@ -36,12 +36,12 @@ function frame(time: number, places: readonly (readonly number[])[]): Frame {
 }
 
 describe("budget", () => {
-  it("is one tick at the wanted pace", () => {
+  it("is one tick at the target pace", () => {
     expect(tickBudget(1000, 2)).toBeCloseTo(0.0005, 12);
     expect(tickBudget(1000, 0)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("takes the difference of two reports", () => {
+  it("uses the difference of two reports", () => {
     const budget = budgetOf(figures(1500, 0.3), figures(1000, 0.2));
     expect(budget.spent).toBeCloseTo(0.0002, 12); // 0.1 s over 500 ticks
     expect(budget.limit).toBeCloseTo(0.0005, 12);
@@ -53,7 +53,7 @@ describe("budget", () => {
 });
 
 describe("summary", () => {
-  it("knows middle, spread and speed", () => {
+  it("computes centre, spread and speed", () => {
     const from = frame(1, [
       [0, 0, 5],
       [8, 0, 5],
@@ -73,13 +73,13 @@ describe("summary", () => {
 });
 
 describe("small things", () => {
-  it("turns a quarter to the left into a yaw of 90 degrees", () => {
+  it("converts a quarter turn to the left into a yaw of 90 degrees", () => {
     const { roll, pitch, yaw } = eulerOf([0, 0, Math.SQRT1_2, Math.SQRT1_2]);
     expect(yaw).toBeCloseTo(Math.PI / 2, 9);
     expect([roll, pitch]).toEqual([0, 0]);
   });
 
-  it("finds events by kind and words", () => {
+  it("finds events by kind and text", () => {
     const events = [
       { number: 1, tick: 1, kind: "lap", subject: "red", detail: "12.3 s" },
       { number: 2, tick: 2, kind: "contact", subject: "blue", detail: "with red" },

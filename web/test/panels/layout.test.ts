@@ -1,4 +1,4 @@
-// What is folded at first, and that only what a person has chosen is remembered.
+// Initially collapsed panels; only the user's choices are stored.
 import { signal } from "@preact/signals";
 import { beforeEach, describe, expect, it } from "vitest";
 import { folded, foldedAtFirst, showBottom } from "../../src/panels/layout";
@@ -11,7 +11,7 @@ beforeEach(() => {
   makeWorld();
 });
 
-describe("panels that are folded at first", () => {
+describe("initially collapsed panels", () => {
   it.each([
     [1280, 720, { left: false, right: false, bottom: true }],
     [1920, 1080, { left: false, right: false, bottom: false }],
@@ -20,13 +20,13 @@ describe("panels that are folded at first", () => {
     expect(foldedAtFirst(width, height)).toEqual(expected);
   });
 
-  it("a plot unfolds the lower one", () => {
+  it("expands the lower panel for a plot", () => {
     folded.value = foldedAtFirst(1280, 720);
     addSeries(7, "x");
     expect(folded.value.bottom).toBe(false);
   });
 
-  it("what nobody has chosen is not kept, what was chosen is", () => {
+  it("stores only what the user has chosen", () => {
     const stop = persisted(folded, "panels.folded");
     expect(localStorage.getItem("paddock.panels.folded")).toBeNull();
     folded.value = foldedAtFirst(1280, 720);

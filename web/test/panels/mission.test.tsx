@@ -1,8 +1,8 @@
-// The mission panel: what it says, what its buttons ask, and a name for each of them.
+// The mission panel: contents, server calls, accessible names.
 import { render } from "preact";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { stage } from "../../src/panels/actions";
-import { filterTasks, formatWay, MissionPanel, nextTasks } from "../../src/panels/mission";
+import { filterTasks, formatDistance, MissionPanel, nextTasks } from "../../src/panels/mission";
 import type { Stage } from "../../src/scene/stage";
 import { chosenTask, mission } from "../../src/state/mission";
 import { selection, tool } from "../../src/state/store";
@@ -74,18 +74,18 @@ const button = (name: string): HTMLButtonElement => {
   return found;
 };
 
-it("tells how far it is, who does what, and why something is not done", () => {
+it("shows progress, assignments, and why tasks fail", () => {
   const words = [
     "1 of 4 done",
     "1 started",
     "1 undone",
-    "5.0 km so far",
+    "5.0 km flown or driven",
     "4.1 km of 20.0 km",
     "returning",
     "damaged",
     "no vehicle has the range",
     "farm, field, a and 2 more",
-    "nothing to do",
+    "idle",
     "completed · scouts[0]",
   ];
   for (const word of words) expect(host.textContent).toContain(word);
@@ -94,14 +94,14 @@ it("tells how far it is, who does what, and why something is not done", () => {
   expect(host.querySelector('[aria-label="21 % of its range used"]')).not.toBeNull();
 });
 
-it("has a name for every control, all of them in the tab order", () => {
+it("has accessible names for all controls, all of them in the tab order", () => {
   const controls = [...host.querySelectorAll<HTMLElement>("button, input")];
   expect(controls.length).toBeGreaterThan(10);
   expect(controls.filter((one) => !one.getAttribute("aria-label")?.trim())).toEqual([]);
   expect(controls.filter((one) => one.tabIndex < 0)).toEqual([]);
 });
 
-it("moves the camera to a task, as far away as it is large", () => {
+it("moves the camera to a task, at a distance that fits its size", () => {
   const lookAtPoint = vi.fn();
   stage.value = { lookAtPoint } as unknown as Stage;
   button("Look at field").click();
@@ -111,7 +111,7 @@ it("moves the camera to a task, as far away as it is large", () => {
   expect(lookAtPoint).toHaveBeenLastCalledWith(100, 50, 0, 60);
 });
 
-it("adds tasks with a tool, and lays it down again", async () => {
+it("adds tasks with a tool, and leaves the tool", async () => {
   button("Add a point task").click();
   await settle();
   expect(tool.value).toBe("task");
@@ -127,7 +127,7 @@ it("removes tasks that are not done yet", async () => {
   expect(asked).toEqual([["remove_task", { name: "farm" }]]);
 });
 
-it("lets a vehicle fail only after a question", async () => {
+it("damages a vehicle only after confirmation", async () => {
   const confirm = vi.spyOn(window, "confirm").mockReturnValue(false);
   button("Mark scouts[1] as damaged").click();
   await settle();
@@ -145,19 +145,19 @@ it("selects a vehicle", () => {
   expect([...selection.value]).toEqual([21]);
 });
 
-it("says that there is no mission", async () => {
+it("shows that there is no mission", async () => {
   mission.value = null;
   await settle();
-  expect(host.textContent).toContain("There is no mission");
+  expect(host.textContent).toContain("No mission");
 });
 
-it("sorts what needs attention to the top, and finds by reason", () => {
+it("sorts failed tasks to the top, and finds by reason", () => {
   expect(filterTasks(TOLD.tasks, "").map(({ name }) => name)).toEqual(["weir", "farm", "field", "mast"]);
   expect(filterTasks(TOLD.tasks, "RANGE").map(({ name }) => name)).toEqual(["weir"]);
   expect(filterTasks(TOLD.tasks, "area").map(({ name }) => name)).toEqual(["field"]);
 });
 
-it("writes ways and lists as people read them", () => {
-  expect([formatWay(940.4), formatWay(4149), formatWay(Number.NaN)]).toEqual(["940 m", "4.1 km", "–"]);
+it("formats distances and lists", () => {
+  expect([formatDistance(940.4), formatDistance(4149), formatDistance(Number.NaN)]).toEqual(["940 m", "4.1 km", "–"]);
   expect(nextTasks(["a", "b", "c"])).toBe("a, b, c");
 });

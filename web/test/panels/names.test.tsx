@@ -1,4 +1,4 @@
-// Every control of every panel has a name that a screen reader can say.
+// Every control of every panel has an accessible name.
 import { type ComponentChild, render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connection } from "../../src/net/connection";
@@ -6,7 +6,7 @@ import { EventsPanel } from "../../src/panels/events";
 import { FleetPanel } from "../../src/panels/fleets";
 import { Inspector } from "../../src/panels/inspector";
 import { LayersPanel } from "../../src/panels/layers";
-import { Banner, LogPanel, logbook, Toasts } from "../../src/panels/notices";
+import { Banner, LogPanel, logEntries, Toasts } from "../../src/panels/notices";
 import { PerformancePanel } from "../../src/panels/performance";
 import { PlotsPanel } from "../../src/panels/plots";
 import { HelpSheet } from "../../src/panels/shortcuts";
@@ -14,7 +14,7 @@ import { SpawnPanel } from "../../src/panels/spawn";
 import { ToolBar } from "../../src/panels/toolbar";
 import { TopBar } from "../../src/panels/topbar";
 import { Boundary } from "../../src/panels/widgets";
-import { focus, select, source, tell } from "../../src/state/store";
+import { focus, select, showNotice, source } from "../../src/state/store";
 import { asked, makeWorld } from "./world";
 
 let host: HTMLElement;
@@ -38,7 +38,7 @@ async function show(what: ComponentChild): Promise<HTMLElement> {
   return host;
 }
 
-/** As the platform works it out, as far as these panels need it. */
+/** The accessible name, as far as these panels need it. */
 function nameOf(control: Element): string {
   const label = control.getAttribute("aria-label") ?? control.closest("label")?.textContent ?? "";
   return (label || (control.matches("input, select") ? "" : control.textContent) || "").trim();
@@ -85,9 +85,9 @@ describe("accessible names", () => {
   it("token form and notices", async () => {
     connection.value = { state: "refused", reason: "a token is needed" };
     expect(nameless(await show(<Banner />))).toEqual([]);
-    tell("error", "no");
+    showNotice("error", "no");
     expect(nameless(await show(<Toasts />))).toEqual([]);
-    logbook.value = [{ number: 1, at: new Date(0), kind: "error", text: "no" }];
+    logEntries.value = [{ number: 1, at: new Date(0), kind: "error", text: "no" }];
     expect(nameless(await show(<LogPanel />))).toEqual([]);
   });
 });
@@ -112,9 +112,9 @@ describe("what panels show", () => {
     expect(asked).toContainEqual(["set_control", { vehicle_id: 7, steer: 0.25 }]);
   });
 
-  it("says that a vehicle is gone, and that nothing is selected", async () => {
+  it("shows that a vehicle was removed, and that nothing is selected", async () => {
     focus.value = 999;
-    expect((await show(<Inspector />)).textContent).toContain("999 is no longer");
+    expect((await show(<Inspector />)).textContent).toContain("999 no longer exists");
     select([]);
     await settle();
     expect(host.textContent).toContain("Nothing selected");
@@ -126,7 +126,7 @@ describe("what panels show", () => {
     for (const word of words) expect(text).toContain(word);
   });
 
-  it("events, and chooses whom they are about", async () => {
+  it("events, and selects their subjects", async () => {
     const root = await show(<EventsPanel />);
     const rows = [...root.querySelectorAll<HTMLElement>(".event-row")];
     expect(rows.map((row) => row.textContent)).toEqual(["0:00.500lapred12.3 s", "0:00.900contactscouts[1]with red"]);
@@ -134,13 +134,13 @@ describe("what panels show", () => {
     expect(focus.value).toBe(21);
   });
 
-  it("waits when there is no source", async () => {
+  it("waits without a source", async () => {
     source.value = null;
     connection.value = { state: "connecting" };
     expect((await show(<FleetPanel />)).textContent).toContain("Waiting for the server");
   });
 
-  it("goes on when a panel fails", async () => {
+  it("continues when a panel fails", async () => {
     const Broken = (): never => {
       throw new Error("out of paper");
     };
@@ -152,7 +152,7 @@ describe("what panels show", () => {
         <p>still here</p>
       </div>,
     );
-    expect(root.textContent).toContain("The printer has failed");
+    expect(root.textContent).toContain("The printer failed");
     expect(root.textContent).toContain("out of paper");
     expect(root.textContent).toContain("still here");
   });

@@ -1,6 +1,6 @@
-// What the plots remember, how it is grouped and written down.
+// The plot buffer, grouping and CSV export.
 import { describe, expect, it } from "vitest";
-import { PlotMemory, wantedOf } from "../../src/panels/plot-data";
+import { PlotBuffer, wantedOf } from "../../src/panels/plot-data";
 import { groupByUnit, type Series } from "../../src/panels/plot-list";
 import { csvOf } from "../../src/panels/plots";
 
@@ -8,9 +8,9 @@ const series = (id: number, column: string, unit: string): Series => {
   return { id, name: `v${id}`, column, unit, colour: 0, recorded: false };
 };
 
-describe("plot memory", () => {
-  it("keeps moments in order, with gaps where nothing was known", () => {
-    const memory = new PlotMemory(8);
+describe("plot buffer", () => {
+  it("keeps values in order, with gaps for unknown ones", () => {
+    const memory = new PlotBuffer(8);
     memory.keep(["a"]);
     memory.add(1, 0.5, () => 10);
     memory.keep(["a", "b"]);
@@ -22,8 +22,8 @@ describe("plot memory", () => {
     ]);
   });
 
-  it("forgets the oldest half when full, and everything when time goes back or a run begins", () => {
-    const memory = new PlotMemory(4);
+  it("drops the oldest half when full, and everything when time goes back or a run starts", () => {
+    const memory = new PlotBuffer(4);
     memory.keep(["a"]);
     for (const time of [1, 2, 3, 4, 5]) memory.add(1, time, () => time);
     expect(memory.between(0, 9, ["a"])).toEqual([
@@ -36,8 +36,8 @@ describe("plot memory", () => {
     expect(memory.between(0, 9, ["a"])).toEqual([[3], [8]]);
   });
 
-  it("replaces a moment that comes again, and gives one before the window", () => {
-    const memory = new PlotMemory(16);
+  it("replaces values at the same time, and includes one before the window", () => {
+    const memory = new PlotBuffer(16);
     memory.keep(["a"]);
     for (const time of [1, 2, 3, 3]) memory.add(1, time, () => 10 * time);
     expect(memory.size).toBe(3);
@@ -49,8 +49,8 @@ describe("plot memory", () => {
 });
 
 describe("plots of a recording", () => {
-  it("are filled at once, and nothing of them is left when the run is back", () => {
-    const memory = new PlotMemory(2);
+  it("are filled completely, and removed when the run is back", () => {
+    const memory = new PlotBuffer(2);
     memory.fill(Float64Array.of(0, 1, 2, 3), new Map([["a", Float64Array.of(5, Number.NaN, 7, 8)]]));
     expect(memory.between(0, 9, ["a", "b"])).toEqual([
       [0, 1, 2, 3],
@@ -64,7 +64,7 @@ describe("plots of a recording", () => {
 });
 
 describe("plots", () => {
-  it("asks once per vehicle and groups by unit", () => {
+  it("requests once per vehicle and groups by unit", () => {
     const all = [series(1, "x", "m"), series(2, "speed", "m/s"), series(1, "y", "m")];
     expect(wantedOf(all)).toEqual([
       { of: 1, columns: ["x", "y"] },
@@ -76,7 +76,7 @@ describe("plots", () => {
     ]);
   });
 
-  it("writes CSV that a spreadsheet reads", () => {
+  it("writes CSV for spreadsheets", () => {
     const named = { ...series(1, "x", "m"), name: 'a,"b' };
     expect(
       csvOf(

@@ -1,11 +1,11 @@
-// The whole page: rooms, splitters, tabs, banner.
+// The whole page: layout, splitters, tabs, banner.
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connection } from "../../src/net/connection";
 import { bottomTab, fold, folded, rightTab, sizes } from "../../src/panels/layout";
 import { Shell } from "../../src/panels/shell";
 import { clockLost } from "../../src/state/clock";
-import { clock, figures, pulse } from "../../src/state/store";
+import { clock, figures, pageRates } from "../../src/state/store";
 import { asked, makeWorld, someFigures } from "./world";
 
 let page: HTMLElement;
@@ -37,7 +37,7 @@ afterEach(() => {
 });
 
 describe("shell", () => {
-  it("has a name for every control, and one main landmark", () => {
+  it("has accessible names for all controls, and one main landmark", () => {
     const controls = [...page.querySelectorAll("button, input, select, [role=separator]")];
     const named = (one: Element) =>
       one.getAttribute("aria-label") || one.closest("label")?.textContent || one.textContent;
@@ -60,16 +60,16 @@ describe("shell", () => {
     expect(find(".side.left").style.width).toBe("11rem");
   });
 
-  it("folds and unfolds panels", async () => {
-    find('[aria-label="Fold the fleets panel"]').click();
+  it("collapses and expands panels", async () => {
+    find('[aria-label="Collapse the fleets panel"]').click();
     await settle();
     expect(folded.value.left).toBe(true);
-    find('[aria-label="Show the fleets"]').click();
+    find('[aria-label="Show the fleets panel"]').click();
     await settle();
     expect(page.querySelector(".side.left")).not.toBeNull();
   });
 
-  it("changes tabs with the arrow keys; only the chosen one is in the tab order", async () => {
+  it("changes tabs with the arrow keys; only the selected one is a tab stop", async () => {
     press(find("#tab-inspect"), "ArrowRight");
     await settle();
     expect(rightTab.value).toBe("spawn");
@@ -77,48 +77,48 @@ describe("shell", () => {
     expect(tabs.map((tab) => tab.tabIndex)).toEqual([-1, 0, -1]);
   });
 
-  it("says what the server has to do first", async () => {
-    connection.value = { state: "connecting", note: "kernels are compiled; the first time this takes a minute" };
+  it("shows what the server prepares", async () => {
+    connection.value = { state: "connecting", note: "compiling kernels; about a minute the first time" };
     await settle();
-    const words = "Preparing the simulation: kernels are compiled; the first time this takes a minute.";
+    const words = "Preparing the simulation: compiling kernels; about a minute the first time.";
     expect(find(".banner").textContent).toBe(words);
   });
 
-  it("says in the place of the connection that the page was slowed down", async () => {
+  it("shows a reduced update rate in place of the connection", async () => {
     expect(find(".chip.connection .text").textContent).toBe("live");
-    pulse.value = { ...pulse.value, slowed: true, granted: 20 };
+    pageRates.value = { ...pageRates.value, slowed: true, granted: 20 };
     await settle();
     expect(find(".chip.connection .text").textContent).toBe("slowed");
-    expect(find(".chip.connection").title).toContain("20 moments a second");
+    expect(find(".chip.connection").title).toContain("reduced to 20 Hz");
     expect(page.querySelectorAll(".state .chip").length).toBe(1);
-    pulse.value = { ...pulse.value, slowed: false };
+    pageRates.value = { ...pageRates.value, slowed: false };
   });
 
-  it("tells who has the clock, and gives it back if that is this page", async () => {
+  it("shows who controls the clock, and releases it", async () => {
     clock.value = { ...clock.value, owner: "web client 127.0.0.1:5000", paused: true };
     await settle();
     expect(find(".owner").textContent).toBe("by another page");
     find('[aria-label="Step one tick"]').click();
     await settle();
-    expect(find(".owner").textContent).toBe("give clock back");
+    expect(find(".owner").textContent).toBe("release clock");
     find(".owner").click();
     await settle();
     expect(asked.map(([method]) => method)).toEqual(["simulation_step", "let_go"]);
     expect(page.querySelector(".owner")).toBeNull();
   });
 
-  it("shows that a program runs the simulation", async () => {
+  it("shows that a program steps the simulation", async () => {
     figures.value = { ...someFigures, running: false };
     await settle();
-    expect(find(".factor").textContent).toBe("idle");
+    expect(find(".factor").textContent).toBe("stepped");
     expect([find(".play").hasAttribute("disabled"), find(".play").title]).toEqual([
       true,
-      "your program runs this simulation: call sim.run() or sim.running()",
+      "the run is stepped by a program; call sim.run() or sim.running() there",
     ]);
     expect(find('[aria-label="Step one tick"]').hasAttribute("disabled")).toBe(false);
   });
 
-  it("begins anew once with Enter in the seed field, and leaves the keys to the view", async () => {
+  it("resets once with Enter in the seed field, and returns the keys to the view", async () => {
     find('[aria-label="Reset"]').click();
     await settle();
     const seed = find(".popover input") as HTMLInputElement;
@@ -131,13 +131,13 @@ describe("shell", () => {
     expect(document.activeElement).toBe(document.body);
   });
 
-  it("says that the server is gone, when it tries again, and takes a token", async () => {
-    connection.value = { state: "lost", reason: "no answer; trying again in 5 s", retryAt: performance.now() + 4500 };
+  it("shows a lost connection and the next retry, and accepts a token", async () => {
+    connection.value = { state: "lost", reason: "no response; retrying in 5 s", retryAt: performance.now() + 4500 };
     await settle();
-    expect(find(".banner").textContent).toContain("The server is gone: no answer. Next try in 5 s.");
-    connection.value = { state: "refused", reason: "the token is wrong" };
+    expect(find(".banner").textContent).toContain("Connection lost: no response. Retrying in 5 s.");
+    connection.value = { state: "refused", reason: "wrong token" };
     await settle();
-    expect(find(".banner").textContent).toContain("The token is wrong.");
+    expect(find(".banner").textContent).toContain("Wrong token.");
     expect(page.querySelector("input[type=password]")).not.toBeNull();
   });
 });

@@ -1,4 +1,4 @@
-// A small world for the panels' tests: two fleets, some figures, a server that answers.
+// A small world for panel tests: two fleets, figures, and a fake server.
 import { signal } from "@preact/signals";
 import { connection } from "../../src/net/connection";
 import { MarkerBoard } from "../../src/state/markers";
@@ -11,7 +11,7 @@ import { fakeServer } from "../fake-server";
 const value = (name: string, unit: string, now: number): ValueTree => ({
   name,
   unit,
-  meaning: `what ${name} means`,
+  meaning: `meaning of ${name}`,
   low: -1,
   high: 1,
   choices: [],
@@ -73,7 +73,7 @@ const about = {
   recording: null,
 } satisfies MetadataTree;
 
-/** What was asked of the server, in order. */
+/** Calls to the server, in order. */
 export const asked: [string, unknown][] = [];
 
 export function makeWorld(): void {

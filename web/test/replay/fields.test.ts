@@ -1,4 +1,4 @@
-// The numbers of fields that are read here are those of messages.proto.
+// Field numbers match messages.proto.
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,7 +25,7 @@ function numbersIn(text: string): Record<string, number> {
 }
 
 describe("fields", () => {
-  it.each(Object.entries(FIELDS))("of %s have the numbers of the .proto", (name, fields) => {
+  it.each(Object.entries(FIELDS))("of %s match the .proto", (name, fields) => {
     expect(numbersIn(body("message", name))).toMatchObject(fields);
   });
 
@@ -34,7 +34,7 @@ describe("fields", () => {
     expect(Object.entries(found).sort((a, b) => a[1] - b[1])).toEqual(values.map((value, k) => [value, k]));
   });
 
-  it("are those that were read when this was written", () => {
+  it("are all that the .proto declares", () => {
     expect(numbersIn(body("message", "State"))).toMatchObject({ tick: 1, sim_time: 2, blocks: 7 });
   });
 });

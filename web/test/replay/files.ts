@@ -1,4 +1,4 @@
-// The recording that fixtures/make.py has made, and what Python read in it.
+// The recording made by fixtures/make.py, and its contents as read by Python.
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -38,7 +38,7 @@ export function smallExpected(): Expected {
   return JSON.parse(gunzipSync(readFileSync(join(folder, "small.json.gz"))).toString()) as Expected;
 }
 
-/** A file as the page is given it. */
+/** A file as the page receives it. */
 export function fileOf(bytes: Uint8Array<ArrayBuffer>, name = "small.mcap"): File {
   return new File([bytes], name);
 }

@@ -1,4 +1,4 @@
-// Two runs over each other: the ghost follows simulated time, and the gap is what geometry says.
+// Two runs over each other: the ghost follows simulated time, and the gap matches geometry.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { GhostSource, gapBetween, type Path } from "../../src/replay/ghost";
 import { Recording } from "../../src/replay/recording";
@@ -24,7 +24,7 @@ async function both(): Promise<[RecordingSource, GhostSource]> {
   return [main, ghost];
 }
 
-/** Let what is being read come in. */
+/** Wait for pending reads. */
 async function settle(ghost: GhostSource): Promise<void> {
   for (let k = 0; k < 20; k++) {
     ghost.sample(1000 * k);
@@ -33,7 +33,7 @@ async function settle(ghost: GhostSource): Promise<void> {
 }
 
 describe("a ghost", () => {
-  it("shows the same simulated time of the same run, and is moved by its offset", async () => {
+  it("shows the same simulated time of the same run, shifted by its offset", async () => {
     const [main, ghost] = await both();
     await main.seekToSample(12);
     await settle(ghost);
@@ -46,10 +46,10 @@ describe("a ghost", () => {
     await settle(ghost);
     expect([ghost.sample(3e5)?.from.run, ghost.sample(3e5)?.from.tick]).toEqual([1, 70]);
     ghost.offset.value = 100;
-    expect(ghost.inner.recording.times[27]).toBe(ghost.position(100, 1)); // not beyond its end
+    expect(ghost.inner.recording.times[27]).toBe(ghost.position(100, 1)); // limited to its end
   });
 
-  it("says when its time has not begun or is over, and stands at that end", async () => {
+  it("shows whether its recording has not begun or has ended, and stands at that end", async () => {
     const [main, ghost] = await both();
     await main.seekToSample(12);
     const shiftedBy = async (seconds: number) => {
@@ -64,14 +64,14 @@ describe("a ghost", () => {
     expect(tick).toBeGreaterThan(120);
   });
 
-  it("tells how far the followed vehicle is from it", async () => {
+  it("measures the gap to the followed vehicle", async () => {
     const [main, ghost] = await both();
     await main.seekToSample(12);
     focus.value = main.roster.value.idAt(main.roster.value.rowOfName("red") ?? -1) ?? null;
     ghost.offset.value = -0.2;
     await settle(ghost);
     const known = () => {
-      ghost.sample(1e6); // as a page does that draws again and again
+      ghost.sample(1e6); // as a page that draws repeatedly
       expect(ghost.gap.value?.seconds).not.toBeNull();
       expect(ghost.gap.value).not.toBeNull();
     };
@@ -79,7 +79,7 @@ describe("a ghost", () => {
     const gap = ghost.gap.value;
     const driven = (expected.red_x[12] as number) - (expected.red_x[10] as number);
     expect(gap?.distance).toBeGreaterThan(0.95 * driven);
-    expect(gap?.seconds).toBeCloseTo(-0.2, 2); // it comes here 0.2 s later
+    expect(gap?.seconds).toBeCloseTo(-0.2, 2); // it arrives here 0.2 s later
   });
 });
 
@@ -91,18 +91,18 @@ describe("the gap", () => {
     z: new Float64Array(11),
   };
 
-  it("is distance, and time along the ghost's way", () => {
+  it("is a distance, and a time along the ghost's path", () => {
     expect(gapBetween([25, 0, 0], [50, 0, 0], straight, 5)).toEqual({ distance: 25, seconds: 2.5 });
     expect(gapBetween([75, 0, 0], [50, 0, 0], straight, 5)).toEqual({ distance: 25, seconds: -2.5 });
     expect(gapBetween([50, 3, 4], [50, 0, 0], straight, 5)).toEqual({ distance: 5, seconds: 0 });
   });
 
-  it("has no time where the ghost was never near, or its way is not known", () => {
+  it("has no time if the ghost was never near, or its path is unknown", () => {
     expect(gapBetween([50, 100, 0], [50, 0, 0], straight, 5)).toEqual({ distance: 100, seconds: null });
     expect(gapBetween([25, 0, 0], [50, 0, 0], null, 5).seconds).toBeNull();
   });
 
-  it("of laps is the one nearest in time", () => {
+  it("uses the nearest lap in time", () => {
     const lap = 2 * Math.PI;
     const times = Float64Array.from({ length: 400 }, (_, k) => k / 10); // laps of 10 s, radius 100 m
     const x = times.map((t) => 100 * Math.cos((lap * t) / 10));

@@ -1,4 +1,4 @@
-// Files that are no recordings, or damaged ones: the person is told in one line, and the page goes on.
+// Files that are no recordings, or damaged: one notice, and the page continues.
 import { McapWriter } from "@mcap/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { closeRecording, type GhostSource, openRecording, RecordingSource, removeGhost } from "../../src/replay/open";
@@ -24,7 +24,7 @@ async function opened(bytes: Uint8Array<ArrayBuffer>, name = "a.mcap"): Promise<
   return source.value as RecordingSource;
 }
 
-/** An MCAP file of somebody else. */
+/** An MCAP file of another program. */
 async function foreign(): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -45,13 +45,13 @@ async function foreign(): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
 }
 
-describe("what is no recording", () => {
+describe("invalid files", () => {
   it.each([
     ["an empty file", async () => new Uint8Array(0), "a.mcap is empty"],
-    ["text", async () => Uint8Array.from(new TextEncoder().encode("I am no recording")), "a.mcap is not an MCAP file"],
+    ["text", async () => Uint8Array.from(new TextEncoder().encode("plain text")), "a.mcap is not an MCAP file"],
     ["one byte", async () => Uint8Array.of(0x89), "a.mcap is not an MCAP file"],
-    ["only the magic", async () => whole.slice(0, 8), "a.mcap was cut off before anything was recorded"],
-    ["somebody else's", foreign, "a.mcap is an MCAP file, but not a recording of a Paddock run"],
+    ["only the magic", async () => whole.slice(0, 8), "a.mcap is truncated before the first chunk"],
+    ["another program's file", foreign, "a.mcap is an MCAP file, but not a Paddock recording"],
   ])("%s", async (_, make, wanted) => {
     const before = source.value;
     await openRecording(fileOf(await make(), "a.mcap"));
@@ -60,15 +60,15 @@ describe("what is no recording", () => {
   });
 });
 
-describe("a recording that was cut off", () => {
-  it("is shown as far as it goes, wherever that is", async () => {
+describe("a truncated recording", () => {
+  it("is shown as far as it is readable, wherever it was cut", async () => {
     const counts = new Set<number>();
     for (let size = 8; size < whole.length; size += 1499) {
       notices.value = [];
       await openRecording(fileOf(whole.slice(0, size)));
       expect(words()).toHaveLength(1);
       if (!(source.value instanceof RecordingSource)) continue;
-      expect(words()[0]).toBe("warning: small.mcap was cut off: it is shown as far as it goes");
+      expect(words()[0]).toBe("warning: small.mcap is truncated; showing the readable part");
       const { recording } = source.value;
       expect([...recording.times]).toEqual(expected.times.slice(0, recording.times.length));
       const last = await source.value.seekToSample(recording.times.length - 1);
@@ -81,7 +81,7 @@ describe("a recording that was cut off", () => {
 });
 
 describe("a damaged recording", () => {
-  it("never stops the page, and never shows what was not recorded", async () => {
+  it("never stops the page, and never shows wrong data", async () => {
     let shown = 0;
     for (let k = 0; k < 80; k++) {
       const bytes = whole.slice();
@@ -103,7 +103,7 @@ describe("a damaged recording", () => {
     expect(shown).toBeGreaterThan(150);
   }, 30_000);
 
-  it("says once that something is missing, and shows the rest", async () => {
+  it("reports missing parts once, and shows the rest", async () => {
     const from = await opened(whole.slice());
     const places = (from.recording as unknown as { places: { chunks: { start: number; length: number }[] } }).places;
     const hurt = places.chunks[from.recording.chunkOf(expected.times.length - 1)];
@@ -114,7 +114,7 @@ describe("a damaged recording", () => {
     expect((await damaged.seekToSample(3))?.tick).toBe(30);
     const last = await damaged.seekToSample(expected.times.length - 1);
     const before = places.chunks.findLastIndex((chunk, k) => chunk.start < start && from.recording.holds(k, "state"));
-    const nearest = from.recording.firstSample(before + 1) - 1; // the last one that can be read
+    const nearest = from.recording.firstSample(before + 1) - 1; // the last readable one
     expect([last?.tick, last?.run]).toEqual([expected.ticks[nearest], 1]);
     const told = words().filter((text) => text.includes("damaged"));
     expect(told).toHaveLength(1);
@@ -123,14 +123,14 @@ describe("a damaged recording", () => {
 });
 
 describe("main and ghost", () => {
-  it("the page shows the recording, and what the server shows after it is closed", async () => {
+  it("shows the recording, and the server's run after closing it", async () => {
     const from = await opened(whole.slice(), "race.mcap");
     expect([from.label, from.kind]).toEqual(["race.mcap", "recording"]);
     closeRecording();
     expect(source.value?.kind).toBe("live");
   });
 
-  it("a ghost does not take the place of what is shown", async () => {
+  it("does not replace the shown source with a ghost", async () => {
     const from = await opened(whole.slice());
     await openRecording(fileOf(whole.slice(), "ghost.mcap"), "ghost");
     expect(source.value).toBe(from);

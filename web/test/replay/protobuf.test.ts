@@ -1,4 +1,4 @@
-// Protobuf's wire format, with bytes from its documentation or made by hand.
+// The protobuf wire format, with bytes from its documentation or made by hand.
 import { describe, expect, it } from "vitest";
 import { decodeRoster, rangesOf } from "../../src/replay/messages";
 import { ProtoReader } from "../../src/replay/protobuf";
@@ -25,7 +25,7 @@ describe("ProtoReader", () => {
     expect(reader(0x09, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f).double()).toBe(1.5);
   });
 
-  it("skips what it does not know", () => {
+  it("skips unknown fields", () => {
     const made = new ProtoReader(Uint8Array.from([0x0d, 1, 2, 3, 4, 0x12, 1, 65, 0x08, 5]));
     const fields: number[] = [];
     while (made.next()) {
@@ -35,11 +35,11 @@ describe("ProtoReader", () => {
     expect(fields).toEqual([1, 2, 1]);
   });
 
-  it("refuses what is cut off, endless or of another type", () => {
-    expect(() => reader(0x12, 0x07, 0x74).bytes()).toThrow("ends too early");
-    expect(() => reader(0x08, ...new Array<number>(11).fill(0xff)).uint()).toThrow("more than 10 bytes");
+  it("rejects truncated, endless or mistyped fields", () => {
+    expect(() => reader(0x12, 0x07, 0x74).bytes()).toThrow("truncated message");
+    expect(() => reader(0x08, ...new Array<number>(11).fill(0xff)).uint()).toThrow("longer than 10 bytes");
     expect(() => reader(0x08, 1).double()).toThrow("wire type");
-    expect(() => reader(0x00, 1)).toThrow("without a number");
+    expect(() => reader(0x00, 1)).toThrow("field number 0");
   });
 });
 
@@ -53,7 +53,7 @@ describe("rosters", () => {
     ]);
   });
 
-  it("refuse as many members as there are not", () => {
+  it("reject a wrong number of members", () => {
     expect(() => decodeRoster(Uint8Array.from([0x12, 3, 0x2a, 1, 7]), 0)).toThrow("1 ids, 0 members");
   });
 });

@@ -1,4 +1,4 @@
-// A recording in the page says what Python reads in it: samples, rosters, events, markers, columns.
+// A recording in the page matches what Python reads: samples, rosters, events, markers, columns.
 import { afterEach, describe, expect, it } from "vitest";
 import { Recording } from "../../src/replay/recording";
 import { RecordingSource } from "../../src/replay/source";
@@ -21,7 +21,7 @@ function about({ name, kind, model, single, columns }: About): About {
   return { name, kind, model, single, columns };
 }
 
-/** The numbers of a sample as Python has them, compared one by one. */
+/** All numbers of a sample, compared with Python's. */
 function compare(from: RecordingSource, frame: Frame, wanted: Expected["samples"][string]): void {
   const roster = from.recording.roster(frame.roster);
   expect([frame.tick, frame.time, frame.run]).toEqual([wanted.tick, wanted.time, wanted.run]);
@@ -41,7 +41,7 @@ function compare(from: RecordingSource, frame: Frame, wanted: Expected["samples"
 }
 
 describe("a recording", () => {
-  it("has the times, sections and rate that Python finds", async () => {
+  it("has Python's times, sections and rate", async () => {
     const { recording } = await opened();
     expect([...recording.times]).toEqual(expected.times);
     expect(recording.starts).toEqual(expected.starts);
@@ -64,14 +64,14 @@ describe("a recording", () => {
     expect(ticks).toEqual(expected.ticks);
   });
 
-  it("has the events, with their places on the timeline", async () => {
+  it("has the events, with their positions on the timeline", async () => {
     const from = await opened();
     await from.seekToSample(expected.times.length - 1);
     const found = from.events.value.map(({ tick, kind, subject, detail, time }) => [tick, kind, subject, detail, time]);
     expect(found).toEqual(expected.events);
   });
 
-  it("gives a column over the whole recording, nothing where the vehicle was not", async () => {
+  it("gives a column over the whole recording, NaN where the vehicle did not exist", async () => {
     const from = await opened();
     const { times, values } = await from.series("red", "x");
     expect([...times]).toEqual(expected.times);
@@ -82,17 +82,17 @@ describe("a recording", () => {
     speed.values.forEach((value, k) => expect(value).toBeCloseTo(expected.red_speed[k] as number, 12));
   });
 
-  it("goes to a tick of either run", async () => {
+  it("seeks to a tick of either run", async () => {
     const from = await opened();
     expect((await from.seekTo(140))?.tick).toBe(140);
     expect((await from.seekTo(70, 1))?.run).toBe(1);
     expect(from.shown.value?.tick).toBe(70);
     expect((await from.seekTo(33))?.tick).toBe(30); // now in the second run
     expect(from.timeline.position.value).toBe(2.11);
-    expect((await from.seekTo(1000))?.tick).toBe(80); // the last one there is
+    expect((await from.seekTo(1000))?.tick).toBe(80); // the last one
   });
 
-  it("mixes two samples, but not over a reset or when somebody comes", async () => {
+  it("interpolates two samples, but not over a reset or a spawn", async () => {
     const from = await opened();
     await from.seekToSample(3);
     const between = from.at(0.325);
@@ -100,7 +100,7 @@ describe("a recording", () => {
     expect(between?.mix).toBeCloseTo(0.25, 9);
     await from.seekToSample(6);
     await from.seekToSample(5);
-    expect(from.at(0.55)?.mix).toBe(0); // two vehicles come at 0.5 s
+    expect(from.at(0.55)?.mix).toBe(0); // two vehicles are spawned at 0.5 s
     await from.seekToSample(19);
     const reset = from.at(1.805);
     expect([reset?.from.tick, reset?.to.tick]).toEqual([180, 180]);
@@ -142,8 +142,8 @@ describe("markers of a recording", () => {
     return [...from.markers.visible()].map(({ namespace, id }) => `${namespace} ${id}`).sort();
   }
 
-  // as the fixture's program says: goal 1 for 0.5 s, plan 7 and 8, frames 1 at 1 s, plan 7 goes and plan is hidden at
-  // 1.5 s, reset after 1.8 s, goal 2 for 0.1 s at 0.4 s of the second run
+  // as in the fixture's program: goal 1 for 0.5 s, plan 7 and 8, frames 1 at 1 s, plan 7 deleted and plan hidden at 1.5
+  // s, reset after 1.8 s, goal 2 for 0.1 s at 0.4 s of the second run
   const BY_SAMPLE: [number, string[]][] = [
     [0, ["goal 1", "plan 7", "plan 8"]],
     [4, ["goal 1", "plan 7", "plan 8"]],
@@ -156,7 +156,7 @@ describe("markers of a recording", () => {
     [24, []],
   ];
 
-  it("are right going forwards, backwards, and after jumps", async () => {
+  it("are right forwards, backwards, and after seeking", async () => {
     const from = await opened();
     for (const [sample, wanted] of BY_SAMPLE) expect(await names(from, sample)).toEqual(wanted);
     for (const [sample, wanted] of [...BY_SAMPLE].reverse()) expect(await names(from, sample)).toEqual(wanted);
@@ -166,7 +166,7 @@ describe("markers of a recording", () => {
     }
   });
 
-  it("are what was put", async () => {
+  it("are as put", async () => {
     const from = await opened();
     await from.seekToSample(2);
     const found = new Map([...from.markers.visible()].map((marker) => [`${marker.namespace} ${marker.id}`, marker]));
@@ -180,7 +180,7 @@ describe("markers of a recording", () => {
     expect([...from.markers.visible()].find(({ kind }) => kind === "axes")?.frame).toBe("red");
   });
 
-  it("expire at the second run's own time", async () => {
+  it("expire at the second run's time", async () => {
     const from = await opened();
     await from.seekToSample(23);
     expect([...from.markers.visible()][0]?.expires).toBeCloseTo(0.5, 9);

@@ -1,4 +1,4 @@
-// The strip below the view: one slider for the live run's buffer and for recordings.
+// The timeline: one slider for the live run's buffer and for recordings.
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -37,7 +37,7 @@ async function press(key: string, shiftKey = false): Promise<void> {
   source.value?.sample(0);
 }
 
-/** Let chunks come in. */
+/** Wait for chunks. */
 async function settle(): Promise<void> {
   for (let k = 0; k < 10; k++) {
     await act(() => void source.value?.sample(0));
@@ -79,7 +79,7 @@ describe("of a recording", () => {
     expect(timeline.position.value).toBeCloseTo(0.2651, 9);
   });
 
-  it("shows time and tick of the run it is in", async () => {
+  it("shows time and tick of the present run", async () => {
     await withRecording();
     await press("End");
     await settle();
@@ -99,16 +99,16 @@ describe("of a recording", () => {
     expect(timeline.speed.value).toBe(20);
   });
 
-  it("says when there is no further event", async () => {
+  it("shows that there is no later event", async () => {
     await withRecording();
     seek(2);
     notices.value = [];
     jumpToEvent(1);
-    expect(notices.value.map(({ text }) => text)).toEqual(["No event after this"]);
+    expect(notices.value.map(({ text }) => text)).toEqual(["No later event"]);
     expect((source.value as RecordingSource).timeline.position.value).toBe(2);
   });
 
-  it("leads back to live", async () => {
+  it("returns to live", async () => {
     await withRecording();
     await act(() => button("Back to live")?.click());
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -117,12 +117,12 @@ describe("of a recording", () => {
 });
 
 describe("of the live run", () => {
-  it("shows its buffer, goes back into it and out again", async () => {
+  it("shows its buffer, enters and leaves it", async () => {
     await act(() => {
       for (let tick = 10; tick <= 50; tick += 10) history.add(frameAt(tick));
     });
     expect(values()).toEqual([1, 5, 5]);
-    // the live run is run by the top bar; only the room for the button is kept
+    // the top bar controls the live run; the button's space is reserved
     expect(button("Play")?.closest(".reserved")).not.toBeNull();
     await act(() => seek(3.2));
     expect(source.value?.kind).toBe("buffer");
@@ -136,7 +136,7 @@ describe("of the live run", () => {
     expect(source.value?.kind).toBe("live");
   });
 
-  it("without anything in the buffer does nothing", () => {
+  it("does nothing with an empty buffer", () => {
     seek(3);
     stepSample(-1);
     expect(source.value?.kind).toBe("live");

@@ -1,8 +1,8 @@
-// What a camera must do to see everything, and when it does that by itself.
+// Framing everything, and when it is done automatically.
 import { signal } from "@preact/signals";
 import { expect, test } from "vitest";
 import { CameraRig, fit } from "../../src/scene/camera-rig";
-import { Acquaintance, withRoutes } from "../../src/scene/framing";
+import { NewWorldDetector, withRoutes } from "../../src/scene/framing";
 import { toScreen } from "../../src/scene/view";
 import { MarkerBoard } from "../../src/state/markers";
 import { Roster } from "../../src/state/roster";
@@ -12,7 +12,7 @@ import type { Frame } from "../../src/wire/frame";
 const NORTH = { right: [1, 0, 0], up: [0, 0, 1], ahead: [0, 1, 0] };
 const FREE = { top: 0, bottom: 0, side: 0 };
 
-test("a bar of 20 m needs 10 m of distance at 90 degrees, and more when it lies along the view", () => {
+test("sees a bar of 20 m from 10 m at 90 degrees, and from farther if it lies along the view", () => {
   const window = { across: 1, upwards: 1, free: FREE };
   expect(fit([-10, 0, 0, 10, 0, 0], 0, NORTH, window)).toEqual({ target: [0, 0, 0], distance: 10 });
   expect(fit([0, -10, 0, 0, 10, 0, 5, -10, 0, -5, -10, 0], 0, NORTH, window)?.distance).toBeCloseTo(15, 6);
@@ -20,13 +20,13 @@ test("a bar of 20 m needs 10 m of distance at 90 degrees, and more when it lies 
   expect(fit([Number.NaN, 0, 0], 0, NORTH, window)).toBeNull();
 });
 
-test("a quarter of the picture left free above makes it 4/3 as far, and lifts the target", () => {
+test("needs 4/3 of the distance with a quarter of the view covered above, and raises the target", () => {
   const found = fit([0, 0, -3, 0, 0, 3], 0, NORTH, { across: 1, upwards: 1, free: { ...FREE, top: 0.25 } });
   expect(found?.distance).toBeCloseTo(4, 3);
   expect(found?.target[2]).toBeCloseTo(1, 3); // 3 m below it are 3/4 of the half picture, 3 m above a half
 });
 
-test.each(["orbit", "top"] as const)("every point is inside the picture, clear of its edges (%s)", (mode) => {
+test.each(["orbit", "top"] as const)("has every point inside the view, clear of its edges (%s)", (mode) => {
   const rig = new CameraRig();
   const size = { width: 640, height: 380 };
   const points = Array.from({ length: 600 }, (_, k) => 300 * Math.sin(12.9898 * k) * (k % 3 === 2 ? 0.3 : 1));
@@ -44,7 +44,7 @@ test.each(["orbit", "top"] as const)("every point is inside the picture, clear o
   }
 });
 
-test("routes count, unless they are more than 20 times as far out", () => {
+test("includes routes up to 20 times the extent of the vehicles", () => {
   const patrol = { fleet: "red", ids: [], behaviour: "patrol", closed: false };
   const route = (x: number) => ({ ...patrol, points: [[x, 0, 0]] as const });
   const cars = Float32Array.of(0, 0, 0, 10, 0, 0);
@@ -68,27 +68,27 @@ function at(time: number, run = 1) {
   return { from: to, to, mix: 1 };
 }
 
-test("another scenario is another world once its frames are there; a reset or a connection lost is not", () => {
+test("treats another scenario as another world once its frames arrive; not a reset or a reconnect", () => {
   const [live, race, mixed] = [source("live"), fleets("red"), fleets("lead", "birds")];
-  const camera = new Acquaintance();
-  expect(camera.meets(live, race, at(0), "race")).toBe(true);
-  expect(camera.meets(live, race, at(5), "race")).toBe(false);
-  expect(camera.meets(live, race, at(0, 2), "race")).toBe(false); // reset
-  expect(camera.meets(live, race, at(9, 2), "race")).toBe(false); // connected again
-  expect(camera.meets(live, race, at(9, 2), "mixed")).toBe(false); // the name comes first
-  expect(camera.meets(live, mixed, at(0), "mixed")).toBe(true);
-  expect(camera.meets(live, mixed, at(1), "mixed")).toBe(false);
+  const camera = new NewWorldDetector();
+  expect(camera.isNew(live, race, at(0), "race")).toBe(true);
+  expect(camera.isNew(live, race, at(5), "race")).toBe(false);
+  expect(camera.isNew(live, race, at(0, 2), "race")).toBe(false); // reset
+  expect(camera.isNew(live, race, at(9, 2), "race")).toBe(false); // reconnected
+  expect(camera.isNew(live, race, at(9, 2), "mixed")).toBe(false); // the name arrives first
+  expect(camera.isNew(live, mixed, at(0), "mixed")).toBe(true);
+  expect(camera.isNew(live, mixed, at(1), "mixed")).toBe(false);
 });
 
-test("a recording of the same vehicles is looked at from where one is, one of others is not", () => {
-  const camera = new Acquaintance();
-  camera.meets(source("live"), fleets("red", "blue"), at(5), "race");
-  expect(camera.meets(source("recording"), fleets("blue"), at(0), "race")).toBe(false);
-  expect(camera.meets(source("recording"), fleets("scouts"), at(0), "race")).toBe(true);
+test("keeps the camera for a recording of the same vehicles, not of others", () => {
+  const camera = new NewWorldDetector();
+  camera.isNew(source("live"), fleets("red", "blue"), at(5), "race");
+  expect(camera.isNew(source("recording"), fleets("blue"), at(0), "race")).toBe(false);
+  expect(camera.isNew(source("recording"), fleets("scouts"), at(0), "race")).toBe(true);
 });
 
-test("vehicles that replace all others in the same run do not move the camera", () => {
-  const [live, camera] = [source("live"), new Acquaintance()];
-  camera.meets(live, fleets("red"), at(5), "race");
-  expect(camera.meets(live, fleets("green"), at(6), "race")).toBe(false);
+test("keeps the camera when all vehicles are replaced in the same run", () => {
+  const [live, camera] = [source("live"), new NewWorldDetector()];
+  camera.isNew(live, fleets("red"), at(5), "race");
+  expect(camera.isNew(live, fleets("green"), at(6), "race")).toBe(false);
 });

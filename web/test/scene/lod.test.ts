@@ -1,4 +1,4 @@
-// Level of detail: by size on the screen, within the budget, without flicker.
+// Level of detail: by size on the screen, within the budget, with hysteresis.
 import { expect, test } from "vitest";
 import { chooseLevels, DETAILED, POINT, SIMPLE } from "../../src/scene/vehicles";
 
@@ -17,11 +17,11 @@ test("a metre at 10, 40 and 100 m is 36, 9 and 3.6 px", () => {
   expect([...levelsAt([10, 40, 100])]).toEqual([DETAILED, SIMPLE, POINT]);
 });
 
-test("what is behind the camera or nowhere is no shape", () => {
+test("draws no shape behind the camera or without a position", () => {
   expect([...levelsAt([-10, Number.NaN])]).toEqual([POINT, POINT]);
 });
 
-test("the nearest get the budget", () => {
+test("gives the budget to the nearest", () => {
   const levels = levelsAt([2, 4, 8, 11, 13], { detailed: 2, simple: 2 });
   expect(levels[0]).toBe(DETAILED);
   expect([...levels].filter((one) => one === DETAILED).length).toBeLessThanOrEqual(2);
@@ -29,13 +29,13 @@ test("the nearest get the budget", () => {
   expect(levels[4]).toBe(POINT);
 });
 
-test("a shape stays a little below the size at which it became one", () => {
+test("keeps a shape slightly below its threshold", () => {
   const fresh = levelsAt([14.4]); // 25 px
   expect(fresh[0]).toBe(SIMPLE);
   expect(levelsAt([14.4], undefined, Uint8Array.of(DETAILED))[0]).toBe(DETAILED);
 });
 
-test("with a floor every vehicle is a shape", () => {
+test("draws every vehicle as a shape with a minimum size", () => {
   const levels = new Uint8Array(1);
   chooseLevels(
     Float32Array.of(0, 5000, 0),

@@ -1,4 +1,4 @@
-// Geometry of markers: places and counts, and what happens to numbers that are none.
+// Geometry of markers: positions, counts, and non-finite values.
 import { expect, test } from "vitest";
 import { CORNER, DOT, drawMarkers, SEGMENT, solidOf } from "../../src/scene/marker-geometry";
 import type { Marker, MarkerKind } from "../../src/wire/decode";
@@ -14,7 +14,7 @@ function world(...markers: Marker[]) {
   return { parts: frames.get(""), frames, skipped };
 }
 
-test("a strip of 3 points is 2 segments, turned and moved with its marker", () => {
+test("makes 2 segments of a strip of 3 points, transformed with the marker", () => {
   const half = Math.SQRT1_2; // a quarter turn to the left
   const strip = marker("line_strip", {
     points: Float32Array.of(0, 0, 0, 1, 0, 0, 1, 1, 0),
@@ -26,14 +26,14 @@ test("a strip of 3 points is 2 segments, turned and moved with its marker", () =
   expect([...(segments ?? [])].slice(0, 6).map((one) => Math.round(1e5 * one) / 1e5)).toEqual([10, 0, 0, 10, 1, 0]);
 });
 
-test("a list of 4 points is 2 segments; points are dots of their diameter", () => {
+test("makes 2 segments of a list of 4 points, and dots of points", () => {
   expect(world(marker("line_list", { points: new Float32Array(12) })).parts?.segments.length).toBe(2 * SEGMENT);
   const dots = world(marker("points", { points: Float32Array.of(1, 2, 3), scale: [0.5, 0, 0] })).parts?.dots.view;
   expect([...(dots ?? [])]).toEqual([1, 2, 3, 0.5, 1, 0, 0, 1]);
   expect(dots?.length).toBe(DOT);
 });
 
-test("what is not finite is left out and counted", () => {
+test("skips and counts non-finite values", () => {
   const bad = marker("circle", { position: [Number.NaN, 0, 0] });
   const partly = marker("points", { points: Float32Array.of(0, 0, 0, 1, Number.POSITIVE_INFINITY, 0) });
   const { parts, skipped } = world(bad, partly);
@@ -42,11 +42,11 @@ test("what is not finite is left out and counted", () => {
   expect(parts?.segments.length).toBe(0);
 });
 
-test("a kind that nobody knows is counted, not an exception", () => {
+test("counts unknown kinds without an exception", () => {
   expect(world(marker("nonsense" as MarkerKind)).skipped).toBe(1);
 });
 
-test("a circle of radius 2 lies on it; an arrow ends at its length; a car stands on its position", () => {
+test("draws a circle with radius 2, an arrow of its length, a car standing on its position", () => {
   const circle = world(marker("circle", { scale: [2, 0, 0] })).parts?.segments.view ?? new Float32Array();
   for (let k = 0; k < circle.length; k += SEGMENT)
     expect(Math.hypot(circle[k] ?? 0, circle[k + 1] ?? 0)).toBeCloseTo(2, 5);
@@ -56,21 +56,21 @@ test("a circle of radius 2 lies on it; an arrow ends at its length; a car stands
   expect(high).toBe(1.5);
 });
 
-test("axes are three segments, as long as they say", () => {
+test("draws axes as three segments of the given length", () => {
   const axes = world(marker("axes", { scale: [2, 0, 0] })).parts?.segments.view ?? new Float32Array();
   expect(axes.length).toBe(3 * SEGMENT);
   expect([axes[3], axes[SEGMENT + 4], axes[2 * SEGMENT + 5]]).toEqual([2, 2, 2]);
 });
 
-test("translucent faces are kept apart; frames too; a mesh without a known name is a box of 12 triangles", () => {
+test("separates translucent faces and frames; an unknown mesh is a box of 12 triangles", () => {
   const { parts, frames } = world(
     marker("mesh", { text: "box", color: [1, 2, 3, 100] }),
     marker("text", { frame: "red", text: "hi" }),
   );
   expect(parts?.triangles.length).toBe(0);
   expect(parts?.clear.length).toBe(36 * CORNER);
-  expect(frames.get("red")?.words[0]?.text).toBe("hi");
-  expect(solidOf("no such thing").length).toBe(36);
+  expect(frames.get("red")?.labels[0]?.text).toBe("hi");
+  expect(solidOf("unknown").length).toBe(36);
   expect(solidOf("models/Cone.glb")).toBe(solidOf("cone"));
 });
 

@@ -1,4 +1,4 @@
-// Wheels, headings, the horizon, and the resolution that follows the speed of drawing.
+// Wheels, headings, the horizon, and the adaptive resolution.
 import { expect, test } from "vitest";
 import { gridFor } from "../../src/scene/ground";
 import { Governor } from "../../src/scene/loop";
@@ -17,7 +17,7 @@ function frame(time: number, x: number): Frame {
   return { run: 1, tick: 0, time, wall: 0, roster: 1, count: 1, poses, columns: [], wanted: 0 };
 }
 
-test("1 m in 0.1 s is 10 m/s, and a wheel of 0.34 m turns by 1 / 0.34 rad", () => {
+test("moves 1 m in 0.1 s at 10 m/s, and turns a wheel of 0.34 m by 1 / 0.34 rad", () => {
   const sample = { from: frame(0, 0), to: frame(0.1, 1), mix: 0 };
   const car = traitsOf("car");
   expect(drivenAs(sample, 0, car).speed).toBeCloseTo(10, 2);
@@ -28,7 +28,7 @@ test("1 m in 0.1 s is 10 m/s, and a wheel of 0.34 m turns by 1 / 0.34 rad", () =
   expect(spin).toBeCloseTo(1 / 0.34, 2);
 });
 
-test("north is compass 0, east 90; the right wing down is a positive roll", () => {
+test("has north at compass 0 and east at 90; right wing down is positive roll", () => {
   const half = Math.SQRT1_2;
   expect(compass([0, 0, 0, 1])).toBeCloseTo(90, 6);
   expect(compass([0, 0, half, half])).toBeCloseTo(0, 6);
@@ -38,7 +38,7 @@ test("north is compass 0, east 90; the right wing down is a positive roll", () =
   expect(attitudeOf(up).pitch).toBeCloseTo(0.2, 6);
 });
 
-test("12 slow frames lower the resolution, 90 quick ones raise it", () => {
+test("lowers the resolution after 12 slow frames, raises it after 90 fast ones", () => {
   const governor = new Governor();
   for (let k = 0; k < 12; k++) governor.note(80);
   expect(governor.scale).toBe(0.75);
@@ -50,7 +50,7 @@ test("12 slow frames lower the resolution, 90 quick ones raise it", () => {
   expect(governor.scale).toBe(0.75);
 });
 
-test("cells grow by ten with the height of the eye", () => {
+test("grows cells by ten with the height of the eye", () => {
   expect(gridFor(5).cell).toBe(10);
   expect(gridFor(50).cell).toBe(100);
   expect(metres(1500)).toBe("1.5 km");

@@ -1,4 +1,4 @@
-// What is written over the picture: the pilot's lines, and letters that grow with the page's.
+// The OSD's status lines, and text that scales with the page's font.
 import { expect, test } from "vitest";
 import { type Instruments, inLines, statusWords } from "../../src/scene/osd";
 import { unitOf } from "../../src/scene/overlay";
@@ -21,7 +21,7 @@ const KNOWN: Instruments = {
   bad: "",
 };
 
-test("name, armed, mode, battery and climb are words; what is not known is none", () => {
+test("shows name, armed, mode, battery and climb, but nothing unknown", () => {
   expect(statusWords(KNOWN).map(({ text, look }) => [text, look])).toEqual([
     ["eye", "lit"],
     ["DISARMED", "warn"],
@@ -35,14 +35,14 @@ test("name, armed, mode, battery and climb are words; what is not known is none"
   expect(statusWords({ ...rover, voltage: 12 })[1]).toEqual({ text: "12.0 V", look: "lit" });
 });
 
-test("words of 40 px with gaps of 10: two in 95 px, three in 140", () => {
+test("wraps words of 40 px with gaps of 10: two in 95 px, three in 140", () => {
   const words = ["a", "b", "c"];
   expect(inLines(words, () => 40, 95, 10)).toEqual([["a", "b"], ["c"]]);
   expect(inLines(words, () => 40, 140, 10)).toEqual([words]);
   expect(inLines(words, () => 40, 10, 10)).toEqual([["a"], ["b"], ["c"]]);
 });
 
-test("26 px letters of the page make everything twice as large; nothing gets smaller", () => {
+test("doubles all sizes with a font of 26 px; nothing gets smaller", () => {
   expect(unitOf("26px")).toBe(2);
   expect(unitOf("10px")).toBe(1);
   expect(unitOf("")).toBe(1);

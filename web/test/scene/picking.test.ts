@@ -1,4 +1,4 @@
-// Projection and picking against a camera matrix written down by hand.
+// Projection and picking with a known camera matrix.
 import { PerspectiveCamera } from "three";
 import { expect, test } from "vitest";
 import { onPlane, rowAt, rowsIn, toScreen } from "../../src/scene/view";
@@ -11,7 +11,7 @@ function places(...points: [number, number, number][]) {
   return { positions: Float32Array.from(points.flat()), count: points.length, focal: 50, radiusOf: () => 0.1 };
 }
 
-test("a point 10 m ahead, 5 m right and 2 m up", () => {
+test("projects a point 10 m ahead, 5 m right and 2 m up", () => {
   const screen = [0, 0, 0];
   expect(toScreen(AHEAD, 5, 10, 2, SIZE, screen)).toBe(true);
   expect(screen).toEqual([150, 40, 10]); // (0.5 + 0.25) * 200, (0.5 - 0.1) * 100
@@ -19,7 +19,7 @@ test("a point 10 m ahead, 5 m right and 2 m up", () => {
   expect(toScreen(AHEAD, Number.NaN, 10, 2, SIZE, screen)).toBe(false);
 });
 
-test("the matrix is laid out as three.js has it", () => {
+test("uses the matrix layout of three.js", () => {
   const camera = new PerspectiveCamera(90, 1, 1, 100);
   camera.up.set(0, 0, 1);
   camera.lookAt(0, 1, 0);
@@ -32,7 +32,7 @@ test("the matrix is laid out as three.js has it", () => {
   expect(screen[2]).toBeCloseTo(10, 6);
 });
 
-test("picks within 14 px, and the nearer one of two on the same spot", () => {
+test("picks within 14 px, and the nearer of two at the same position", () => {
   const both = places([0, 20, 0], [0, 10, 0], [8, 10, 0]);
   expect(rowAt(both, AHEAD, SIZE, 100, 50)).toBe(1);
   expect(rowAt(both, AHEAD, SIZE, 113, 50)).toBe(1);
@@ -40,13 +40,13 @@ test("picks within 14 px, and the nearer one of two on the same spot", () => {
   expect(rowAt(both, AHEAD, SIZE, 100, 90)).toBe(-1);
 });
 
-test("a box takes what is in it, whichever corner comes first", () => {
+test("selects rows in a box with any corner order", () => {
   const three = places([0, 20, 0], [5, 10, 0], [Number.NaN, 10, 0]);
   expect(rowsIn(three, AHEAD, SIZE, [160, 60], [90, 40])).toEqual([0, 1]);
   expect(rowsIn(three, AHEAD, SIZE, [140, 40], [160, 60])).toEqual([1]);
 });
 
-test("a ray meets the ground where lines through both points say", () => {
+test("intersects a ray with the ground", () => {
   expect(onPlane([0, 0, 10], [1, 2, 9], 0)).toEqual([10, 20, 0]);
   expect(onPlane([0, 0, 10], [1, 0, 9], 5)).toEqual([5, 0, 5]);
   expect(onPlane([0, 0, 10], [1, 0, 11], 0)).toBeNull();

@@ -1,4 +1,4 @@
-// Trails: rings that forget the oldest, time that goes back, vehicles that stand or jump.
+// Trails: bounded length, time going back, vehicles at rest or jumping.
 import { expect, test } from "vitest";
 import { MOST_TRAILS, TrailRing, TrailStore } from "../../src/scene/trails";
 
@@ -6,7 +6,7 @@ function all(ring: TrailRing): number[] {
   return Array.from({ length: ring.length }, (_, k) => ring.at(k, [])[0] as number);
 }
 
-test("the oldest goes when it is full", () => {
+test("drops the oldest position when full", () => {
   const ring = new TrailRing(3);
   for (const x of [1, 2, 3, 4, 5]) ring.push(x, 0, 0);
   expect(all(ring)).toEqual([3, 4, 5]);
@@ -16,10 +16,10 @@ test("samples 12 times per second of simulated time", () => {
   const store = new TrailStore();
   store.keep([7]);
   for (let tick = 0; tick <= 100; tick++) store.sample(tick / 100, 1, () => [tick, 0, 0]);
-  expect(store.rings.get(7)?.length).toBe(12); // every 9th of 101 ticks, from the first on
+  expect(store.rings.get(7)?.length).toBe(12); // every 9th of 101 ticks, starting with the first
 });
 
-test("begins anew when time goes back, another run begins, or the vehicle jumps", () => {
+test("restarts when time goes back, another run starts, or the vehicle jumps", () => {
   const store = new TrailStore();
   store.keep([7]);
   store.sample(1, 1, () => [0, 0, 0]);
@@ -33,7 +33,7 @@ test("begins anew when time goes back, another run begins, or the vehicle jumps"
   expect(store.rings.get(7)?.length).toBe(1);
 });
 
-test("who stands adds nothing; there are at most 300", () => {
+test("adds nothing at rest, and keeps at most 300 positions", () => {
   const store = new TrailStore();
   store.keep(Array.from({ length: 1000 }, (_, k) => k));
   expect(store.rings.size).toBe(MOST_TRAILS);

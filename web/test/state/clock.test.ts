@@ -1,14 +1,14 @@
-// The clock: measured, commanded, and not confused by figures that come late.
+// The clock: measurement, commands, and outdated figures.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import {
   clockFromFigures,
   clockFromFrame,
   clockJumped,
   clockLost,
-  giveBack,
-  holding,
+  holdsClock,
   pause,
   play,
+  releaseClock,
   reset,
   setPace,
   step,
@@ -16,7 +16,7 @@ import {
 import { clock, notices } from "../../src/state/store";
 import type { FiguresTree } from "../../src/wire/schema";
 import { fakeServer } from "../fake-server";
-import { made } from "./made";
+import { made } from "./frames";
 
 let asked: [string, unknown][];
 let moment = { tick: 0, time: 0 };
@@ -39,14 +39,14 @@ beforeEach(() => {
 
 afterEach(() => vi.useRealTimers());
 
-it("measures how fast time passes", () => {
+it("measures the real-time factor", () => {
   for (let k = 0; k <= 30; k++) clockFromFrame(made(0.25 * k, 0, { wall: 1000 + 0.1 * k }), 1e6 + 100 * k);
   clockFromFigures(figures(800, 1003.2));
   expect(clock.value.factor).toBeCloseTo(2.5, 1);
   expect(clock.value.tick).toBe(800);
 });
 
-it("shows the last frame although it came too soon after the one before", () => {
+it("shows the last frame even if it arrives soon after another", () => {
   vi.setSystemTime(0);
   clockFromFrame(made(1, 0), performance.now() + 1e7);
   clockFromFrame(made(1.01, 0), performance.now());
@@ -54,7 +54,7 @@ it("shows the last frame although it came too soon after the one before", () => 
   expect(clock.value.tick).toBe(101);
 });
 
-it("believes its pause more than figures from before it", async () => {
+it("ignores figures from before a pause", async () => {
   clockFromFigures(figures(100, 10));
   moment = { tick: 130, time: 1.3 };
   await pause();
@@ -69,7 +69,7 @@ it("believes its pause more than figures from before it", async () => {
   expect(clock.value.paused).toBe(true);
 });
 
-it("holds the clock after a step until it plays", async () => {
+it("owns the clock after a step until it plays", async () => {
   moment = { tick: 205, time: 2.05 };
   await step(5);
   expect(clock.value).toMatchObject({ paused: true, tick: 205, time: 2.05 });
@@ -81,22 +81,22 @@ it("holds the clock after a step until it plays", async () => {
   expect(clock.value.paused).toBe(false);
 });
 
-it("gives the clock back, and only if it has it", async () => {
-  await giveBack();
+it("releases the clock only if it owns it", async () => {
+  await releaseClock();
   expect(asked).toEqual([]);
   await step(1);
   clockFromFigures(figures(500, 30, { owner: "web 127.0.0.1:5000" }));
-  expect([holding.value, clock.value.paused]).toEqual([true, true]);
-  await giveBack();
+  expect([holdsClock.value, clock.value.paused]).toEqual([true, true]);
+  await releaseClock();
   expect(asked.map(([method]) => method)).toEqual(["simulation_step", "let_go"]);
-  expect([holding.value, clock.value.owner, clock.value.paused]).toEqual([false, "", false]);
+  expect([holdsClock.value, clock.value.owner, clock.value.paused]).toEqual([false, "", false]);
 });
 
-it("holds nothing when its step is refused", async () => {
+it("owns nothing when its step is refused", async () => {
   clockFromFigures(figures(600, 40));
   fakeServer(() => Promise.reject(new Error("step refused: the clock belongs to ros")));
   await step(1);
-  expect([holding.value, clock.value.paused]).toEqual([false, false]);
+  expect([holdsClock.value, clock.value.paused]).toEqual([false, false]);
 });
 
 it("resets with and without a seed, and sets the pace", async () => {
@@ -111,13 +111,13 @@ it("resets with and without a seed, and sets the pace", async () => {
   expect(clock.value.pace).toBe(0.5);
 });
 
-it("tells what the server refuses", async () => {
+it("shows refusals", async () => {
   fakeServer(() => Promise.reject(new Error("the clock belongs to ros")));
   await pause();
   expect(notices.value.at(-1)).toMatchObject({ kind: "error", text: "the clock belongs to ros" });
 });
 
-it("after a jump in a recording, believes frames more than figures that were on their way", async () => {
+it("trusts frames over outdated figures after a seek", async () => {
   moment = { tick: 429, time: 4.29 };
   await pause();
   clockJumped();

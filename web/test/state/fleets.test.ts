@@ -1,6 +1,6 @@
-// Fleets keep their colour while others come and go; who moves each vehicle.
+// Fleet colours are stable; control modes of vehicles.
 import { expect, it } from "vitest";
-import { CONDUCTS, conducts } from "../../src/state/overrides";
+import { CONTROL_MODES, controlModes } from "../../src/state/overrides";
 import { enterFleets, fleetColour, paletteColour } from "../../src/state/palette";
 import { Roster } from "../../src/state/roster";
 
@@ -23,16 +23,16 @@ it("keeps a fleet's colour for the session", () => {
   ]);
 });
 
-it("uses a colour again, of somebody who is not there, rather than a pale one", () => {
+it("reuses the colour of an absent fleet before a lighter one", () => {
   enterFleets(["f5", "f6", "f7", "f8"]);
   enterFleets(["red", "ninth"]);
   expect(fleetColour("ninth")).toBe(paletteColour(1));
   enterFleets(Array.from({ length: 30 }, (_, k) => `many ${k}`));
   expect(new Set(Array.from({ length: 24 }, (_, k) => fleetColour(`many ${k}`).hex)).size).toBe(24);
-  expect(fleetColour("nobody knows")).toBe(paletteColour(0));
+  expect(fleetColour("unknown")).toBe(paletteColour(0));
 });
 
-it("tells who takes commands, follows an order, or is not armed", () => {
+it("knows manual control, overrides and disarmed vehicles", () => {
   const who = roster(3, { a: [[10, 2]], b: [[20, 3]] });
   const about = { count: 1, kind: "quad", model: "quad", single: false, inputs: [], columns: [], sensors: [] };
   const fleets = [
@@ -50,14 +50,14 @@ it("tells who takes commands, follows an order, or is not armed", () => {
       options: {},
     },
   ];
-  const words = (values: Float32Array) => [...values].map((value) => CONDUCTS[value]);
-  expect(words(conducts(who, fleets, orders))).toEqual([
-    "takes commands",
-    "takes commands",
-    "own behaviour",
+  const words = (values: Float32Array) => [...values].map((value) => CONTROL_MODES[value]);
+  expect(words(controlModes(who, fleets, orders))).toEqual([
+    "manual control",
+    "manual control",
+    "scenario behaviour",
     "order",
-    "takes commands",
+    "manual control",
   ]);
-  expect(conducts(who, fleets, orders, [0, 1, 1, 1, Number.NaN])[0]).toBe(0);
-  expect(conducts(who, [], [])).toEqual(new Float32Array(5).fill(Number.NaN));
+  expect(controlModes(who, fleets, orders, [0, 1, 1, 1, Number.NaN])[0]).toBe(0);
+  expect(controlModes(who, [], [])).toEqual(new Float32Array(5).fill(Number.NaN));
 });

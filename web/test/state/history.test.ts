@@ -1,10 +1,10 @@
-// The buffer: within its budget, coarse in the past, and found again by time.
+// The buffer: within its budget, coarse in the past, searchable by time.
 import { signal } from "@preact/signals";
 import { expect, it } from "vitest";
 import { History } from "../../src/state/history";
 import { Playback } from "../../src/state/source";
 import type { Frame } from "../../src/wire/frame";
-import { made } from "./made";
+import { made } from "./frames";
 
 function filled(seconds: number, mostBytes: number, mostSeconds = 600): History {
   const history = new History(mostBytes, mostSeconds);
@@ -17,14 +17,14 @@ const gapAt = (history: History, time: number): number => {
   return to.time - from.time;
 };
 
-it("keeps everything as long as it is small", () => {
+it("keeps everything while it is small", () => {
   const history = filled(10, 1e9);
   expect(history.length).toBe(301);
   expect([history.start.value, history.end.value]).toEqual([0, 10]);
 });
 
-it("stays within the bytes, keeps the whole span, and is finer the newer it is", () => {
-  const history = filled(300, 416 * 200); // 200 frames of one vehicle: 16 bytes and 400 around them
+it("stays within its bytes, keeps the whole span, finer for newer frames", () => {
+  const history = filled(300, 416 * 200); // 200 frames of one vehicle: 16 bytes and 400 overhead
   expect(history.size).toBeLessThanOrEqual(416 * 200);
   expect(history.length).toBe(200);
   expect([history.start.value, history.end.value]).toEqual([0, 300]);
@@ -32,7 +32,7 @@ it("stays within the bytes, keeps the whole span, and is finer the newer it is",
   expect(gapAt(history, 20)).toBeGreaterThan(2 * gapAt(history, 290));
 });
 
-it("forgets what is older than its seconds", () => {
+it("drops frames beyond its time span", () => {
   const history = filled(20, 1e9, 5);
   expect(history.start.value).toBeCloseTo(15, 1);
 });
@@ -50,7 +50,7 @@ it("finds the frames around a time", () => {
   }
 });
 
-it("begins anew with another run, and with a step back in time", () => {
+it("restarts with another run, and with a step back in time", () => {
   const history = filled(1, 1e9);
   let cleared = 0;
   history.cleared = () => {

@@ -1,14 +1,14 @@
-// Small things that are kept: events, settings, colours, columns of the colouring, transform frames.
+// Events, stored settings, colours, columns of the colouring, transform frames.
 import { signal } from "@preact/signals";
 import { beforeEach, expect, it } from "vitest";
 import { canColour, columnFor, scalarsOf } from "../../src/state/colouring";
-import { listWishes, want } from "../../src/state/columns";
+import { listColumnRequests, requestColumns } from "../../src/state/columns";
 import { addEvents, clearEvents, events } from "../../src/state/events";
 import { paletteColour } from "../../src/state/palette";
 import { persisted } from "../../src/state/persist";
 import { poseAt, setTransforms, worldPose } from "../../src/state/poses";
 import { Roster } from "../../src/state/roster";
-import { made } from "./made";
+import { made } from "./frames";
 
 const event = (number: number) => ({ number, tick: number, kind: "k", subject: "", detail: "" });
 const fleet = { name: "red", kind: "car", model: "m", single: true, ids: [[7, 1]], members: [[0, 1]] } as const;
@@ -20,7 +20,7 @@ beforeEach(() => {
   clearEvents();
 });
 
-it("keeps events in order, once each, and 5000 at most", () => {
+it("keeps events in order, once each, and at most 5000", () => {
   addEvents([event(3), event(4)]);
   addEvents([1, 2, 3].map(event));
   expect(events.value.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
@@ -28,7 +28,7 @@ it("keeps events in order, once each, and 5000 at most", () => {
   expect([events.value.length, events.value.at(-1)?.number]).toEqual([5000, 6004]);
 });
 
-it("keeps a setting, and mistrusts what does not fit", () => {
+it("stores a setting, and ignores stored values of another type", () => {
   const layers = signal({ grid: true, names: false });
   localStorage.setItem("paddock.layers", '{"grid": false}');
   persisted(layers, "layers");
@@ -43,13 +43,13 @@ it("keeps a setting, and mistrusts what does not fit", () => {
   }
 });
 
-it("has a colour for every fleet, lighter each time around", () => {
+it("has a colour for every fleet, lighter in each round", () => {
   expect(paletteColour(0)).toEqual({ hex: "#58c4ff", rgb: [88 / 255, 196 / 255, 1] });
   expect(paletteColour(8).rgb[0]).toBeCloseTo(88 / 255 + 0.35 * (1 - 88 / 255));
   expect(paletteColour(-1).hex).toMatch(/^#[0-9a-f]{6}$/);
 });
 
-it("knows which column a colouring needs", () => {
+it("knows the column of a colouring", () => {
   const plain = roster(["x"]);
   expect(
     ["fleet", "speed", "altitude", "battery", "signal", "state"].map((kind) => columnFor(kind as never, plain)),
@@ -59,9 +59,9 @@ it("knows which column a colouring needs", () => {
   expect([canColour("altitude", plain), canColour("signal", plain)]).toEqual([true, false]);
 });
 
-it("takes the numbers of a frame by its own list", () => {
-  const wish = want("colouring", [{ of: null, columns: ["speed"] }]);
-  const { number } = listWishes();
+it("reads the values of a frame by its own request list", () => {
+  const wish = requestColumns("colouring", [{ of: null, columns: ["speed"] }]);
+  const { number } = listColumnRequests();
   const columns = [{ request: 0, vehicles: 3, columns: 1, values: Float64Array.of(1, Number.NaN, 5) }];
   const found = scalarsOf(made(0, 0, { count: 3, columns, wanted: number }), "speed");
   expect([...(found?.values ?? [])]).toEqual([1, Number.NaN, 5]);
@@ -85,7 +85,7 @@ it("places frames on vehicles and on each other", () => {
     expect(worldPose(name, { from: frame, to: frame, mix: 1 }, roster([]))).toBeNull();
 });
 
-it("mixes poses", () => {
+it("interpolates poses", () => {
   const sample = { from: made(0, 10), to: made(1, 20), mix: 0.25 };
   expect(poseAt(sample, 0).position).toEqual([12.5, 0, 0]);
   expect(Math.hypot(...poseAt(sample, 0).quaternion)).toBeCloseTo(1);

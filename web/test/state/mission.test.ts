@@ -1,15 +1,15 @@
-// What becomes of a mission that the server tells: progress, ranges, and what was asked for and has not come yet.
+// The mission: progress, ranges, and pending changes.
 import { afterEach, describe, expect, it } from "vitest";
 import {
-  awaited,
-  awaitTask,
+  addPendingTask,
+  applyMission,
   chosenTask,
-  forgetAwaited,
+  clearPendingTasks,
   freeName,
   mission,
+  pendingTasks,
   planOf,
   progressOf,
-  takeMission,
   usedRange,
 } from "../../src/state/mission";
 import type { MissionTree, TaskTree } from "../../src/wire/schema";
@@ -36,11 +36,11 @@ const told = (tasks: readonly TaskTree[], travelled = 500): MissionTree => ({
 afterEach(() => {
   mission.value = null;
   chosenTask.value = null;
-  forgetAwaited();
+  clearPendingTasks();
 });
 
 describe("progress", () => {
-  it("counts what is done, what is being done and what will not be", () => {
+  it("counts done, active and failed tasks", () => {
     const tasks = [
       task("a", "completed"),
       task("b", "completed"),
@@ -54,19 +54,19 @@ describe("progress", () => {
     expect(undone.map(({ name, reason }) => [name, reason])).toEqual([["d", "too far"]]);
   });
 
-  it("tells which share of its range a vehicle has used", () => {
+  it("computes the used share of a vehicle's range", () => {
     expect(usedRange({ ...uav, tasks: [] })).toBe(0.25);
     expect(usedRange({ ...uav, tasks: [], travelled: 9000 })).toBe(1);
     expect(usedRange({ ...uav, tasks: [], range: null })).toBeNull();
   });
 });
 
-describe("routes are asked for again", () => {
-  it("when tasks, vehicles' orders or zones change, and not when they only travel", () => {
+describe("routes are requested again", () => {
+  it("when tasks, assignments or zones change, but not on mere progress", () => {
     const first = told([task("a", "assigned", 10, 20)]);
-    expect(takeMission(first)).toBe(true);
-    expect(takeMission(told([task("a", "assigned", 10, 20)], 900))).toBe(false);
-    expect(takeMission(told([task("a", "assigned", 10, 21)], 900))).toBe(true);
+    expect(applyMission(first)).toBe(true);
+    expect(applyMission(told([task("a", "assigned", 10, 20)], 900))).toBe(false);
+    expect(applyMission(told([task("a", "assigned", 10, 21)], 900))).toBe(true);
     const zone = {
       name: "z",
       outline: [
@@ -79,48 +79,48 @@ describe("routes are asked for again", () => {
     expect(planOf({ ...first, zones: [zone] })).not.toBe(planOf(first));
     const other = { ...first, members: [{ ...uav, tasks: ["b", "a"] }] };
     expect(planOf(other)).not.toBe(planOf(first));
-    expect(takeMission(null)).toBe(true);
+    expect(applyMission(null)).toBe(true);
   });
 });
 
-describe("what was asked for", () => {
-  it("is awaited until the task is there", () => {
-    takeMission(told([task("a", "assigned", 10, 20)]));
-    awaitTask("a", { x: 30, y: 40, kind: "asked" });
-    takeMission(told([task("a", "assigned", 10, 20)]));
-    expect([...awaited.value.keys()]).toEqual(["a"]);
-    takeMission(told([task("a", "assigned", 30.004, 40)]));
-    expect(awaited.value.size).toBe(0);
+describe("pending changes", () => {
+  it("are kept until the task is there", () => {
+    applyMission(told([task("a", "assigned", 10, 20)]));
+    addPendingTask("a", { x: 30, y: 40, kind: "asked" });
+    applyMission(told([task("a", "assigned", 10, 20)]));
+    expect([...pendingTasks.value.keys()]).toEqual(["a"]);
+    applyMission(told([task("a", "assigned", 30.004, 40)]));
+    expect(pendingTasks.value.size).toBe(0);
   });
 
-  it("is awaited no more when the task is done, or the run another one", () => {
-    awaitTask("a", { x: 30, y: 40, kind: "asked" });
-    takeMission(told([task("a", "completed", 10, 20)]));
-    expect(awaited.value.size).toBe(0);
-    awaitTask("b", { x: 30, y: 40, kind: "asked" });
-    forgetAwaited();
-    expect(awaited.value.size).toBe(0);
+  it("are dropped when the task is done, or the run is another", () => {
+    addPendingTask("a", { x: 30, y: 40, kind: "asked" });
+    applyMission(told([task("a", "completed", 10, 20)]));
+    expect(pendingTasks.value.size).toBe(0);
+    addPendingTask("b", { x: 30, y: 40, kind: "asked" });
+    clearPendingTasks();
+    expect(pendingTasks.value.size).toBe(0);
   });
 
-  it("stays in the hand while it is dragged", () => {
-    awaitTask("a", { x: 30, y: 40, kind: "dragged" });
-    takeMission(told([task("a", "assigned", 30, 40)]));
-    expect(awaited.value.get("a")?.x).toBe(30);
-    awaitTask("a", null);
-    expect(awaited.value.size).toBe(0);
+  it("are kept while dragging", () => {
+    addPendingTask("a", { x: 30, y: 40, kind: "dragged" });
+    applyMission(told([task("a", "assigned", 30, 40)]));
+    expect(pendingTasks.value.get("a")?.x).toBe(30);
+    addPendingTask("a", null);
+    expect(pendingTasks.value.size).toBe(0);
   });
 });
 
-it("forgets the chosen task when it is gone", () => {
-  takeMission(told([task("a", "assigned"), task("b", "assigned")]));
+it("clears the selected task when it is removed", () => {
+  applyMission(told([task("a", "assigned"), task("b", "assigned")]));
   chosenTask.value = "b";
-  takeMission(told([task("a", "assigned"), task("b", "completed")]));
+  applyMission(told([task("a", "assigned"), task("b", "completed")]));
   expect(chosenTask.value).toBe("b");
-  takeMission(told([task("a", "assigned")]));
+  applyMission(told([task("a", "assigned")]));
   expect(chosenTask.value).toBeNull();
 });
 
-it("names new tasks by the first number that is free", () => {
+it("names new tasks by the first free number", () => {
   expect(freeName(null)).toBe("point_1");
   expect(freeName(told([task("point_1", "completed"), task("point_3", "undone")]))).toBe("point_2");
   expect(freeName(told([task("point_1", "completed")]), ["point_2"])).toBe("point_3");

@@ -1,8 +1,8 @@
-// Asking for less when the page cannot keep up, and for more again when it can.
+// The rate governor: lower when the page cannot keep up, higher again when it can.
 import { expect, it } from "vitest";
 import { RateGovernor, type Seen } from "../../src/state/subscription";
 
-/** Seconds of the same, one look a second; the rates wanted after each. */
+/** Seconds of the same measurements, one per second; the rate after each. */
 function run(governor: RateGovernor, from: number, seconds: number, seen: (rate: number) => Partial<Seen>): number[] {
   return Array.from({ length: seconds }, (_, k) => {
     const rate = governor.rate;
@@ -12,10 +12,10 @@ function run(governor: RateGovernor, from: number, seconds: number, seen: (rate:
   });
 }
 
-/** A page that draws 10 pictures a second. */
+/** A page that draws 10 frames per second. */
 const slow = (rate: number) => ({ drawn: 10, skipped: Math.max(rate - 10, 0) });
 
-it("begins at 60 for few vehicles and at 30 for many", () => {
+it("starts at 60 for few vehicles and at 30 for many", () => {
   expect([new RateGovernor(999).rate, new RateGovernor(1000).rate]).toEqual([60, 30]);
 });
 
@@ -29,7 +29,7 @@ it("goes no lower than 4", () => {
   expect(governor.rate).toBe(4);
 });
 
-it("raises after 10 s of ease, up to where it began", () => {
+it("increases after 10 s, up to the initial rate", () => {
   const governor = new RateGovernor(5000);
   run(governor, 0, 3, slow);
   expect(governor.rate).toBe(15);
@@ -40,16 +40,16 @@ it("raises after 10 s of ease, up to where it began", () => {
   expect(governor.slowed).toBe(false);
 });
 
-it("waits longer when a raise was wrong", () => {
+it("waits longer after a wrong increase", () => {
   const governor = new RateGovernor(5000);
   const limited = (rate: number) => ({ drawn: 20, arriving: rate, skipped: Math.max(rate - 20, 0) });
   const rates = run(governor, 0, 40, limited);
   const raises = rates.flatMap((rate, k) => (k > 0 && rate > (rates[k - 1] as number) ? [k] : []));
-  expect(raises[0]).toBe(13); // lowered at 2, easy from 3 on
+  expect(raises[0]).toBe(13); // lowered at 2 s, easy from 3 s on
   expect((raises[1] as number) - (raises[0] as number)).toBeGreaterThan(20);
 });
 
-it("does not mind a world that is slow or stands still", () => {
+it("ignores a slow or paused simulation", () => {
   const governor = new RateGovernor(10);
   run(governor, 0, 20, () => ({ arriving: 0, ticks: 0 }));
   run(governor, 20, 20, () => ({ arriving: 6, ticks: 6 }));
@@ -57,13 +57,13 @@ it("does not mind a world that is slow or stands still", () => {
   expect(governor.rate).toBe(60);
 });
 
-it("minds groups that get old on their way", () => {
+it("reacts to frames that arrive late", () => {
   const governor = new RateGovernor(5000);
   run(governor, 0, 3, () => ({ late: 0.8 }));
   expect(governor.rate).toBe(15);
 });
 
-it("minds a slow way", () => {
+it("reacts to a slow network", () => {
   const governor = new RateGovernor(5000);
   run(governor, 0, 3, () => ({ arriving: 12, ticks: 60 }));
   expect(governor.rate).toBe(15);

@@ -1,7 +1,7 @@
-// Rows, ids and names, with ranges and with fleets that are empty.
+// Rows, ids and names, with ranges and with empty fleets.
 import { expect, it } from "vitest";
 import { forgetRemoved } from "../../src/state/removed-vehicles";
-import { Roster, RosterBook } from "../../src/state/roster";
+import { Roster, RosterIndex } from "../../src/state/roster";
 import { focus, hovered, notices, select, selection } from "../../src/state/store";
 import type { FleetTree } from "../../src/wire/schema";
 
@@ -44,7 +44,7 @@ it.each([
   expect(roster.rowOfName(name)).toBe(row);
 });
 
-it("knows who is not there", () => {
+it("does not find unknown vehicles", () => {
   expect(roster.size).toBe(6);
   for (const row of [-1, 6]) expect(roster.idAt(row)).toBeUndefined();
   for (const id of [0, 8, 13, 19, 22]) expect(roster.rowOfId(id)).toBeUndefined();
@@ -54,8 +54,8 @@ it("knows who is not there", () => {
   expect(Roster.empty.fleetAt(0)).toBeUndefined();
 });
 
-it("notices when a number means other vehicles", () => {
-  const book = new RosterBook();
+it("detects a number reused for other vehicles", () => {
+  const book = new RosterIndex();
   const one = { roster: 1, fleets: [fleet("a", [[0, 2]], [[0, 2]])] };
   expect(book.put(one)).toBe(true);
   expect(book.put(structuredClone(one))).toBe(true);
@@ -63,7 +63,7 @@ it("notices when a number means other vehicles", () => {
   expect(book.get(1)?.nameAt(1)).toBe("b[1]");
 });
 
-it("lets go of chosen vehicles that are removed, and says so", () => {
+it("deselects removed vehicles, with a notice", () => {
   select([7, 10, 11]);
   hovered.value = 11;
   const less = new Roster({
@@ -74,5 +74,5 @@ it("lets go of chosen vehicles that are removed, and says so", () => {
   expect([...selection.value]).toEqual([7, 10]);
   expect(focus.value).toBe(10);
   expect(hovered.value).toBeNull();
-  expect(notices.value.at(-1)?.text).toBe("scouts[1] is no longer there");
+  expect(notices.value.at(-1)?.text).toBe("scouts[1] removed");
 });

@@ -1,13 +1,13 @@
-// A whole session with a Worker that is none: opening, columns, notifications, losing the server.
+// A whole session with a fake Worker: opening, columns, notifications, losing the server.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { connection, type Port, server } from "../../src/net/connection";
 import type { FromWorker, ToWorker } from "../../src/net/socket";
-import { onColumns, want } from "../../src/state/columns";
+import { onColumns, requestColumns } from "../../src/state/columns";
 import { events } from "../../src/state/events";
-import { drew } from "../../src/state/run";
+import { markDrawn } from "../../src/state/run";
 import { Session } from "../../src/state/session";
 import { metadata, notices, roster, routes, source } from "../../src/state/store";
-import { made } from "./made";
+import { made } from "./frames";
 
 type Asked = { id?: number; method: string; params: Record<string, unknown> };
 
@@ -44,7 +44,7 @@ beforeEach(async () => {
     set_columns: { wanted: 6 },
     set_rate: { rate: 30 },
     get_routes: { routes: [{ fleet: "red" }] },
-    get_orders: new Error("no such method", { cause: -32601 }),
+    get_orders: new Error("unknown method", { cause: -32601 }),
     get_frames: { frames: [] },
   };
   port = {
@@ -69,7 +69,7 @@ async function open(): Promise<void> {
   await settle();
 }
 
-it("opens: metadata, subscription, and then the rest; a method that is not there is no error", async () => {
+it("opens with metadata and subscription, then the rest; an unknown method is no error", async () => {
   await open();
   expect(asked().map(({ method }) => method)).toEqual([
     "get_metadata",
@@ -87,13 +87,13 @@ it("opens: metadata, subscription, and then the rest; a method that is not there
   expect(notices.value).toEqual([]);
 });
 
-it("says what the server prepares, and waits for it as long as it takes", async () => {
+it("shows what the server prepares, and waits for it", async () => {
   const { get_metadata, ...others } = answers;
   answers = others;
   await open();
   expect(connection.value).toEqual({ state: "connecting" });
-  say({ kind: "json", message: { jsonrpc: "2.0", method: "preparing", params: { text: "kernels are compiled" } } });
-  expect(connection.value).toEqual({ state: "connecting", note: "kernels are compiled" });
+  say({ kind: "json", message: { jsonrpc: "2.0", method: "preparing", params: { text: "compiling kernels" } } });
+  expect(connection.value).toEqual({ state: "connecting", note: "compiling kernels" });
   const early = server.call("pause", {});
   answers["pause"] = {};
   await vi.advanceTimersByTimeAsync(95_000);
@@ -106,19 +106,22 @@ it("says what the server prepares, and waits for it as long as it takes", async 
   expect(await early).toEqual({});
 });
 
-it("shows frames and asks for the next one after drawing", async () => {
+it("shows frames and requests the next one after drawing", async () => {
   await open();
   say({ kind: "frame", frame: made(1, 3), arrived: 1, skipped: 0 });
   expect(source.value?.sample(performance.now())?.to.time).toBe(1);
   expect(sent.filter(({ kind }) => kind === "next").length).toBe(1);
-  drew();
+  markDrawn();
   expect(sent.filter(({ kind }) => kind === "next").length).toBe(1);
   expect(roster.value.nameAt(0)).toBe("red");
 });
 
-it("asks for columns and hands them to who wanted them, whatever stands before", async () => {
+it("requests columns and delivers them, at any list position", async () => {
   await open();
-  const [first, second] = [want("one", [{ of: null, columns: ["speed"] }]), want("two", [{ of: 7, columns: ["x"] }])];
+  const [first, second] = [
+    requestColumns("one", [{ of: null, columns: ["speed"] }]),
+    requestColumns("two", [{ of: 7, columns: ["x"] }]),
+  ];
   const got: number[] = [];
   onColumns(second, (_, blocks) => got.push(blocks[0]?.request ?? -1, blocks[0]?.values[0] ?? -1));
   await vi.advanceTimersByTimeAsync(50);
@@ -133,31 +136,31 @@ it("asks for columns and hands them to who wanted them, whatever stands before",
   second.release();
 });
 
-it("says that the server is gone, rejects calls, and opens again", async () => {
+it("shows a lost connection, rejects calls, and opens again", async () => {
   await open();
   const call = server.call("inspect", { vehicle: "red" }).catch((error: Error) => error.message);
   await settle();
-  say({ kind: "lost", reason: "the server is gone", wait: 2000 });
-  expect(await call).toBe("inspect: the server is gone");
-  expect(connection.value).toMatchObject({ state: "lost", reason: "the server is gone; retrying in 2 s" });
+  say({ kind: "lost", reason: "connection lost", wait: 2000 });
+  expect(await call).toBe("inspect: connection lost");
+  expect(connection.value).toMatchObject({ state: "lost", reason: "connection lost; retrying in 2 s" });
   await expect(server.call("pause", {})).rejects.toThrow("not connected");
   await open();
   expect(connection.value.state).toBe("open");
 });
 
-it("tries again when the server opens but does not answer", async () => {
+it("retries when the server opens but does not respond", async () => {
   delete answers["get_metadata"];
   await open();
   await vi.advanceTimersByTimeAsync(10_000);
   expect(sent.at(-1)?.kind).toBe("drop");
-  say({ kind: "lost", reason: "the server is gone", wait: 500 });
+  say({ kind: "lost", reason: "connection lost", wait: 500 });
   expect(connection.value).toMatchObject({
     state: "lost",
     reason: "get_metadata: no response from the server within 10 s; retrying in 0.5 s",
   });
 });
 
-it("lets calls wait while it connects", async () => {
+it("queues calls while connecting", async () => {
   answers["ping"] = { tick: 1, time: 0 };
   say({ kind: "connecting" });
   const call = server.call("ping", {});
@@ -165,7 +168,7 @@ it("lets calls wait while it connects", async () => {
   expect(await call).toEqual({ tick: 1, time: 0 });
 });
 
-it("stops when a token is needed, and goes on with one", async () => {
+it("stops when a token is needed, and continues with one", async () => {
   answers["get_metadata"] = new Error("a token is needed", { cause: -32001 });
   await open();
   expect(connection.value).toEqual({ state: "refused", reason: "this server requires a token" });
@@ -178,7 +181,7 @@ it("stops when a token is needed, and goes on with one", async () => {
   expect(connection.value.state).toBe("open");
 });
 
-it("asks for metadata again when unknown fleets come, and for routes after orders", async () => {
+it("requests metadata again for unknown fleets, and routes after overrides", async () => {
   await open();
   sent = [];
   const tree = { roster: 2, fleets: [fleet, { ...fleet, name: "blue", ids: [[8, 1]] }] };
@@ -192,9 +195,9 @@ it("asks for metadata again when unknown fleets come, and for routes after order
   expect(events.value.map(({ time }) => time)).toEqual([0.5, 0.5, 0.5]);
 });
 
-it("tells garbage once and goes on", async () => {
+it("reports invalid messages once and continues", async () => {
   await open();
-  for (const count of [1, 2, 3]) say({ kind: "invalid", reason: "a frame of unknown type 119", count });
+  for (const count of [1, 2, 3]) say({ kind: "invalid", reason: "unknown frame type 119", count });
   say({ kind: "json", message: 17 });
   const wrong = [
     ["frames", { frames: 7 }],

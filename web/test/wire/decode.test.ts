@@ -1,8 +1,8 @@
-// Decoding against bytes packed by hand, and what is refused.
+// Decoding hand-packed bytes, and rejections.
 import { describe, expect, it } from "vitest";
 import { measureDecode } from "../../src/net/worker";
 import { applyMarkers, MarkerBoard } from "../../src/state/markers";
-import { decodeMessage, Garbage, splitFrames } from "../../src/wire/decode";
+import { decodeMessage, InvalidMessage, splitFrames } from "../../src/wire/decode";
 import { positionOf } from "../../src/wire/frame";
 import { bytes, event, f32, f64, frame, poses, text, tick, u8, u16, u32 } from "./pack";
 
@@ -19,7 +19,7 @@ describe("groups", () => {
     expect(decoded && positionOf(decoded, 1)[0]).toBeNaN();
   });
 
-  it("decodes columns of both widths where nothing is aligned", () => {
+  it("decodes columns of both widths without alignment", () => {
     const wide = [...u32(0), ...u32(2), ...u32(1), ...u32(8), ...f64(0.1), ...f64(-7)];
     const narrow = [...u32(1), ...u32(1), ...u32(3), ...u32(4), ...f32(1), ...f32(2), ...f32(Number.NaN)];
     const gone = [...u32(2), ...u32(0), ...u32(1), ...u32(8)];
@@ -41,7 +41,7 @@ describe("groups", () => {
     expect(decoded?.poses.length).toBe(0);
   });
 
-  it("keeps poses in the message's memory and leaves the columns after them whole", () => {
+  it("keeps poses in the message's memory without damaging the columns after them", () => {
     const columns = frame(0x15, [...u32(1), ...u32(1), ...u32(0), ...u32(1), ...u32(1), ...u32(8), ...f64(0.3)]);
     for (const more of [0, 1, 2, 3]) {
       const before = frame(0x01, new Array<number>(more).fill(255)); // shifts what follows by any number of bytes
@@ -79,7 +79,7 @@ describe("markers and events", () => {
     ...points.flat().flatMap(f32),
   ];
 
-  it("decodes a marker with all its parts", () => {
+  it("decodes a complete marker", () => {
     const one = marker(0, "wärme", 7, "größer", [
       [1, 2, 3],
       [4, 5, 6],
@@ -99,7 +99,7 @@ describe("markers and events", () => {
     expect([...(markers[0]?.marker.points ?? [])]).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  it("enters, hides and removes", () => {
+  it("adds, hides and removes", () => {
     const board = new MarkerBoard();
     const apply = (flags: number, namespace: string, id: number) => {
       const { markers } = decodeMessage(bytes(frame(0x12, [...u32(1), ...marker(flags, namespace, id, "", [])])));
@@ -136,16 +136,16 @@ describe("garbage", () => {
   const whole = new Uint8Array(bytes(...parts));
   const ends = parts.map((_, k) => parts.slice(0, k + 1).flat().length);
 
-  it("refuses every cut that is not between frames, and takes every one that is", () => {
+  it("rejects every truncation within a frame, and accepts those between frames", () => {
     for (let cut = 0; cut <= whole.length; cut++) {
       const message = whole.slice(0, cut).buffer;
       if (cut === 0 || ends.includes(cut)) expect(() => splitFrames(message)).not.toThrow();
-      else expect(() => splitFrames(message)).toThrow(Garbage);
+      else expect(() => splitFrames(message)).toThrow(InvalidMessage);
     }
     expect(splitFrames(whole.buffer).map(({ type }) => type)).toEqual([0x10, 0x14, 0x13]);
   });
 
-  it("never fails otherwise than with Garbage, whatever byte is wrong", () => {
+  it("throws only InvalidMessage, whichever byte is wrong", () => {
     for (let at = 0; at < whole.length; at++) {
       for (const value of [0, 1, 127, 255]) {
         const broken = whole.slice();
@@ -153,7 +153,7 @@ describe("garbage", () => {
         try {
           decodeMessage(broken.buffer);
         } catch (error) {
-          expect(error).toBeInstanceOf(Garbage);
+          expect(error).toBeInstanceOf(InvalidMessage);
         }
       }
     }
@@ -162,9 +162,9 @@ describe("garbage", () => {
   it.each([
     ["poses without a tick", bytes(poses([1, 2, 3, 4]))],
     ["more vehicles than bytes", bytes(tick({ tick: 1n, time: 0 }), frame(0x14, [...u32(1000), ...f32(1)]))],
-    ["a tick at no time", bytes(tick({ tick: 1n, time: Number.NaN }), poses())],
+    ["a tick with a non-finite time", bytes(tick({ tick: 1n, time: Number.NaN }), poses())],
     [
-      "a width that is none",
+      "an invalid width",
       bytes(frame(0x15, [...u32(1), ...u32(1), ...u32(0), ...u32(1), ...u32(1), ...u32(2), ...u16(1)])),
     ],
     ["too many bytes", bytes(frame(0x10, new Array<number>(33).fill(0)))],
@@ -173,8 +173,8 @@ describe("garbage", () => {
       bytes(frame(0x15, [...u32(1), ...u32(1), ...u32(0), ...u32(2 ** 31), ...u32(2 ** 31), ...u32(8)])),
     ],
     ["an unknown type", bytes(frame(0x77, []))],
-  ])("refuses %s", (_, message) => {
-    expect(() => decodeMessage(message)).toThrow(Garbage);
+  ])("rejects %s", (_, message) => {
+    expect(() => decodeMessage(message)).toThrow(InvalidMessage);
   });
 });
 

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { type Quaternion, unpackOrientation } from "../../src/wire/frame";
 
-/** As the format is written down: index of the largest, the others in 10 bits each over -0.7071 to 0.7071. */
+/** The documented format: index of the largest, the others in 10 bits each over -0.7071 to 0.7071. */
 function packed(q: readonly number[]): number {
   const largest = q.reduce((best, value, k) => (Math.abs(value) > Math.abs(q[best] as number) ? k : best), 0);
   const sign = (q[largest] as number) < 0 ? -1 : 1;
@@ -56,12 +56,12 @@ it("keeps orientations within 0.25 degrees", () => {
   expect(worst).toBeLessThan(0.25);
 });
 
-it("turns by 90 degrees to the left", () => {
+it("rotates by 90 degrees to the left", () => {
   const back = unpackOrientation(packed([0, 0, Math.SQRT1_2, Math.SQRT1_2]), [0, 0, 0, 0]);
   expect(between(back, [0, 0, Math.SQRT1_2, Math.SQRT1_2])).toBeLessThan(0.25);
 });
 
-it("keeps level what is level", () => {
+it("keeps level orientations level", () => {
   for (const yaw of [0, 0.3, Math.PI / 2, 2, -3]) {
     const back = unpackOrientation(packed([0, 0, Math.sin(yaw / 2), Math.cos(yaw / 2)]), [9, 9, 9, 9]);
     expect(back.slice(0, 2)).toEqual([0, 0]);

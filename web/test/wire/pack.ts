@@ -1,4 +1,4 @@
-// Packs frames by hand, from the written format alone, so that the tests do not trust the code under test.
+// Packs frames by hand from the documented format, independent of the code under test.
 export function bytes(...parts: (number[] | Uint8Array)[]): ArrayBuffer {
   const all = Uint8Array.from(parts.flatMap((part) => [...part]));
   return all.buffer;

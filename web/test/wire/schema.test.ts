@@ -1,4 +1,4 @@
-// What is decoded stands where Python's description says: frames are written by the generated offsets, not by hand.
+// Decoding matches the generated offsets.
 import { describe, expect, it } from "vitest";
 import { decodeMessage } from "../../src/wire/decode";
 import { COLUMNS, COLUMNS_BLOCK, FrameType, HEADER, POSES, TICK } from "../../src/wire/schema";
@@ -45,8 +45,8 @@ const columns = frame(FrameType.COLUMNS, COLUMNS.size + COLUMNS_BLOCK.size + 16,
   view.setFloat64(COLUMNS.size + COLUMNS_BLOCK.size + 8, -1e300, true);
 });
 
-describe("the layouts that Python describes", () => {
-  it("are those that are decoded", () => {
+describe("the generated layouts", () => {
+  it("match the decoder", () => {
     const { frame: group } = decodeMessage(message(tick, poses, columns));
     expect(group).toMatchObject({ tick: 4321, time: 4.321, wall: 1.7e9, run: 3, roster: 5, count: 2, wanted: 6 });
     const floats = new Float32Array(group?.poses.slice().buffer ?? new ArrayBuffer(0));

@@ -136,8 +136,8 @@ def _pictures(page: Any, seconds: float) -> tuple[float, float]:
         """async (ms) => {
           const before = window.paddock.drawn(), begun = performance.now();
           await new Promise((done) => setTimeout(done, ms));
-          const pulse = window.paddock.store.pulse.value;
-          return [(window.paddock.drawn() - before) / (performance.now() - begun) * 1000, pulse.age];
+          const rates = window.paddock.store.pageRates.value;
+          return [(window.paddock.drawn() - before) / (performance.now() - begun) * 1000, rates.age];
         }""",
         1000 * seconds,
     )

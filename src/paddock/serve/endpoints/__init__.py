@@ -1,1 +1,1 @@
-"""One file (or folder) per endpoint; each has a class that follows `serve/endpoint.py`, named ENDPOINT."""
+"""Endpoints, one module or folder each: ENDPOINT is a class that implements `hub.Endpoint`."""

@@ -1,8 +1,7 @@
-"""Prometheus figures, health and readiness over HTTP: /metrics, /healthz, /readyz."""
+"""Prometheus metrics, health and readiness over HTTP: /metrics, /healthz, /readyz."""
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 from collections.abc import Iterator
 from time import time
@@ -10,24 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
+from paddock.serve.http import HttpServer
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
-
-REQUEST_MOST = 8192
-"""Bytes of a request's head at most."""
-PATIENCE = 5.0
-"""s that a client has for its request."""
-STALE = 3.0
-"""s without a word from the simulation after which it counts as unhealthy."""
-TEXT = "text/plain; charset=utf-8"
+CONNECTIONS = 32  # at the same time
+STALE = 3.0  # s without a message from the simulation after which it counts as unhealthy
 
 
-class MetricsEndpoint:
-    """A very small HTTP server: GET only, one request per connection."""
+class MetricsServer:
+    """GET only; the token is needed for /metrics."""
 
     latest = True
 
@@ -35,135 +33,107 @@ class MetricsEndpoint:
         self.hub = hub
         self.port = options["port"]
         self.every = every
-        self._server: asyncio.Server | None = None
         self._shown = False
-        self._open = 0
+        routes = {"/metrics": self._metrics, "/healthz": self._health, "/readyz": self._readiness}
+        application = Starlette(routes=[Route(path, answer) for path, answer in routes.items()])
+        application.add_exception_handler(404, _not_found)
+        self._server = HttpServer(application, CONNECTIONS)
 
     async def open(self) -> dict[str, Any]:
         """Listen."""
-        self._server = await asyncio.start_server(self._serve, self.hub.options.bind, self.port, limit=REQUEST_MOST)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self.port = await self._server.open(self.hub.options.bind, self.port)
         return {"port": self.port}
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Only take note that there are snapshots."""
+        """Note that there are snapshots; nothing is sent."""
         self._shown = True
         return None
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
-        """Nothing of it is shown."""
+        """Nothing is sent."""
 
     async def close(self) -> None:
         """Stop listening."""
-        if self._server is not None:
-            self._server.close()
+        self._server.stop_listening()
+        await self._server.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open += 1
-        try:
-            if self._open <= 32:
-                head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE)
-                status, kind, body = self._answer(head)
-                writer.write(_response(status, kind, body))
-                await asyncio.wait_for(writer.drain(), PATIENCE)
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            self.hub.counters.add("cut_off", endpoint="metrics", reason="request")
-        finally:
-            self._open -= 1
-            writer.close()
+    async def _metrics(self, request: Request) -> Response:
+        if not self._allowed(request):
+            return PlainTextResponse("send Authorization: Bearer TOKEN\n", 401)
+        return Response(exposition(self.hub), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    def _answer(self, head: bytes) -> tuple[str, str, str]:
-        """(status, content type, body)."""
-        lines = head.decode("latin-1").split("\r\n")
-        method, _, rest = lines[0].partition(" ")
-        path = rest.partition(" ")[0].partition("?")[0]
-        if method != "GET":
-            return "405 Method Not Allowed", TEXT, "only GET is served\n"
-        if path == "/healthz":
-            return self._health()
-        if path == "/readyz":
-            return (
-                ("200 OK", TEXT, "ready\n") if self._shown else ("503 Service Unavailable", TEXT, "no snapshot yet\n")
-            )
-        if path != "/metrics":
-            return "404 Not Found", TEXT, f"no {path}; there are /metrics, /healthz and /readyz\n"
-        if not self._allowed(lines[1:]):
-            return "401 Unauthorized", TEXT, "say Authorization: Bearer TOKEN\n"
-        return "200 OK", "text/plain; version=0.0.4; charset=utf-8", exposition(self.hub)
+    async def _health(self, request: Request) -> Response:
+        if time() - self.hub.mirror.figures.get("wall", 0.0) < STALE:
+            return PlainTextResponse("healthy\n")
+        return PlainTextResponse("no message from the simulation\n", 503)
 
-    def _health(self) -> tuple[str, str, str]:
-        age = time() - self.hub.mirror.figures.get("wall", 0.0)
-        if age < STALE:
-            return "200 OK", TEXT, "healthy\n"
-        return "503 Service Unavailable", TEXT, "nothing heard from the simulation\n"
+    async def _readiness(self, request: Request) -> Response:
+        return PlainTextResponse("ready\n") if self._shown else PlainTextResponse("no snapshot yet\n", 503)
 
-    def _allowed(self, headers: list[str]) -> bool:
-        token = self.hub.options.token
-        if token is None:
+    def _allowed(self, request: Request) -> bool:
+        if self.hub.options.token is None:
             return True
-        given = [line.split(":", 1)[1].strip() for line in headers if line.lower().startswith("authorization:")]
-        expected = f"Bearer {token}".encode()
+        expected = f"Bearer {self.hub.options.token}".encode()
+        given = request.headers.getlist("authorization")
         return any(hmac.compare_digest(value.encode("latin-1"), expected) for value in given)
 
 
-def _response(status: str, kind: str, body: str) -> bytes:
-    data = body.encode()
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\nConnection: close\r\n\r\n"
-    return head.encode() + data
+async def _not_found(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(f"no {request.url.path}; valid: /metrics, /healthz, /readyz\n", 404)
 
 
-ENDPOINT = MetricsEndpoint
+ENDPOINT = MetricsServer
 
 
 GAUGES = {
-    "tick": "Tick that the simulation has reached.",
+    "tick": "Tick of the simulation.",
     "time": "Simulated time, in seconds.",
     "rate": "Ticks per simulated second.",
     "pace": "Simulated seconds per second; 0 is as fast as possible.",
-    "paused": "1 while the run is held.",
+    "paused": "1 while the run is paused.",
     "run": "Resets since the start.",
     "vehicles": "Vehicles in the world.",
-    "claims": "Clients that are waited for.",
+    "claims": "Clients with a claim on vehicles.",
     "lag_seconds": "Seconds of wall time by which a paced run is behind its pace.",
-    "tick_seconds": "Mean wall time of a tick lately, in seconds.",
+    "tick_seconds": "Recent mean wall time of a tick, in seconds.",
 }
 COUNTERS = {
-    "slips": "Times that a paced run gave up catching up.",
+    "slips": "Times that a paced run skipped ahead after falling behind.",
     "events": "Events reported.",
-    "commands": "Commands taken.",
+    "commands": "Commands accepted.",
     "refused": "Operations refused.",
 }
 HUB_COUNTERS = {
     "aux_unsupported": "Commands with aux_accel or aux_speed, which are not supported.",
-    "cut_off": "Clients whose connection was ended, by reason.",
-    "datagrams_received": "Datagrams that have arrived.",
-    "datagrams_refused": "Datagrams that changed nothing, by reason.",
+    "cut_off": "Connections ended by the server, by reason.",
+    "datagrams_received": "Datagrams received.",
+    "datagrams_refused": "Datagrams refused, by reason.",
     "datagrams_sent": "Datagrams sent.",
-    "datagrams_unsent": "Datagrams that the system did not take.",
-    "dials_failed": "Attempts to connect to a renderer that failed.",
+    "datagrams_unsent": "Datagrams that the system did not accept.",
+    "dials_failed": "Failed attempts to connect to a renderer.",
     "endpoint_errors": "Failures inside an endpoint; each is logged.",
-    "groups": "Groups of frames, each of one tick, written.",
-    "ignored": "Messages of clients that are cut off for a while.",
-    "malformed": "Messages that could not be read, by reason.",
-    "misdirected": "Commands for a vehicle that is not there.",
+    "groups": "Groups of frames written, one per tick.",
+    "ignored": "Messages ignored because their client is blocked for a while.",
+    "malformed": "Malformed messages, by reason.",
+    "misdirected": "Commands for a vehicle that does not exist or takes no commands.",
     "publishes": "Ticks whose states were sent.",
     "publishes_late": "Ticks whose states were sent more than one period late.",
     "refused": "Requests refused, by reason.",
-    "refused_commands": "Commands and calls without an answer that were refused.",
+    "refused_commands": "Refused commands and calls without an answer.",
     "refused_controls": "Controls refused, by reason.",
     "refused_operations": "Operations that the simulation refused.",
-    "renderer_errors": "Errors that renderers have answered.",
-    "snapshots_missed": "Snapshots that were overwritten before the hub had read them.",
-    "stream_skipped": "Groups of frames replaced by newer ones before a slow subscriber took them.",
-    "subscribers_evicted": "Subscribers dropped because they were silent.",
-    "unpublished": "States that could not be given to the publishing socket.",
+    "renderer_errors": "Errors returned by renderers.",
+    "snapshots_missed": "Snapshots overwritten before the hub read them.",
+    "stream_skipped": "Groups of frames replaced by newer ones for slow subscribers.",
+    "subscribers_evicted": "Subscribers removed after silence.",
+    "unpublished": "States that the publishing socket did not accept.",
     "values_not_finite": "Values sent as 0 because they were not finite.",
-    "wrong_tokens": "Wrong tokens shown.",
+    "wrong_tokens": "Wrong tokens received.",
 }
 
 
 class HubCollector:
-    """Reads everything when asked, so that nothing has to be kept in step."""
+    """Collects all metrics when they are requested."""
 
     def __init__(self, hub: Hub) -> None:
         self.hub = hub
@@ -171,27 +141,27 @@ class HubCollector:
     def collect(self) -> Iterator[Metric]:
         """All metrics."""
         figures = self.hub.mirror.figures
-        for name, told in GAUGES.items():
+        for name, meaning in GAUGES.items():
             if name in figures:
-                yield GaugeMetricFamily(f"paddock_{name}", told, float(figures[name]))
-        for name, told in COUNTERS.items():
+                yield GaugeMetricFamily(f"paddock_{name}", meaning, float(figures[name]))
+        for name, meaning in COUNTERS.items():
             if name in figures:
-                yield CounterMetricFamily(f"paddock_{name}", told, float(figures[name]))
+                yield CounterMetricFamily(f"paddock_{name}", meaning, float(figures[name]))
         yield from _stages(figures)
-        yield GaugeMetricFamily("paddock_hub_restarts", "Hubs that had to be replaced.", self.hub.restarts)
+        yield GaugeMetricFamily("paddock_hub_restarts", "Restarts of the hub.", self.hub.restarts)
         yield from self._clients()
         yield from self._subscribers()
         yield from self._counts()
 
     def _clients(self) -> Iterator[Metric]:
-        gauge = GaugeMetricFamily("paddock_clients", "Clients connected now.", labels=["endpoint"])
+        gauge = GaugeMetricFamily("paddock_clients", "Connected clients.", labels=["endpoint"])
         for name, endpoint in self.hub.endpoints.items():
             gauge.add_metric([name], float(getattr(endpoint, "clients_now", 0)))
         yield gauge
 
     def _subscribers(self) -> Iterator[Metric]:
-        told = "Groups of frames that a client, connected now, was too slow for."
-        counter = CounterMetricFamily("paddock_subscriber_skipped", told, labels=["endpoint", "client"])
+        meaning = "Groups of frames skipped for a connected client."
+        counter = CounterMetricFamily("paddock_subscriber_skipped", meaning, labels=["endpoint", "client"])
         for name, endpoint in self.hub.endpoints.items():
             for client, skipped in getattr(endpoint, "skipped_now", {}).items():
                 counter.add_metric([name, client], skipped)
@@ -201,15 +171,15 @@ class HubCollector:
         families: dict[str, CounterMetricFamily] = {}
         for (name, labels), value in sorted(self.hub.counters.values.items()):
             if name not in families:
-                told = HUB_COUNTERS.get(name) or name.replace("_", " ").capitalize() + "."
-                families[name] = CounterMetricFamily(f"paddock_hub_{name}", told, labels=())
+                meaning = HUB_COUNTERS.get(name) or name.replace("_", " ").capitalize() + "."
+                families[name] = CounterMetricFamily(f"paddock_hub_{name}", meaning, labels=())
             said = {label: text for label, text in labels if text}
             families[name].add_sample(f"paddock_hub_{name}_total", said, value)
         yield from families.values()
 
 
 def _stages(figures: dict[str, Any]) -> Iterator[Metric]:
-    calls = CounterMetricFamily("paddock_stage_calls", "Times that a stage of the tick has run.", labels=["stage"])
+    calls = CounterMetricFamily("paddock_stage_calls", "Runs of a stage of the tick.", labels=["stage"])
     seconds = CounterMetricFamily("paddock_stage_seconds", "Time spent in a stage of the tick.", labels=["stage"])
     for name, spent in figures.get("stages", {}).items():
         calls.add_metric([name], spent["calls"])
@@ -219,7 +189,7 @@ def _stages(figures: dict[str, Any]) -> Iterator[Metric]:
 
 
 def exposition(hub: Hub) -> str:
-    """The page that Prometheus scrapes."""
+    """The metrics in Prometheus' text format."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(HubCollector(hub))
     return generate_latest(registry).decode()

@@ -1,4 +1,4 @@
-"""The stream's frames in shared memory: encoded once, straight into the ring, read by any number of local renderers."""
+"""The stream's frames in shared memory: encoded once into a ring for any number of local renderers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from paddock.world.snapshot import Snapshot
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
-SOON = 0.02
-"""s after which changed markers are drawn, so that many changes are drawn at once."""
+SOON = 0.02  # s after which changed markers are drawn, so that changes are collected
 
 
-class ShmEndpoint:
-    """One view for everybody; readers come and go unseen."""
+class ShmServer:
+    """One view for all readers."""
 
     latest = True
 
@@ -32,13 +31,13 @@ class ShmEndpoint:
         self._again: asyncio.TimerHandle | None = None
 
     async def open(self) -> dict[str, Any]:
-        """Claim the name."""
+        """Create the ring."""
         self._encoder.warm()
         self._ring = FrameRingWriter(self.name)
         return {"name": self.name}
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode into the next slot, which nobody reads before it is published."""
+        """Encode into the next slot, which is invisible before it is published."""
         ring = self._ring
         if ring is None:
             return None
@@ -54,7 +53,7 @@ class ShmEndpoint:
         return send
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
-        """Markers have changed, though perhaps no tick passes: show the newest snapshot again."""
+        """Publish the newest snapshot again when markers change."""
         drawn = not set(DRAWN).isdisjoint(self.view.kinds)
         if drawn and kind in ("markers", "hidden", "frames") and self._again is None:
             self._again = self.hub.loop.call_later(SOON, self._show_again)
@@ -69,7 +68,7 @@ class ShmEndpoint:
                 send()
 
     async def close(self) -> None:
-        """Tell the readers, and take the ring away."""
+        """Notify the readers and remove the ring."""
         if self._again is not None:
             self._again.cancel()
         if self._ring is not None:
@@ -77,4 +76,4 @@ class ShmEndpoint:
             self._ring = None
 
 
-ENDPOINT = ShmEndpoint
+ENDPOINT = ShmServer

@@ -81,7 +81,7 @@ async def set_rate(client: Client, rate: float | None) -> GrantedRate:
 async def unsubscribe(client: Client) -> Nothing:
     """Refused without a subscription."""
     if client.subscription is None:
-        raise PaddockError("unsubscribe: nothing is subscribed")
+        raise PaddockError("unsubscribe: no subscription")
     client.unsubscribe()
     return {}
 

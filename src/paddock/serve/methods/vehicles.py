@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from math import cos, sin
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from paddock.serve.subscribers.subscription import NATIVE, ranges
 from paddock.wire.operations.arguments import MOST_NAMES, ArgumentError, Robot
-from paddock.wire.operations.results import Moment, OrdersTree, RoutesTree, Spawned, SpawnedDrone
+from paddock.wire.operations.results import Moment, OrdersTree, OrderTree, RoutesTree, RouteTree, Spawned, SpawnedDrone
 from paddock.world.frames import convert_position, convert_quaternion
 from paddock.world.rotation import euler_from_quaternion
 
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
 
-DRONE = "quad"
-"""The model of drones that are flown by sticks."""
+DRONE = "quad"  # the model of drones that are flown by sticks
 
 
 async def set_control(client: Client, vehicle: str | int, inputs: dict[str, Any], timeout: float | None) -> Moment:
@@ -46,9 +45,6 @@ async def arm_drone(client: Client, vehicle: str | int, armed: bool) -> Moment:
 async def remove_vehicle(client: Client, vehicle: str | int) -> Moment:
     """The operation `remove`."""
     return await client.done("remove", show=True, target=vehicle)
-
-
-# spawning ------------------------------------------------------------------------------------------------------------
 
 
 async def spawn_robots(client: Client, robots: list[Robot], frame: str) -> Spawned:
@@ -110,9 +106,6 @@ def _entry(alike: list[tuple[Robot, list[float]]]) -> dict[str, Any]:
     return {**entry, "count": len(alike), "spawn": {"poses": [pose for _, pose in alike]}}
 
 
-# behaviours ----------------------------------------------------------------------------------------------------------
-
-
 async def give_order(client: Client, vehicles: list[str | int], behaviour: Any) -> Moment:
     """The operation `order`."""
     if sum(isinstance(item, str) for item in vehicles) > MOST_NAMES:
@@ -123,10 +116,11 @@ async def give_order(client: Client, vehicles: list[str | int], behaviour: Any) 
 async def get_orders(client: Client) -> OrdersTree:
     """The operation `orders`, with ids as ranges."""
     found = (await client.request("orders")).result
-    return {"orders": [{**one, "ids": ranges(one["ids"])} for one in found]}
+    return {"orders": [cast(OrderTree, {**one, "ids": ranges(one["ids"])}) for one in found]}
 
 
 async def get_routes(client: Client) -> RoutesTree:
     """The operation `routes`, with ids as ranges and points as lists."""
     found = (await client.request("routes")).result
-    return {"routes": [{**one, "ids": ranges(one["ids"]), "points": one["points"].tolist()} for one in found]}
+    trees = [{**one, "ids": ranges(one["ids"]), "points": one["points"].tolist()} for one in found]
+    return {"routes": cast(list[RouteTree], trees)}

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from paddock.serve.operations import clock, control, markers, mission, reading, scenarios, vehicles
+from paddock.serve.operations import clock, markers, mission, reading, scenarios, vehicles
 from paddock.wire.operations import OPERATIONS
 
-MODULES = (clock, vehicles, control, reading, markers, mission, scenarios)
+MODULES = (clock, vehicles, reading, markers, mission, scenarios)
 
 
 def _handlers() -> dict[str, Callable[..., Any]]:
@@ -20,5 +20,4 @@ def _handlers() -> dict[str, Callable[..., Any]]:
     return {name: function for name, function in found.items() if function.__module__.startswith(__name__)}
 
 
-HANDLERS = _handlers()
-"""The handlers by the names of their operations."""
+HANDLERS = _handlers()  # the handlers by the names of their operations

@@ -1,1 +1,1 @@
-"""Subscribers over any wire: what they may ask for, what they are shown and when."""
+"""Clients of the stream and web endpoints: their calls, their subscriptions and the frames that they get."""

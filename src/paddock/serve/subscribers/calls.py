@@ -1,4 +1,4 @@
-"""Calls of one client: read, checked, answered; each in its own time, so that none waits for another."""
+"""JSON-RPC calls of one client: parsed, validated, answered; each in a task of its own."""
 
 from __future__ import annotations
 
@@ -33,28 +33,25 @@ from paddock.wire.stream.split import Frame, Json
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
 
-REFUSED = -32000
-"""The simulation does not do it, and says why."""
+REFUSED = -32000  # the simulation refuses the operation
 TOKEN_NEEDED = -32001
 TOO_MANY = -32002
-MOST_AT_ONCE = 1000
-"""Calls of one client that may wait for their answers."""
-TOLD_EVERY = 0.5
-"""s between two notifications about refused commands."""
+MOST_AT_ONCE = 1000  # unanswered calls of one client
+NOTIFY_EVERY = 0.5  # s between two notifications about refused commands
 LOG = logging.getLogger("paddock.subscribers")
 
 
-class Calls:
-    """What a client asks for."""
+class CallHandler:
+    """Answers the calls of one client."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self._tasks: set[asyncio.Task[None]] = set()
-        self._refused = 0  # commands without an answer, since the client was told
-        self._told = 0.0  # when that was
+        self._refused = 0  # calls without an answer, since the last notification
+        self._notified = 0.0  # time of that notification
 
     def hear(self, message: Frame | Json) -> None:
-        """A message has arrived."""
+        """Handle a message."""
         if isinstance(message, Frame):
             if self._allowed(None):
                 self._start(self._command(message.payload))
@@ -63,22 +60,22 @@ class Calls:
             parsed = parse(message.line)
         except RpcError as error:
             if self._allowed(error.id):
-                self._refuse_malformed(error)
+                self._count(error.reason)
+                self._put(failure(error.id, error.code, str(error)))
             return
         if isinstance(parsed, list):
-            self._hear_batch(parsed)
+            if all(self._allowed(getattr(message, "id", None)) for message in parsed):
+                self._start(self._batch(parsed))
         elif self._allowed(getattr(parsed, "id", None)):
             self._start(self._single(parsed))
 
     def cancel(self) -> None:
-        """Nobody waits for the answers any more."""
+        """Cancel all calls."""
         for task in self._tasks:
             task.cancel()
 
-    # limits ----------------------------------------------------------------------------------------------------------
-
     def _allowed(self, id: Any) -> bool:
-        """Whether one more call is within the limits; told once, then cut off."""
+        """Whether one more call is within the limits: one warning, then the connection ends."""
         allowance = self.client.allowance
         if allowance.take(monotonic()):
             return self._room(id)
@@ -87,26 +84,20 @@ class Calls:
             self.client.cut_off("requests", text)
         else:
             allowance.warned = True
-            self._put(failure(id, TOO_MANY, f"{text}: slow down, or be cut off"))
+            self._put(failure(id, TOO_MANY, f"{text}: the connection ends if this continues"))
         return False
 
     def _room(self, id: Any) -> bool:
         if len(self._tasks) < MOST_AT_ONCE:
             return True
         self._count("too_many_at_once")
-        self._put(failure(id, TOO_MANY, f"more than {MOST_AT_ONCE} requests wait for their answers"))
+        self._put(failure(id, TOO_MANY, f"more than {MOST_AT_ONCE} unanswered requests"))
         return False
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.client.hub.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    # calls -----------------------------------------------------------------------------------------------------------
-
-    def _hear_batch(self, messages: list[Any]) -> None:
-        if all(self._allowed(getattr(message, "id", None)) for message in messages):
-            self._start(self._batch(messages))
 
     async def _batch(self, messages: list[Any]) -> None:
         answers = await asyncio.gather(*map(self._answered, messages))
@@ -119,18 +110,18 @@ class Calls:
             self._put(answer)
 
     async def _answered(self, message: Request | Notification | Response | RpcError) -> bytes:
-        """The line that answers a message; empty for one that has no answer."""
+        """The line that answers a message; empty for a notification."""
         if isinstance(message, RpcError):
             self._count(message.reason)
             return failure(message.id, message.code, str(message))
         if isinstance(message, Response):
-            self._count("response")  # nothing was asked
+            self._count("response")  # to no request
             return b""
         try:
             value = await self._called(message)
             return result(message.id, value) if isinstance(message, Request) else b""
         except Exception as error:
-            code, text, data = _told(error, message.method)
+            code, text, data = _described(error, message.method)
             if isinstance(message, Request):
                 return failure(message.id, code, text, data)
             self._refuse(text, message.method)
@@ -145,37 +136,29 @@ class Calls:
             if not isinstance(token, str):
                 raise RpcError("token", f"{call.method}: 'token' must be a text", TOKEN_NEEDED)
             self.client.show(token)
-        if not (operation.entry.public or self.client.admission.admitted):
+        if not (operation.entry.public or self.client.admitted):
             raise RpcError("token", f"{call.method}: call authenticate with the token first", TOKEN_NEEDED)
         return await answer(self.client, operation, operation.read(params))
 
-    # commands without an answer --------------------------------------------------------------------------------------
-
     async def _command(self, payload: memoryview) -> None:
         try:
-            if not self.client.admission.admitted:
-                raise RpcError("token", "show the token first, with authenticate", TOKEN_NEEDED)
+            if not self.client.admitted:
+                raise RpcError("token", "call authenticate with the token first", TOKEN_NEEDED)
             commands: Commands = decode_commands(payload)
             inputs = {name: commands.values[:, k] for k, name in enumerate(commands.names)}
             await self.client.request("command_many", ids=commands.ids, inputs=inputs)
         except Exception as error:
-            self._refuse(_told(error, "commands")[1], "commands")
+            self._refuse(_described(error, "commands")[1], "commands")
 
     def _refuse(self, text: str, what: str) -> None:
-        """Count what cannot be answered; tell the client now and then."""
+        """Count a refused call without an answer; notify the client at a limited rate."""
         self._refused += 1
         self.client.endpoint.count("refused_commands")
-        if monotonic() - self._told < TOLD_EVERY:
+        if monotonic() - self._notified < NOTIFY_EVERY:
             return
         name = "command_refused" if what == "commands" else "refused"
         self._put(notification(name, {"of": what, "reason": text, "count": self._refused}))
-        self._refused, self._told = 0, monotonic()
-
-    # answers ---------------------------------------------------------------------------------------------------------
-
-    def _refuse_malformed(self, error: RpcError) -> None:
-        self._count(error.reason)
-        self._put(failure(error.id, error.code, str(error)))
+        self._refused, self._notified = 0, monotonic()
 
     def _count(self, reason: str) -> None:
         self.client.endpoint.count("malformed", reason=reason)
@@ -193,7 +176,7 @@ def _find(method: str) -> Operation:
     return METHODS[method]
 
 
-def _told(error: Exception, what: str) -> tuple[int, str, Any]:
+def _described(error: Exception, what: str) -> tuple[int, str, Any]:
     """(code, one line, data) for an error."""
     text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
     if isinstance(error, RpcError):

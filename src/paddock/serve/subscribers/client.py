@@ -1,4 +1,4 @@
-"""One connected client: who it is, what it subscribed to, and what it has the simulation do."""
+"""One connected client: its token, its calls, its subscription."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddock.errors import PaddockError
-from paddock.serve.hub import Reply
-from paddock.serve.subscribers.calls import TOKEN_NEEDED, Calls
+from paddock.serve.hub import Outcome
+from paddock.serve.subscribers.calls import TOKEN_NEEDED, CallHandler
 from paddock.serve.subscribers.connection import Connect
 from paddock.serve.subscribers.markers import MarkerFeed
 from paddock.serve.subscribers.subscription import Subscription, View
@@ -20,66 +20,65 @@ from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from paddock.serve.subscribers.audience import Audience
+    from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 
 
 T = TypeVar("T")
-PATIENCE = 5.0
-"""s that a client has to show the token."""
+WRONG_TOKENS = 3  # wrong tokens that end a connection
+PATIENCE = 5.0  # s for a client to send the token
 
 
 class Client:
-    """A subscriber, or whoever else has connected."""
+    """A client of the stream or the web endpoint."""
 
-    def __init__(self, endpoint: Audience, connect: Connect, address: str) -> None:
+    def __init__(self, endpoint: SubscriberEndpoint, connect: Connect, address: str) -> None:
         self.endpoint = endpoint
         self.hub = endpoint.hub
         self.name = f"{endpoint.name} client {address}"
         self.subscription: Subscription | None = None
-        self.roster = -1  # number of the roster that it was told last
-        self.admission = Admission(self.hub.options.token)
+        self.roster = -1  # number of the last roster sent
+        self.admitted = self.hub.options.token is None
+        self._wrong_tokens = 0
         self.allowance = Allowance(endpoint.requests, monotonic())
         self.markers: MarkerFeed | None = None
-        self._lists = 0  # of wanted columns, so far
+        self._lists = 0  # lists of columns so far
         self._since = monotonic()
-        self.calls = Calls(self)
+        self.calls = CallHandler(self)
         self.connection = connect(self.calls.hear, self._lost)
-
-    # what methods use ------------------------------------------------------------------------------------------------
 
     @property
     def most_groups(self) -> float:
-        """Groups per s that it may have."""
+        """The highest rate, in groups per s."""
         return self.endpoint.rate
 
-    async def request(self, operation: str, **arguments: Any) -> Reply:
-        """Have the simulation do something for this client; OperationError if it refuses."""
+    async def request(self, operation: str, **arguments: Any) -> Outcome:
+        """Carry out an operation for this client; OperationError if it is refused."""
         return await self.hub.request(operation, self.name, **arguments)
 
     async def done(self, operation: str, show: bool = False, **arguments: Any) -> Moment:
-        """The same, answered with when it was; `show`: what came of it is to be seen before the answer."""
+        """The same, returning its tick and time; `show`: publish the effect before that."""
         reply = await self.request(operation, **arguments)
         if show:
             await self.changed_layout()
         return {"tick": reply.tick, "time": reply.time}
 
     async def present(self) -> Snapshot:
-        """The world as it is, or was a moment ago."""
+        """A copy of a recent snapshot."""
         await self.endpoint.refresh()
         return self.endpoint.newest()
 
     async def read(self, read: Callable[[Snapshot], T]) -> T:
-        """Read the newest snapshot where it lies, without copying it."""
+        """Read a recent snapshot without copying it."""
         await self.endpoint.refresh()
         return self.endpoint.read(read)
 
     async def present_layout(self) -> Layout:
-        """Who is there, or was a moment ago."""
+        """The layout of a recent snapshot."""
         await self.endpoint.refresh()
         return self.endpoint.layout()
 
     async def changed_layout(self) -> Layout:
-        """Who is there after a change that has just been made; everyone sees it from now on."""
+        """The layout after a change, which is published to all clients."""
         await self.endpoint.refresh(changed=True)
         return self.endpoint.layout()
 
@@ -88,69 +87,70 @@ class Client:
         return self.endpoint.next_debug_id()
 
     def show(self, token: str) -> None:
-        """Try a token; RpcError if it is wrong, and the end if that happens too often."""
-        if self.admission.show(token):
+        """Check a token; RpcError if it is wrong. Repeated errors end the connection."""
+        expected = self.hub.options.token
+        if expected is None or hmac.compare_digest(token.encode(), expected.encode()):
+            self.admitted = True
             return
+        self._wrong_tokens += 1
         self.endpoint.count("wrong_tokens")
-        if self.admission.exhausted:
-            self.cut_off("token", f"{self.admission.wrong} wrong tokens")
+        if self._wrong_tokens >= WRONG_TOKENS:
+            self.cut_off("token", f"{self._wrong_tokens} wrong tokens")
         raise RpcError("token", "the token is wrong", TOKEN_NEEDED)
 
     @property
     def subscribed(self) -> Subscription:
         """The present subscription; PaddockError if there is none."""
         if self.subscription is None:
-            raise PaddockError("nothing is subscribed: subscribe first")
+            raise PaddockError("no subscription: call subscribe first")
         return self.subscription
 
     def next_list(self) -> int:
-        """The number of the next list of wanted columns."""
+        """The number of the next list of columns."""
         self._lists += 1
         return self._lists
 
     def change(self, view: View | None = None, rate: float | None = None) -> Subscription:
-        """Have the present subscription show something else, or at another rate; PaddockError if there is none."""
+        """Change the view or the rate of the subscription; PaddockError if there is none."""
         now = self.subscribed
         now.change(view or now.view, now.rate if rate is None else rate)
         self.hub.loop.call_soon(self._show, now)
         return now
 
     def subscribe(self, subscription: Subscription, layout: Layout) -> None:
-        """Be sent frames from now on, after the answer that says so."""
+        """Start to send frames, after the answer to this call."""
         self.unsubscribe()
         self.subscription, self.roster = subscription, layout.roster
         self.hub.loop.call_soon(self._begin, subscription)
 
     def unsubscribe(self) -> None:
-        """Be sent no more frames."""
+        """Stop sending frames."""
         self.subscription = None
         self.connection.withdraw()
         if self.markers is not None:
             self.markers.end()
             self.markers = None
 
-    # what the endpoint uses ------------------------------------------------------------------------------------------
-
     def wants(self, kind: str) -> bool:
         """Whether it subscribed to a kind."""
         return self.subscription is not None and kind in self.subscription.view.kinds
 
     def look_after(self, now: float) -> None:
-        """Cut off whoever does not show the token in time."""
-        if not self.admission.admitted and now - self._since > PATIENCE:
+        """End the connection of a client that sends no token in time."""
+        if not self.admitted and now - self._since > PATIENCE:
             self.cut_off("token", f"no token within {PATIENCE:g} s; call authenticate")
 
     def cut_off(self, reason: str, message: str) -> None:
-        """End the connection, saying why."""
+        """End the connection with a reason."""
         self.connection.cut_off(reason, message)
 
     def _begin(self, subscription: Subscription) -> None:
-        """The first frames of a subscription: markers as they are, and the present tick."""
+        """Send the first frames of a subscription: all markers, and the present tick."""
         if subscription is not self.subscription or not self.connection.open:
             return
         if self.wants("markers"):
             mirror = self.hub.mirror
-            mirror.alive(self.hub.time)  # forgets what is over
+            mirror.alive(self.hub.time)  # deletes expired markers
             self.markers = MarkerFeed(self.hub.loop, mirror, subscription.view.frame, self.connection.put)
             self.markers.add(sorted(mirror.markers))
             if frames := mirror.frame_trees():
@@ -158,9 +158,9 @@ class Client:
         self._show(subscription)
 
     def _show(self, subscription: Subscription) -> None:
-        """The present tick, if that is still what is wanted."""
+        """Send the present tick, unless the subscription has changed."""
         if subscription is self.subscription and self.connection.open:
-            with suppress(PaddockError):  # the simulation is ending: so will this connection
+            with suppress(PaddockError):  # the simulation is ending
                 self.endpoint.show_newest([self])
 
     def _lost(self, reason: str) -> None:
@@ -169,34 +169,8 @@ class Client:
         self.endpoint.forget(self, reason)
 
 
-WRONG_TOKENS = 3
-"""After so many a client is cut off."""
-
-
-class Admission:
-    """Whether a client has shown the token, where there is one."""
-
-    def __init__(self, token: str | None) -> None:
-        self._token = None if token is None else token.encode()
-        self.admitted = token is None
-        self.wrong = 0
-
-    def show(self, token: str) -> bool:
-        """Try a token; whether it is the right one."""
-        if self._token is None or hmac.compare_digest(token.encode(), self._token):
-            self.admitted = True
-            return True
-        self.wrong += 1
-        return False
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the client has been wrong too often."""
-        return self.wrong >= WRONG_TOKENS
-
-
 class Allowance:
-    """Requests per second: one second's worth may come at once."""
+    """A limit of requests per second, with bursts of one second's worth."""
 
     def __init__(self, rate: float, now: float) -> None:
         self.rate = rate
@@ -204,7 +178,7 @@ class Allowance:
         self.warned = False
 
     def take(self, now: float) -> bool:
-        """Whether one more request is within the rate at a time (s)."""
+        """Whether one more request at a time (s) is within the rate."""
         most = max(self.rate, 1.0)
         self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
         if self._left >= 0.5 * most:

@@ -1,4 +1,4 @@
-"""What a connection to a subscriber does, whatever the wire: TCP and WebSocket ones are used alike."""
+"""Connections to clients, over TCP or WebSocket, and their outgoing messages. Sending never blocks."""
 
 from __future__ import annotations
 
@@ -7,66 +7,60 @@ import socket
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from paddock.wire.rpc import notification
 from paddock.wire.stream.split import Frame, Json
 
 Bytes = bytes | memoryview
+FrameGroup = tuple[Bytes, ...]  # the frames of one tick; peers may share the bytes
 
-MOST_WAITING = 8 << 20
-"""Bytes of messages that may wait for a peer that does not read."""
-AT_ONCE = 64
-"""Messages given to the socket in one call."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """The frames of one tick; the bytes may be shared between peers."""
-
-    parts: tuple[Bytes, ...]
+MOST_WAITING = 8 << 20  # bytes of unsent messages after which a peer counts as not reading
+AT_ONCE = 64  # messages per system call
 
 
 class Outbox:
-    """Messages are never dropped and go between groups; a group that has begun is finished."""
+    """Outgoing data of one peer. Messages are never dropped; of groups of frames only the latest waits.
+
+    A group that has begun is finished; messages go between groups.
+    """
 
     def __init__(self, most_waiting: int = MOST_WAITING) -> None:
         self.most_waiting = most_waiting
         self._messages: deque[Bytes] = deque()
-        self._waiting = 0  # bytes of those messages
-        self._group: Group | None = None
-        self._begun: deque[memoryview] = deque()  # what the socket is being given
+        self._waiting = 0  # bytes of waiting messages
+        self._group: FrameGroup | None = None
+        self._begun: deque[memoryview] = deque()  # being sent
 
     @property
     def empty(self) -> bool:
-        """Whether nothing waits."""
+        """Whether nothing waits to be sent."""
         return not (self._begun or self._messages or self._group)
 
     def put(self, message: Bytes) -> bool:
-        """Have a message sent; False if so much waits already that the peer cannot be reading."""
+        """Queue a message; False if too much waits already."""
         if self._waiting > self.most_waiting:
             return False
         self._messages.append(message)
         self._waiting += len(message)
         return True
 
-    def offer(self, group: Group) -> bool:
-        """Have a group sent; True if it takes the place of one that had not begun."""
+    def offer(self, group: FrameGroup) -> bool:
+        """Queue a group; True if it replaces one that had not begun."""
         replaced = self._group is not None
         self._group = group
         return replaced
 
     def withdraw(self) -> None:
-        """Forget the group that has not begun."""
+        """Discard the group that has not begun."""
         self._group = None
 
     def end_with(self, message: Bytes) -> None:
-        """Finish what has begun, then send this and nothing else."""
+        """Finish the group that has begun, then send only this."""
         self._group, self._waiting = None, len(message)
         self._messages = deque([message])
 
-    def next(self) -> Bytes | Group | None:
-        """What is to be sent next as one message, for wires that have messages; None if nothing waits."""
+    def next(self) -> Bytes | FrameGroup | None:
+        """The next item, for wires with messages; None if nothing waits."""
         if self._messages:
             message = self._messages.popleft()
             self._waiting -= len(message)
@@ -75,7 +69,7 @@ class Outbox:
         return group
 
     def send(self, to: socket.socket) -> bool:
-        """Give the socket what it takes, without waiting; True once nothing waits. OSError when the peer is gone."""
+        """Send without blocking; True once nothing waits. OSError when the peer is gone."""
         while self._begun or self._begin():
             try:
                 self._advance(to.sendmsg(self._begun))
@@ -84,13 +78,13 @@ class Outbox:
         return True
 
     def _begin(self) -> bool:
-        """Take up the messages that wait or, without any, the group."""
+        """Start to send the waiting messages or, without any, the group."""
         if self._messages:
             messages = [self._messages.popleft() for _ in range(min(len(self._messages), AT_ONCE))]
             self._waiting -= sum(map(len, messages))
             self._take(messages)
         elif self._group is not None:
-            self._take(self._group.parts)
+            self._take(self._group)
             self._group = None
         return bool(self._begun)
 
@@ -107,38 +101,35 @@ class Outbox:
             self._begun.popleft()
 
 
-GRACE = 1.0
-"""s that a peer has to read why it was cut off."""
+GRACE = 1.0  # s for a peer to read why its connection ends
 
-Hear = Callable[[Frame | Json], None]
-"""Is told every message that arrives."""
-Lost = Callable[[str], None]
-"""Is told once, when it is over: a word for the reason, empty if the peer left."""
+Hear = Callable[[Frame | Json], None]  # called with every received message
+Lost = Callable[[str], None]  # called once at the end with a word for the reason; empty if the peer left
 
 
 class Connection(ABC):
-    """Messages out, never waited for. A wire says how they go (`_flush`), and how it ends (`close`)."""
+    """Outgoing messages and frames; a wire implements `_flush` and `close`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, hear: Hear, lost: Lost) -> None:
         self.loop = loop
-        self.open = True  # neither cut off nor closed
-        self.skipped = 0  # groups that a newer one has replaced
+        self.open = True  # not ending
+        self.skipped = 0  # groups replaced by newer ones
         self._hear, self._lost = hear, lost
         self._outbox = Outbox()
         self._closed = False
         self._reason = ""
 
     def put(self, message: Bytes) -> None:
-        """Send something that must arrive; a peer that lets too much of it wait is cut off."""
+        """Send a message that must arrive; a peer that does not read is disconnected."""
         if not self.open:
             return
         if self._outbox.put(message):
             self._flush()
         else:
-            self.cut_off("does_not_read", f"more than {self._outbox.most_waiting} bytes of replies are waiting")
+            self.cut_off("does_not_read", f"more than {self._outbox.most_waiting} bytes of replies are unread")
 
-    def offer(self, group: Group) -> bool:
-        """Send the frames of a tick unless newer ones come first; True if they replace some that had not begun."""
+    def offer(self, group: FrameGroup) -> bool:
+        """Send the frames of a tick unless newer ones come first; True if they replace waiting ones."""
         if not self.open:
             return False
         skipped = self._outbox.offer(group)
@@ -147,11 +138,11 @@ class Connection(ABC):
         return skipped
 
     def withdraw(self) -> None:
-        """Forget the group that has not begun."""
+        """Discard the group that has not begun."""
         self._outbox.withdraw()
 
     def cut_off(self, reason: str, message: str) -> None:
-        """Say why, then close: at the latest after a moment of grace."""
+        """Send the reason, then close."""
         if self.open:
             self.open, self._reason = False, reason
             self._outbox.end_with(notification("closed", {"reason": message}))
@@ -160,12 +151,11 @@ class Connection(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go at once."""
+        """Close immediately."""
 
     @abstractmethod
     def _flush(self) -> None:
-        """Something waits in the outbox."""
+        """Send what waits in the outbox."""
 
 
-Connect = Callable[[Hear, Lost], Connection]
-"""Makes the connection of a client that is there."""
+Connect = Callable[[Hear, Lost], Connection]  # creates the connection of a client

@@ -1,4 +1,9 @@
-"""Snapshots as groups of frames; everything is encoded once, however many connections want the same."""
+"""Encodes snapshots as groups of frames, once for all connections with equal views.
+
+Not modelled yet: health and signal are 1, nothing is jammed and nothing has collided. Whether a quadrotor is armed, its
+mode and its sticks are its commands, which snapshots carry for fleets of up to 1,000; in larger fleets it counts as
+armed, its mode is 255 and its sticks are 0.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.serve.subscribers.connection import Group
+from paddock.serve.subscribers.connection import FrameGroup
 from paddock.serve.subscribers.markers import Drawing
 from paddock.serve.subscribers.subscription import (
     MOST_VALUES,
@@ -36,12 +41,11 @@ if TYPE_CHECKING:
 
 
 U32 = 0xFFFFFFFF
-DRAWN = ("lines", "spheres")
-"""Kinds that are made of markers, not of vehicles."""
+DRAWN = ("lines", "spheres")  # kinds that show markers, not vehicles
 
 
 class GroupEncoder:
-    """Encodes one snapshot at a time; keeps what can be used again for the next."""
+    """Encodes one snapshot at a time and caches what the next one can reuse."""
 
     def __init__(self, mirror: Mirror) -> None:
         self._drawing = Drawing(mirror)
@@ -54,7 +58,7 @@ class GroupEncoder:
         self._wall_time = 0.0
 
     def begin(self, snapshot: Snapshot, wall_time: float) -> None:
-        """Encode this one from now on; `wall_time` is when it was published, s since 1970."""
+        """Start with a snapshot; `wall_time` is its time of publication, s since 1970."""
         if snapshot.layout is not self._layout:
             self._layout = snapshot.layout
             self._selections.clear()
@@ -64,22 +68,22 @@ class GroupEncoder:
         self._values.clear()
 
     def end(self) -> None:
-        """Keep nothing of the snapshot."""
+        """Drop all references to the snapshot."""
         self._snapshot = None
         self._made.clear()
         self._values.clear()
 
-    def group(self, view: View) -> Group:
-        """The frames that a view shows of the snapshot."""
+    def group(self, view: View) -> FrameGroup:
+        """The frames of a view."""
         assert self._snapshot is not None, "begin() comes first"
         snapshot = self._snapshot
         parts = [self._once(("tick",), partial(self._tick, snapshot))] if view.tick else []
         for kind in view.in_groups:
             parts.append(self._once(_key(kind, view), partial(self._frame, kind, view, snapshot)))
-        return Group(tuple(parts))
+        return tuple(parts)
 
     def write(self, view: View, room: Callable[[int], memoryview]) -> int:
-        """Encode what a view shows straight into the memory that `room(bytes)` gives; how many bytes that are."""
+        """Encode a view into the memory that `room(bytes)` returns; return the number of bytes."""
         assert self._snapshot is not None, "begin() comes first"
         snapshot = self._snapshot
         drawn = {kind: self._frame(kind, view, snapshot) for kind in view.in_groups if kind in DRAWN}
@@ -109,16 +113,16 @@ class GroupEncoder:
         return len(drawn[kind])
 
     def selection(self, wanted: Wanted | None) -> Selection:
-        """The vehicles that are wanted, in the layout of the snapshot."""
+        """The selected vehicles, in the layout of the snapshot."""
         assert self._layout is not None, "begin() comes first"
         if wanted not in self._selections:
             self._selections[wanted] = select(self._layout, wanted)
         return self._selections[wanted]
 
     def warm(self) -> None:
-        """Compile, or load, what encodes poses: nothing may take long once somebody has subscribed."""
+        """Compile or load the encoders, so that the first subscription does not wait for it."""
         ids, block, rows = np.arange(1, 3), np.zeros((7, 2)), np.array([0])
-        ids.flags.writeable = block.flags.writeable = False  # as those of snapshots are: compiled apart
+        ids.flags.writeable = block.flags.writeable = False  # like those of snapshots, which are compiled separately
         for frame in FRAMES:
             for encode in (encode_positions, encode_poses):
                 encode([Poses(ids, block), Poses(ids, block, rows)], change_to(frame))
@@ -157,7 +161,7 @@ class GroupEncoder:
 
     def _columns(self, view: View, snapshot: Snapshot) -> memoryview:
         assert self._reader is not None, "begin() comes first"
-        blocks, left = [], 2 * MOST_VALUES  # vehicles may have come since it was asked for, but not without end
+        blocks, left = [], 2 * MOST_VALUES  # the fleet may have grown since the subscription, within limits
         for k, want in enumerate(view.columns):
             left -= self._reader.values(want)
             blocks.append(Block(k, self._read(want, snapshot) if left >= 0 else np.empty((len(want.columns), 0))))
@@ -171,14 +175,13 @@ class GroupEncoder:
 
 
 def _key(kind: str, view: View) -> tuple[object, ...]:
-    """What a frame depends on beside the snapshot."""
+    """What a frame depends on besides the snapshot."""
     if kind == "columns":
         return kind, view.columns, view.wanted
     return kind, NATIVE if kind == "telemetry" else view.frame, None if kind in DRAWN else view.vehicles
 
 
-QUAD = "quad"
-"""The kind of vehicle that is seen in first person."""
+QUAD = "quad"  # the kind of vehicle with a first-person view
 UNKNOWN_MODE = 255
 STICKS = ("throttle", "roll", "pitch", "yaw")
 

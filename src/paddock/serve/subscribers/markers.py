@@ -1,6 +1,6 @@
-"""Markers of the hub's mirror as frames 0x12, in a subscriber's axes and units.
+"""Markers as frames 0x12 in a subscriber's axes and units, or as lines and spheres for simple renderers.
 
-What hangs in the world is told in the world's axes; what hangs in any other frame, in the body axes that go with them.
+Markers in the world are sent in the world's axes; markers in another frame, in the corresponding body axes.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ WORLD = "world"
 
 
 def known_markers(mirror: Mirror, keys: Iterable[Key], frame: str) -> memoryview | None:
-    """The markers of these keys that are there; None if none of them is."""
-    with np.errstate(over="ignore"):  # found and left out below
+    """Encode the markers of these keys that exist; None if there are none."""
+    with np.errstate(over="ignore"):  # removed below
         records = [_record(mirror.markers[key], mirror, frame) for key in keys if key in mirror.markers]
         try:
             return encode_markers(records) if records else None
@@ -51,7 +51,7 @@ def known_markers(mirror: Mirror, keys: Iterable[Key], frame: str) -> memoryview
 
 
 def deleted_markers(content: dict[str, Any]) -> memoryview | None:
-    """What a change of the board takes away; None if nothing."""
+    """Encode the removals of a change; None if there are none."""
     gone = [
         MarkerRecord(name, number, MarkerKind.POINTS, MarkerFlag.DELETE) for name, number in content.get("removed", ())
     ]
@@ -61,14 +61,14 @@ def deleted_markers(content: dict[str, Any]) -> memoryview | None:
 
 
 def shown_markers(mirror: Mirror, content: dict[str, Any]) -> list[Key]:
-    """The markers that a change of the board puts, shows or hides."""
+    """The keys of the markers that a change puts, shows or hides."""
     if "namespace" in content:
         return [key for key in mirror.markers if key[0] == content["namespace"]]
     return [(tree["namespace"], tree["id"]) for tree in content.get("put", ())]
 
 
 def _fits(record: MarkerRecord) -> bool:
-    """Whether float32 can hold its numbers: one of 1e38 m has none in cm."""
+    """Whether float32 can hold its numbers: 1e38 m overflows in cm."""
     try:
         encode_markers([record])
     except InvalidValueError:
@@ -100,12 +100,11 @@ def _record(tree: dict[str, Any], mirror: Mirror, frame: str) -> MarkerRecord:
     )
 
 
-AT_ONCE = 200
-"""Markers encoded in one go."""
+AT_ONCE = 200  # markers encoded at a time, so that thousands of them do not block the hub
 
 
 class MarkerFeed:
-    """What a subscriber has to be told, by key: each marker is sent as it is when its turn comes, if it is there."""
+    """The keys of markers to send to a subscriber; each is encoded when its turn comes."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, mirror: Mirror, frame: str, put: Callable[[memoryview], None]
@@ -118,14 +117,14 @@ class MarkerFeed:
         self._ended = False
 
     def add(self, keys: Iterable[Key]) -> None:
-        """Tell of these, too."""
+        """Send these markers too."""
         waiting = bool(self._keys)
         self._keys.extend(keys)
         if not waiting:
             self._send()
 
     def end(self) -> None:
-        """Tell of nothing any more."""
+        """Stop sending."""
         self._ended = True
 
     def _send(self) -> None:
@@ -140,12 +139,11 @@ class MarkerFeed:
 
 WORLD = "world"
 HERE = Transform()
-NEW_AT_ONCE = 100
-"""Markers worked out for one snapshot; more of them appear with the next ones, so that the hub never stops."""
+NEW_AT_ONCE = 100  # new markers converted per snapshot; the rest follows with the next ones
 
 
-class Shape(NamedTuple):
-    """Lines and spheres in some frame: one marker's, or those of all markers there."""
+class MarkerShape(NamedTuple):
+    """Lines and spheres of one or more markers, in some frame."""
 
     ends: NDArray[np.float32]  # (n, 6) m
     line_colors: NDArray[np.uint8]  # (n, 4)
@@ -154,7 +152,7 @@ class Shape(NamedTuple):
     ball_colors: NDArray[np.uint8]  # (m, 4)
 
 
-NOTHING = Shape(
+NOTHING = MarkerShape(
     np.empty((0, 6), np.float32),
     np.empty((0, 4), np.uint8),
     np.empty(0),
@@ -164,15 +162,15 @@ NOTHING = Shape(
 
 
 class Drawing:
-    """What the hub's markers look like."""
+    """Markers as lines and spheres. They are computed once per marker; with every snapshot only the frames move."""
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
-        self._shapes: dict[int, tuple[dict[str, Any], Shape]] = {}  # by the identity of a marker's tree
-        self._by_frame: dict[str, Shape] = {}
+        self._shapes: dict[int, tuple[dict[str, Any], MarkerShape]] = {}  # by the id() of a marker's tree
+        self._by_frame: dict[str, MarkerShape] = {}
         self._version = -1
-        self._until = inf  # simulation time at which the next marker goes
-        self._still: dict[tuple[str, str], memoryview] = {}  # frames that hold until something changes
+        self._until = inf  # simulation time at which the next marker expires
+        self._still: dict[tuple[str, str], memoryview] = {}  # encoded frames that are valid until something changes
 
     def lines(self, snapshot: Snapshot, frame: str) -> memoryview:
         """The frame of lines (0x03)."""
@@ -192,9 +190,9 @@ class Drawing:
             self._still[kind, frame] = encoded
         return encoded
 
-    def _placed(self, snapshot: Snapshot) -> list[tuple[Shape, Transform | None]]:
-        """What can be placed now: a marker whose frame has left or is stale waits until it is back."""
-        found: list[tuple[Shape, Transform | None]] = []
+    def _placed(self, snapshot: Snapshot) -> list[tuple[MarkerShape, Transform | None]]:
+        """The shapes that can be placed; markers whose frame is missing or stale are skipped."""
+        found: list[tuple[MarkerShape, Transform | None]] = []
         for name, shape in self._by_frame.items():
             try:
                 found.append((shape, None if name == WORLD else self._to_world(snapshot, name)))
@@ -212,7 +210,7 @@ class Drawing:
         return Transform(vehicle.position, vehicle.orientation) @ mounted
 
     def _refresh(self, time: float) -> None:
-        """Take up what has changed since."""
+        """Apply changes of the mirror."""
         if self._version == self._mirror.version and time < self._until:
             return
         trees = self._mirror.alive(time)
@@ -222,18 +220,18 @@ class Drawing:
         self._shapes = {id(tree): known.get(id(tree)) or made[id(tree)] for tree in trees if _has(tree, known, made)}
         self._version = self._mirror.version if len(fresh) <= NEW_AT_ONCE else -1
         self._until = min((tree["expires"] for tree in trees if tree["expires"] is not None), default=inf)
-        by_frame: dict[str, list[Shape]] = {}
+        by_frame: dict[str, list[MarkerShape]] = {}
         for tree, shape in self._shapes.values():
             by_frame.setdefault(tree["frame"], []).append(shape)
         self._by_frame = {name: _joined(shapes) for name, shapes in by_frame.items()}
         self._still.clear()
 
 
-def _has(tree: dict[str, Any], *stores: dict[int, tuple[dict[str, Any], Shape]]) -> bool:
+def _has(tree: dict[str, Any], *stores: dict[int, tuple[dict[str, Any], MarkerShape]]) -> bool:
     return any(id(tree) in store for store in stores)
 
 
-def _shape(tree: dict[str, Any]) -> Shape:
+def _shape(tree: dict[str, Any]) -> MarkerShape:
     """One marker relative to its frame."""
     marker = Marker(**{name: tree[name] for name in FIELDS})
     if marker.kind == "points":
@@ -244,12 +242,12 @@ def _shape(tree: dict[str, Any]) -> Shape:
     return NOTHING._replace(ends=drawn.ends, line_colors=drawn.colors, thickness=thickness)
 
 
-def _joined(shapes: list[Shape]) -> Shape:
-    return Shape(*(np.concatenate(parts) for parts in zip(NOTHING, *shapes, strict=True)))
+def _joined(shapes: list[MarkerShape]) -> MarkerShape:
+    return MarkerShape(*(np.concatenate(parts) for parts in zip(NOTHING, *shapes, strict=True)))
 
 
-def _moved(shape: Shape, to_world: Transform | None) -> Shape:
-    """The same in the world; None: it is there already."""
+def _moved(shape: MarkerShape, to_world: Transform | None) -> MarkerShape:
+    """The shape in the world; None: it is in the world already."""
     if to_world is None:
         return shape
     ends = to_world.apply(shape.ends.reshape(-1, 3)).reshape(-1, 6).astype(np.float32)
@@ -257,11 +255,11 @@ def _moved(shape: Shape, to_world: Transform | None) -> Shape:
     return shape._replace(ends=ends, balls=np.concatenate([centres, shape.balls[:, 3:]], axis=1))
 
 
-def _lines(shape: Shape, frame: str) -> memoryview:
+def _lines(shape: MarkerShape, frame: str) -> memoryview:
     start, end = (convert_position(part, NATIVE, frame) for part in (shape.ends[:, :3], shape.ends[:, 3:]))
     return encode_lines(start, end, shape.line_colors, shape.thickness * units_per_metre(frame))
 
 
-def _spheres(shape: Shape, frame: str) -> memoryview:
+def _spheres(shape: MarkerShape, frame: str) -> memoryview:
     centres = convert_position(shape.balls[:, :3], NATIVE, frame)
     return encode_spheres(centres, shape.balls[:, 3] * units_per_metre(frame), shape.ball_colors)

@@ -1,4 +1,4 @@
-"""What subscribers are told when it happens: events, markers, restarts, the mission; and figures twice a second."""
+"""Notifications to subscribers: events, markers, restarts, the mission, and figures twice a second."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from paddock.serve.hub import OperationError, Reply
+from paddock.serve.hub import OperationError, Outcome
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
 from paddock.wire.operations.results import FiguresTree, SubscriberTree
 from paddock.wire.rpc import notification
@@ -14,66 +14,62 @@ from paddock.wire.stream.events import EventRecord, encode_events
 
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub
-    from paddock.serve.subscribers.audience import Audience
     from paddock.serve.subscribers.client import Client
+    from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 
 
-SOON = 0.05
-"""s after which the roster is looked at again when vehicles came or went, and frames are told that have moved."""
-FIGURES_EVERY = 0.5
-"""s between two tellings of the figures."""
-TRAVEL_EVERY = 2.0
-"""s between two tellings of a mission in which nothing happens but that vehicles travel."""
-_EVENT_TEXTS = {"kind": 255, "subject": 255, "detail": 65535}
-"""What an event says, and how many bytes of it are told."""
+SOON = 0.05  # s after which a changed roster or changed frames are sent
+FIGURES_EVERY = 0.5  # s between figures
+TRAVEL_EVERY = 2.0  # s between updates of a mission in which vehicles only travel
+_EVENT_TEXTS = {"kind": 255, "subject": 255, "detail": 65535}  # the texts of an event, and their limits in bytes
 
 
-class News:
-    """Never skipped: each goes to whoever has subscribed to its kind.
+class Notifier:
+    """Sends notifications to the subscribers of their kind; none is skipped.
 
-    A restart goes with `events`, named frames with `markers`, which may hang in them.
+    Restarts belong to `events`, named frames to `markers`.
     """
 
-    def __init__(self, audience: Audience) -> None:
+    def __init__(self, audience: SubscriberEndpoint) -> None:
         self._audience = audience
         self._hub = audience.hub
         self._events: list[EventRecord] = []
-        self._asked = False  # whether the roster will be looked at
-        self._moved = False  # whether frames will be told
-        self._told = 0.0  # when figures were
-        self._mission: tuple[Any, ...] = ()  # how the mission stood when it was told
-        self._travel = 0.0  # when that was
+        self._asked = False  # whether the roster is about to be published
+        self._moved = False  # whether frames are about to be sent
+        self._sent = 0.0  # time of the last figures
+        self._mission: tuple[Any, ...] = ()  # the mission's state when it was last sent
+        self._travel = 0.0  # time of that
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
-        """The simulation tells something."""
+        """Handle a push of the simulation."""
         match kind:
             case "event":
-                self._hear_event(content)
+                self._on_event(content)
             case "markers":
-                self._tell_markers(content)
+                self._send_markers(content)
             case "frames" if not self._moved:
                 self._moved = True
-                self._hub.loop.call_later(SOON, self._tell_frames)
+                self._hub.loop.call_later(SOON, self._send_frames)
             case "restart":
-                self._tell("events", notification("restart", content))
+                self._send("events", notification("restart", content))
             case "preparing":
                 for client in list(self._audience.clients):
-                    self.tell_preparing(client)
+                    self.send_preparing(client)
 
-    def tell_preparing(self, client: Client) -> None:
-        """What it has to wait for, whether or not it has shown the token: until then nothing else is answered."""
+    def send_preparing(self, client: Client) -> None:
+        """Send what is being prepared, with or without a token: until then no other call is answered."""
         client.connection.put(notification("preparing", {"text": self._hub.mirror.preparing}))
 
-    def tell_figures(self, now: float) -> None:
-        """Numbers about the run, if it is time (s, monotonic)."""
-        if now - self._told < FIGURES_EVERY or not self._hub.mirror.figures:
+    def send_figures(self, now: float) -> None:
+        """Send the figures if they are due (s, monotonic)."""
+        if now - self._sent < FIGURES_EVERY or not self._hub.mirror.figures:
             return
-        self._told = now
+        self._sent = now
         if any(self._listeners("figures")):
-            self._tell("figures", notification("figures", dict(figures_tree(self._hub))))
+            self._send("figures", notification("figures", dict(figures_tree(self._hub))))
 
-    def tell_mission(self, now: float) -> None:
-        """The mission, if it has changed since (s, monotonic) and anybody wants to know; beats tell twice a second."""
+    def send_mission(self, now: float) -> None:
+        """Send the mission if it has changed (s, monotonic) and a client subscribes to it."""
         known = self._hub.mirror.figures
         if known.get("mission") is None or not any(self._listeners("mission")):
             return
@@ -81,39 +77,39 @@ class News:
         if stands[:2] == self._mission[:2] and (stands == self._mission or now - self._travel < TRAVEL_EVERY):
             return
         self._mission, self._travel = stands, now
-        self._hub.ask("mission", self._audience.name, {}, self._tell_mission)
+        self._hub.ask("mission", self._audience.name, {}, self._send_mission)
 
-    def _tell_mission(self, told: Reply | OperationError) -> None:
-        if isinstance(told, Reply) and told.result is not None:
-            self._tell("mission", notification("mission", told.result))
+    def _send_mission(self, outcome: Outcome | OperationError) -> None:
+        if isinstance(outcome, Outcome) and outcome.result is not None:
+            self._send("mission", notification("mission", outcome.result))
 
     def _listeners(self, kind: str) -> Iterator[Client]:
         return (client for client in list(self._audience.clients) if client.wants(kind))
 
-    def _tell(self, kind: str, message: bytes | memoryview) -> None:
+    def _send(self, kind: str, message: bytes | memoryview) -> None:
         for client in self._listeners(kind):
             client.connection.put(message)
 
-    def _hear_event(self, content: dict[str, Any]) -> None:
+    def _on_event(self, content: dict[str, Any]) -> None:
         texts = (content[name].encode()[:most].decode(errors="ignore") for name, most in _EVENT_TEXTS.items())
         if not self._events:
-            self._hub.loop.call_soon(self._tell_events)  # all that have come with it go in one frame
+            self._hub.loop.call_soon(self._send_events)  # events of the same moment go into one frame
         self._events.append(EventRecord(content["number"], content["tick"], *texts))
         if content["kind"] in ("spawned", "removed") and not self._asked:
             self._asked = True
             self._hub.loop.call_later(SOON, self._look_again)
 
     def _look_again(self) -> None:
-        """Have the present roster shown, though perhaps no tick passes."""
+        """Publish the present roster even if no tick passes."""
         self._asked = False
         self._hub.tell("snapshot", self._audience.name)
 
-    def _tell_events(self) -> None:
+    def _send_events(self) -> None:
         events, self._events = self._events, []
         if any(self._listeners("events")):
-            self._tell("events", encode_events(events))
+            self._send("events", encode_events(events))
 
-    def _tell_markers(self, content: dict[str, Any]) -> None:
+    def _send_markers(self, content: dict[str, Any]) -> None:
         gone, shown = deleted_markers(content), shown_markers(self._hub.mirror, content)
         for client in list(self._audience.clients):
             if client.markers is not None:
@@ -121,14 +117,14 @@ class News:
                     client.connection.put(gone)
                 client.markers.add(shown)
 
-    def _tell_frames(self) -> None:
+    def _send_frames(self) -> None:
         self._moved = False
         if any(self._listeners("markers")):
-            self._tell("markers", notification("frames", {"frames": self._hub.mirror.frame_trees()}))
+            self._send("markers", notification("frames", {"frames": self._hub.mirror.frame_trees()}))
 
 
 def figures_tree(hub: Hub) -> FiguresTree:
-    """What the simulation said last, with who is connected and what was counted; 0 for what a recording has not."""
+    """The figures of the last heartbeat, with clients and counters; 0 for those that recordings lack."""
     known = hub.mirror.figures
 
     def number(name: str) -> float:
@@ -163,5 +159,5 @@ def _subscribers(hub: Hub) -> list[SubscriberTree]:
 
 
 def _label(name: str, labels: tuple[tuple[str, Any], ...]) -> str:
-    """A count in words: `cut_off stream token`."""
+    """The name of a counter with its labels: `cut_off stream token`."""
     return " ".join([name, *(str(text) for _, text in labels if text)])

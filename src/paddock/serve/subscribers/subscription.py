@@ -1,4 +1,4 @@
-"""What one connection wants to see, and when it is to be shown something again."""
+"""Subscriptions: which vehicles, columns and kinds of frames, in which axes, at which rate."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from paddock.world.layout import POSE, FleetLayout, Ints, Layout
 from paddock.world.rotation import quaternion_conjugate, quaternion_multiply
 from paddock.world.snapshot import ORIENTATION, VELOCITY, Snapshot
 
-Wanted = tuple[str | int, ...]
-"""Names of vehicles and fleets, and ids."""
+Wanted = tuple[str | int, ...]  # names of vehicles and fleets, and ids
 
 
 @dataclass(frozen=True)
@@ -32,12 +31,12 @@ class Selection:
 
     @property
     def size(self) -> int:
-        """How many vehicles."""
+        """The number of vehicles."""
         return sum(map(len, self.ids))
 
 
 def select(layout: Layout, wanted: Wanted | None) -> Selection:
-    """The vehicles that are wanted and there; one that has left is left out."""
+    """Select the wanted vehicles that exist."""
     rows = [_rows(layout, fleet, wanted) for fleet in range(len(layout.fleets))]
     parts = tuple((fleet, chosen) for fleet, chosen in enumerate(rows) if chosen is None or len(chosen))
     ids = tuple(
@@ -47,7 +46,7 @@ def select(layout: Layout, wanted: Wanted | None) -> Selection:
 
 
 def _rows(layout: Layout, fleet: int, wanted: Wanted | None) -> Ints | None:
-    """The rows of a fleet that are wanted; None for all of them."""
+    """The selected rows of a fleet; None: all."""
     one = layout.fleets[fleet]
     if wanted is None or one.name in wanted:
         return None
@@ -57,7 +56,7 @@ def _rows(layout: Layout, fleet: int, wanted: Wanted | None) -> Ints | None:
 
 
 def _member_row(layout: Layout, fleet: FleetLayout, name: str) -> int | None:
-    """The row of a vehicle of this fleet; None if it is none."""
+    """The row of a vehicle of this fleet; None: not in it."""
     if not name.startswith(f"{fleet.name}["):
         return None
     try:
@@ -67,7 +66,7 @@ def _member_row(layout: Layout, fleet: FleetLayout, name: str) -> int | None:
 
 
 def refuse_unknown(layout: Layout, wanted: Wanted) -> None:
-    """UnknownNameError for the first name or id that nothing answers to."""
+    """Raise UnknownNameError for the first unknown name or id."""
     fleets = {fleet.name for fleet in layout.fleets}
     for item in wanted:
         if item in fleets:
@@ -83,8 +82,7 @@ def refuse_unknown(layout: Layout, wanted: Wanted) -> None:
 Floats = NDArray[np.float64]
 
 
-MOST_VALUES = 4_000_000
-"""Values that one subscriber may have in a frame."""
+MOST_VALUES = 4_000_000  # values per frame of one subscriber
 
 
 class ColumnChoice(NamedTuple):
@@ -124,34 +122,34 @@ DERIVED: dict[str, tuple[Callable[[Floats], Floats], Column]] = {
     "roll": (roll, Column("rad", "bank, + right side down", name="roll")),
     "pitch": (pitch, Column("rad", "nose below the horizon", name="pitch")),
 }
-"""Columns that every vehicle has, though no snapshot carries them; one of the same name in a snapshot goes first."""
+"""Columns of every vehicle that are computed from its pose; a snapshot's column of the same name has precedence."""
 
 
 class ColumnReader:
-    """Reads columns of snapshots that share a layout; keeps where they are found."""
+    """Reads columns of snapshots with one layout; remembers where they are."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._parts: dict[str | int | None, tuple[tuple[int, Ints | None, int], ...]] = {}
 
     def read(self, snapshot: Snapshot, want: ColumnChoice) -> Floats:
-        """(columns, vehicles): NaN where a vehicle has no such column; no vehicles if nothing answers to the name."""
+        """(columns, vehicles): NaN where a vehicle lacks a column; no vehicles if the name is unknown."""
         parts = self._found(want.of)
         found = np.full((len(want.columns), sum(count for _, _, count in parts)), np.nan)
         at = 0
         for fleet, rows, count in parts:
             block = self._layout.block(snapshot.buffer, fleet)
-            with np.errstate(all="ignore"):  # what is no number stays none
+            with np.errstate(all="ignore"):  # NaN stays NaN
                 _fill(found[:, at : at + count], self._layout.fleets[fleet], block, rows, want.columns)
             at += count
         return found
 
     def values(self, want: ColumnChoice) -> int:
-        """How many values it takes to answer."""
+        """The number of values of a choice."""
         return len(want.columns) * sum(count for _, _, count in self._found(want.of))
 
     def _found(self, of: str | int | None) -> tuple[tuple[int, Ints | None, int], ...]:
-        """(fleet, its rows or None for all, how many) of what a name or id stands for."""
+        """(fleet, its rows or None for all, number of vehicles) for a name or an id."""
         if of not in self._parts:
             chosen = select(self._layout, None if of is None else (self._single(of),))
             counted = zip(chosen.parts, chosen.ids, strict=True)
@@ -159,7 +157,7 @@ class ColumnReader:
         return self._parts[of]
 
     def _single(self, of: str | int) -> str | int:
-        """The id of one vehicle: finding it by that is quick; the name of a fleet stays."""
+        """The id of a vehicle, which is found fast; the name of a fleet stays."""
         if of in {fleet.name for fleet in self._layout.fleets}:
             return of
         try:
@@ -183,15 +181,15 @@ def _fill(found: Floats, fleet: FleetLayout, block: Floats, rows: Ints | None, c
 
 
 def refuse_too_many(layout: Layout, wants: Iterable[ColumnChoice]) -> None:
-    """PaddockError if the answer would be too large."""
+    """Raise PaddockError if the frame would be too large."""
     reader = ColumnReader(layout)
     values = sum(map(reader.values, wants))
     if values > MOST_VALUES:
-        raise PaddockError(f"{values} values are too many for one frame, {MOST_VALUES} may be asked for")
+        raise PaddockError(f"{values} values are too many for one frame; the limit is {MOST_VALUES}")
 
 
 def refuse_unknown_columns(layout: Layout, wants: Iterable[ColumnChoice]) -> None:
-    """UnknownNameError for the first column that no vehicle has."""
+    """Raise UnknownNameError for the first unknown column."""
     known = {*POSE, *DERIVED, *(name for fleet in layout.fleets for name in fleet.columns)}
     for want in wants:
         for name in want.columns:
@@ -200,24 +198,24 @@ def refuse_unknown_columns(layout: Layout, wants: Iterable[ColumnChoice]) -> Non
 
 
 EVERY_TICK = ("positions", "poses", "telemetry", "fpv", "lines", "spheres")
-"""Kinds that make up a group of frames; the others are sent when something happens, and never skipped."""
+"""Kinds that make up the group of frames of a tick; the others are sent when something happens, and never skipped."""
 KINDS = (*EVERY_TICK, "markers", "events", "figures", "mission")
 
 
 @dataclass(frozen=True)
 class View:
-    """What a group of frames holds; connections with equal views share its bytes."""
+    """The content of a group of frames; connections with equal views share its bytes."""
 
     frame: str = "enu"
     kinds: tuple[str, ...] = ("positions",)
     vehicles: Wanted | None = None  # None: all
-    tick: bool = True  # whether a tick frame goes first
-    columns: tuple[ColumnChoice, ...] = ()  # what goes into a columns frame; none is sent without any
-    wanted: int = 0  # number of that list
+    tick: bool = True  # whether a tick frame precedes the group
+    columns: tuple[ColumnChoice, ...] = ()  # content of the columns frame; empty: none
+    wanted: int = 0  # number of that list of columns
 
     @property
     def in_groups(self) -> tuple[str, ...]:
-        """Its kinds that are sent tick by tick, in the order of their frames."""
+        """Its kinds that are sent with every tick, in the order of their frames."""
         kinds = tuple(kind for kind in EVERY_TICK if kind in self.kinds)
         return (*kinds, "columns") if self.columns else kinds
 
@@ -228,33 +226,33 @@ class View:
 
 
 class Subscription:
-    """A view at a rate: at most so many groups per s of wall time, whatever the pace of the simulation."""
+    """A view with a maximum rate in groups per wall second."""
 
     def __init__(self, view: View, rate: float) -> None:
         self.view = view
         self.rate = rate
-        self.behind = True  # there is a snapshot that it was not shown
+        self.behind = True  # whether a snapshot has not been sent yet
         self._due = 0.0
 
     def take(self, now: float) -> bool:
-        """Whether a snapshot that is there now (s, monotonic) is to be shown."""
+        """Whether to send a snapshot now (s, monotonic)."""
         if not self.view.in_groups:
             return False
         self.behind = True
         period = 1.0 / self.rate
-        if now < self._due - 0.25 * period:  # snapshots come a little early and a little late
+        if now < self._due - 0.25 * period:  # snapshots jitter
             return False
         self._due = max(self._due, now - 0.5 * period) + period
         return True
 
     def change(self, view: View, rate: float) -> None:
-        """ColumnChoice something else from now on; what is there is shown again as soon as the rate allows."""
+        """Change view and rate; the present state is sent again as soon as the rate allows."""
         if rate != self.rate:
             self._due = min(self._due, self._due - 1.0 / self.rate + 1.0 / rate)
         self.view, self.rate, self.behind = view, rate, True
 
     def late(self, now: float) -> bool:
-        """Whether it should long have been shown what it was not: nothing newer has come."""
+        """Whether an unsent snapshot is overdue, because no newer one has come."""
         return self.behind and bool(self.view.in_groups) and now > self._due + 1.0 / self.rate
 
 
@@ -263,7 +261,7 @@ NATIVE = "enu"
 
 @cache
 def change_to(frame: str) -> Change:
-    """From ENU to a frame: its columns are what becomes of the unit vectors."""
+    """The change from ENU to a frame, as matrices for the encoders."""
     position = convert_position(np.eye(3), NATIVE, frame).T
     quaternion = convert_quaternion(np.eye(4), NATIVE, frame).T
     return Change.of(position.astype(np.float64), quaternion.astype(np.float64))
@@ -275,13 +273,13 @@ def units_per_metre(frame: str) -> float:
 
 
 def turned_in_body(quaternion: NDArray[np.float64], frame: str) -> NDArray[np.float64]:
-    """The attitude (4,) of something in a vehicle's axes, both taken to the body axes of a frame."""
+    """Convert an attitude (4,) relative to a vehicle to the body axes of a frame."""
     turn = conversion(NATIVE, frame).body.quaternion
     return np.asarray(quaternion_multiply(quaternion_multiply(turn, quaternion), quaternion_conjugate(turn)))
 
 
 def roster_tree(layout: Layout) -> RosterTree:
-    """The roster's number and its fleets."""
+    """The roster for clients: its number and its fleets."""
     return {"roster": layout.roster, "fleets": list(map(_fleet_tree, layout.fleets))}
 
 
@@ -298,7 +296,7 @@ def _fleet_tree(fleet: FleetLayout) -> FleetTree:
 
 
 def ranges(numbers: Ints) -> list[Range]:
-    """Numbers in their order as [first, count] of those that follow one another: 4, 5, 6, 9 -> [4, 3], [9, 1]."""
+    """Consecutive numbers as [first, count]: 4, 5, 6, 9 -> [4, 3], [9, 1]."""
     if not len(numbers):
         return []
     starts = np.concatenate([[0], np.flatnonzero(np.diff(numbers) != 1) + 1])

@@ -1,4 +1,4 @@
-"""Whether motors may turn: the checks before arming, each with one clear line, and arming and disarming itself."""
+"""Pre-arm checks, arming and disarming."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot import health
-from paddock.sitl.autopilot.answer import ACCEPTED, Answer, Result
-from paddock.sitl.autopilot.crafts import drives
-from paddock.sitl.autopilot.notices import Severity
-from paddock.sitl.autopilot.targets import GuidedTarget
-from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult, rejected
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.telemetry import Landed, Severity
+from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
 ALL, BARO, COMPASS, GPS, INS, RC, BATTERY, SYSTEM = 1, 2, 4, 8, 16, 64, 256, 8192
 """Bits of ARMING_CHECK."""
 
-PERIOD_US = 1_000_000  # between two looks
-REMIND_US = 30_000_000  # between two reminders of what fails
-INTEREST_US = 120_000_000  # after an attempt: for how long somebody wants to know
-BEST_ERROR = 5.0  # m: a position that is worse is no start
+PERIOD_US = 1_000_000  # between two checks
+REPEAT_US = 30_000_000  # between two reports of the same failures
+REPORTED_FOR_US = 120_000_000  # after a failed attempt
+MAX_POSITION_ERROR = 5.0  # m, 1 sigma
 ACCEL_RANGE = (8.0, 11.6)  # m/s2 at rest
 MIN_SATELLITES = 6
 NO_POSITION = "Need Position Estimate"
@@ -30,86 +29,88 @@ DIRECT = (*MANUAL_THROTTLE, "ALT_HOLD", "LOITER", "STEERING")
 
 
 class Arming:
-    """The checks are looked at once a second, and at every attempt."""
+    """Arms and disarms one vehicle. The checks run once a second and on every attempt."""
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
         self.passes = False
-        self._looked_us = -PERIOD_US
-        self._asked_us = -INTEREST_US  # the last attempt that failed
-        self._told_us = -REMIND_US
-        self._told: list[str] = []
+        self._checked_us = -PERIOD_US
+        self._attempt_us = -REPORTED_FOR_US  # last failed attempt
+        self._reported_us = -REPEAT_US
+        self._reported: list[str] = []
 
     def update(self) -> None:
-        """Look, and remind those who tried of what is still missing."""
+        """Run the checks; after a failed attempt, repeat what still fails."""
         now = self.autopilot.now_us
-        if now - self._looked_us < PERIOD_US:
+        if now - self._checked_us < PERIOD_US:
             return
-        self._looked_us = now
+        self._checked_us = now
         failures = [] if self.autopilot.armed else self.failures()
         self.passes = not failures
         self.autopilot.status.note = failures[0] if failures else ""
-        if failures and now - self._asked_us < INTEREST_US and now - self._told_us >= REMIND_US:
-            self._tell("PreArm", failures)
+        if failures and now - self._attempt_us < REPORTED_FOR_US and now - self._reported_us >= REPEAT_US:
+            self._report(failures)
 
-    def _tell(self, word: str, failures: list[str]) -> None:
-        self._told_us, self._told = self.autopilot.now_us, failures
+    def _report(self, failures: list[str]) -> None:
+        self._reported_us, self._reported = self.autopilot.now_us, failures
         for failure in failures:
-            self.autopilot.say(Severity.CRITICAL, f"{word}: {failure}")
+            self.autopilot.send_text(Severity.CRITICAL, f"PreArm: {failure}")
 
-    def tell_all(self) -> None:
-        """Every check that fails, now."""
+    def report_all(self) -> None:
+        """Send every failed check as STATUSTEXT."""
         failures = self.failures()
         self.passes = not failures
-        self._tell("PreArm", failures)
+        self._report(failures)
 
     # arming and disarming --------------------------------------------------------------------------------------------
 
-    def arm(self, force: bool) -> Answer:
-        """Let motors turn, if the checks agree (or with `force`)."""
+    def arm(self, force: bool) -> Ack:
+        """Arm if the checks pass, or with `force`."""
         autopilot = self.autopilot
         if autopilot.armed:
             return ACCEPTED
         failures = [] if force else self._refusals()
         if failures:
             return self._refuse(failures)
-        autopilot.homes.at_arming()
-        autopilot.craft.relax()
+        autopilot.home_position.on_arm()
+        autopilot.vehicle.reset_control()
         autopilot.armed = True
-        self._asked_us = -INTEREST_US
-        autopilot.say(Severity.WARNING if force else Severity.INFO, "Arming motors" + (" (forced)" if force else ""))
+        self._attempt_us = -REPORTED_FOR_US
+        autopilot.send_text(
+            Severity.WARNING if force else Severity.INFO, "Arming motors" + (" (forced)" if force else "")
+        )
         return ACCEPTED
 
-    def _refuse(self, failures: list[str]) -> Answer:
-        """The answer has the first line; the others are told, but not again and again to who tries twice a second."""
+    def _refuse(self, failures: list[str]) -> Ack:
+        """Return the first failure; send the others as STATUSTEXT, at most every 30 s while they stay the same."""
         now = self.autopilot.now_us
-        self._asked_us, self.passes = now, False
-        if failures != self._told or now - self._told_us >= REMIND_US:
-            self._tell("PreArm", failures[1:])
-            self._told = failures
-        return Answer(Result.FAILED, f"Arm: {failures[0]}")
+        self._attempt_us, self.passes = now, False
+        if failures != self._reported or now - self._reported_us >= REPEAT_US:
+            self._report(failures[1:])
+            self._reported = failures
+        return Ack(CommandResult.FAILED, f"Arm: {failures[0]}")
 
-    def disarm(self, force: bool) -> Answer:
-        """Stop the motors; in the air only with `force`."""
+    def disarm(self, force: bool) -> Ack:
+        """Disarm; in the air only with `force`."""
         autopilot = self.autopilot
         if not autopilot.armed:
             return ACCEPTED
         if not force and autopilot.telemetry.landed in (Landed.IN_AIR, Landed.TAKEOFF, Landed.LANDING):
-            return Answer(Result.TEMPORARILY_REJECTED, "Disarm: in the air; land, or force it")
+            return rejected("Disarm: vehicle is flying; land or force")
         autopilot.armed = False
-        autopilot.guided = GuidedTarget()  # or it would go on with the old order when it is armed again
-        autopilot.craft.relax()
-        autopilot.failsafes.disarmed()
-        autopilot.fence.disarmed()
-        autopilot.say(Severity.INFO, "Disarming motors")
+        autopilot.guided = GuidedTarget()  # a target must not survive disarming
+        autopilot.vehicle.reset_control()
+        autopilot.failsafes.on_disarm()
+        autopilot.fence.on_disarm()
+        autopilot.send_text(Severity.INFO, "Disarming motors")
         return ACCEPTED
 
     # checks ----------------------------------------------------------------------------------------------------------
 
     def failures(self) -> list[str]:
-        """What is wrong whatever the mode and the sticks, in the order in which a pilot would mend it."""
-        asked = self.autopilot.parameters.whole("ARMING_CHECK")
-        if asked == 0:
+        """Return the failures of the checks that ARMING_CHECK enables, whatever the mode and the sticks."""
+        enabled = self.autopilot.parameters.whole("ARMING_CHECK")
+        if enabled == 0:
             return []
         checks: tuple[tuple[int, Callable[[], str]], ...] = (
             (INS, self._inertial),
@@ -121,7 +122,7 @@ class Arming:
             (BATTERY, self._battery),
             (SYSTEM, self._fence),
         )
-        found = (check() for bit, check in checks if asked & ALL or asked & bit)
+        found = (check() for bit, check in checks if enabled & ALL or enabled & bit)
         return [failure for failure in found if failure]
 
     @property
@@ -129,7 +130,7 @@ class Arming:
         return self.autopilot.telemetry.landed == Landed.IN_AIR
 
     def _broken(self, bit: int) -> bool:
-        """Whether a sensor that has been heard is silent or wrong."""
+        """Return whether a sensor that has reported is unhealthy."""
         state = self.autopilot.health
         return bool(state.present & bit and not state.healthy & bit)
 
@@ -171,9 +172,9 @@ class Arming:
             return ""
         if not estimate.position_ok:
             return NO_POSITION
-        if estimate.horizontal_error > BEST_ERROR:
-            return f"EKF: position error {estimate.horizontal_error:.1f}m (need {BEST_ERROR:.1f})"
-        return "waiting for home" if self.autopilot.home is None else ""
+        if estimate.horizontal_error > MAX_POSITION_ERROR:
+            return f"EKF: position error {estimate.horizontal_error:.1f}m (need {MAX_POSITION_ERROR:.1f})"
+        return "Waiting for home" if self.autopilot.home is None else ""
 
     def _battery(self) -> str:
         battery, parameters = self.autopilot.battery, self.autopilot.parameters
@@ -193,23 +194,23 @@ class Arming:
             return ""
         if autopilot.rc.lost:
             return "Radio failsafe on"
-        if drives(autopilot.craft.kind):
+        if drives(autopilot.vehicle.kind):
             return "" if abs(autopilot.sticks.throttle) < 0.05 else "Throttle not neutral"
-        most = 0.1 if autopilot.mode.name in MANUAL_THROTTLE else 0.6
-        return "" if autopilot.sticks.throttle <= most else "Throttle too high"
+        limit = 0.1 if autopilot.mode.name in MANUAL_THROTTLE else 0.6
+        return "" if autopilot.sticks.throttle <= limit else "Throttle too high"
 
     def _fence(self) -> str:
-        return "vehicle outside fence" if self.autopilot.fence.enabled and self.autopilot.fence.breached else ""
+        return "Vehicle breaching fence" if self.autopilot.fence.enabled and self.autopilot.fence.breached else ""
 
     def _refusals(self) -> list[str]:
-        """The checks that are asked for, and what no setting of ARMING_CHECK lets pass."""
+        """Return the failed checks, including those that ARMING_CHECK cannot disable."""
         autopilot = self.autopilot
         failures = self.failures()
         if autopilot.parameters.whole("ARMING_CHECK") & (ALL | RC):
             failures.append(self._radio())
         if autopilot.mode.needs_position and not autopilot.estimate.position_ok:
             failures.append(NO_POSITION)
-        if self._flying and autopilot.craft.kind == "copter":  # an aeroplane may begin its day in the air
-            failures.append("already flying")
+        if self._flying and autopilot.vehicle.kind == "copter":  # a plane may start in the air
+            failures.append("Already flying")
         failures.append("" if autopilot.mode.can_arm else f"{autopilot.mode.name} mode not armable")
         return list(dict.fromkeys(failure for failure in failures if failure))

@@ -1,11 +1,12 @@
-"""The built-in autopilot of one vehicle: sensors in, actuator commands out, and everything that people may ask of it.
+"""The built-in autopilot of one vehicle: sensors in, actuator commands out, and the operator's commands.
 
-Every exchange runs the estimator and the craft's control; every 20 ms of simulated time the slow loop decides: battery,
-home, failsafes, fence, mode, telemetry. What it believes comes from the sensors alone, so it runs on every simulator.
+Each exchange runs the estimator and the vehicle's control; every 20 ms of simulated time `_decide` runs battery,
+home, failsafes, fence, mode and telemetry. Its only input are the sensors, so it runs on every simulator.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
@@ -16,74 +17,76 @@ import numpy as np
 from paddock.errors import InvalidValueError
 from paddock.sitl import actuators
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.autopilot import plans, position_target, reporting
-from paddock.sitl.autopilot.answer import ACCEPTED, Answer, Result
+from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied, rejected
 from paddock.sitl.autopilot.arming import Arming
-from paddock.sitl.autopilot.battery import Battery
-from paddock.sitl.autopilot.commands import carry_out
-from paddock.sitl.autopilot.common_parameters import parameters_of
-from paddock.sitl.autopilot.craft import Craft
-from paddock.sitl.autopilot.crafts import find_craft
-from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate
-from paddock.sitl.autopilot.estimator import Estimator
+from paddock.sitl.autopilot.commands import run_command
+from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned
+from paddock.sitl.autopilot.estimator.estimator import Estimator
 from paddock.sitl.autopilot.failsafe import Failsafes
-from paddock.sitl.autopilot.fence import Fence
-from paddock.sitl.autopilot.health import Health
-from paddock.sitl.autopilot.home import Home
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission import MissionExecutor
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
-from paddock.sitl.autopilot.mode import Mode
-from paddock.sitl.autopilot.notices import Notice, Severity, StatusText
-from paddock.sitl.autopilot.rc import RcInput
-from paddock.sitl.autopilot.sim_switches import SimSwitches
-from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
-from paddock.sitl.autopilot.telemetry import Landed, Telemetry
+from paddock.sitl.autopilot.fence import Fence, check_fence_item, check_polygons
+from paddock.sitl.autopilot.guided import GuidedTarget, take_target
+from paddock.sitl.autopilot.health import Battery, Health, SimulatedFaults
+from paddock.sitl.autopilot.home import HomePosition, check_rally_item
+from paddock.sitl.autopilot.mission.executor import MissionExecutor
+from paddock.sitl.autopilot.mission.items import (
+    AltitudeFrame,
+    MissionItem,
+    MissionResult,
+    PlanKind,
+    check_mission,
+    check_mission_item,
+)
+from paddock.sitl.autopilot.parameter_tables import make_parameters
+from paddock.sitl.autopilot.rc import RcInput, Sticks
+from paddock.sitl.autopilot.telemetry import Landed, Notice, Severity, StatusText, Telemetry
+from paddock.sitl.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.sensor_data import Floats, SensorColumns, SensorData, empty_block
 
 SLOW_PERIOD_US = 20_000
-LONGEST_STEP = 0.1  # s: after a gap, control goes on as if it had been this long
-REFUSALS_US = 5_000_000  # between two lines about refused orders
-OUTBOX_LENGTH = 200  # notices that nobody takes are forgotten from the oldest on
-NOWHERE = Estimate(*([0.0] * ESTIMATE_WIDTH))
+LONGEST_STEP = 0.1  # s: longer gaps are clipped
+WARNING_PERIOD_US = 5_000_000  # between two throttled warnings
+OUTBOX_LENGTH = 200  # the oldest notices are dropped
+UNKNOWN = Estimate(*([0.0] * ESTIMATE_WIDTH))
+MAX_ITEMS = {PlanKind.MISSION: 32766, PlanKind.FENCE: 2000, PlanKind.RALLY: 255}
+TOTALS = {PlanKind.MISSION: "MIS_TOTAL", PlanKind.FENCE: "FENCE_TOTAL", PlanKind.RALLY: "RALLY_TOTAL"}
 
 
 class BuiltInAutopilot(Autopilot):
-    """One vehicle's autopilot. Used by one thread: the one that ticks."""
+    """One vehicle's autopilot. Not thread-safe: only the thread that ticks may use it."""
 
     kind = "builtin"
 
     def __init__(
         self,
         sysid: int,
-        craft: str | type[Craft],
+        vehicle: str | type[VehicleControl],
         parameters: Mapping[str, float] | None = None,
         folder: Path | None = None,
         use_truth: bool = False,
     ) -> None:
-        """`parameters` beat those that a file in `folder` keeps; `use_truth`: ground truth instead of the estimator."""
+        """`parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth."""
         super().__init__()
-        self.on_text: Callable[[Severity, str], None] | None = None  # also told every line for people
+        self.on_text: Callable[[Severity, str], None] | None = None  # receives every status text
         if not 1 <= sysid <= 254:
-            raise InvalidValueError(f"system id {sysid}: valid are 1 to 254")
-        kind = find_craft(craft) if isinstance(craft, str) else craft
+            raise InvalidValueError(f"system id {sysid} is not in 1 to 254")
+        kind = find_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
         self.sysid = sysid
-        self.parameters = parameters_of(kind, sysid, folder, lambda text: self.say(Severity.ERROR, text))
+        self.parameters = make_parameters(kind, sysid, folder, lambda text: self.send_text(Severity.ERROR, text))
         unknown = self.parameters.load()
         self.parameters.override(parameters or {})
-        self._switches = SimSwitches(self.parameters)
+        self._faults = SimulatedFaults(self.parameters)
         self.estimator = Estimator(use_truth=use_truth)
-        self._kind = kind
+        self._vehicle_type = kind
         self.plans: dict[PlanKind, tuple[MissionItem, ...]] = dict.fromkeys(PlanKind, ())
-        self._begin()
+        self._boot()
         for name in unknown:
-            self.say(Severity.WARNING, f"Parameter {name}: kept value ignored")
+            self.send_text(Severity.WARNING, f"Parameter {name}: saved value ignored")
 
-    def _begin(self) -> None:
-        """Everything that a reboot forgets; parameters and plans stay."""
+    def _boot(self) -> None:
+        """Reset everything except parameters and plans."""
         self.now_us = 0
-        self.estimate = NOWHERE
+        self.estimate = UNKNOWN
         self.sensors = SensorColumns(*empty_block(1)[0].tolist())
         self.armed = False
         self._standing = self.estimator.standing = False
@@ -92,49 +95,49 @@ class BuiltInAutopilot(Autopilot):
         self.telemetry = Telemetry()
         self._actuators = ActuatorCommands(np.zeros(actuators.WIDTH))
         self.commands: Floats = self._actuators.row
-        self._control_us = self._slow_us = -1  # when they last ran
-        self._complained_us = -REFUSALS_US
-        self.paused: int | None = None  # the mode that DO_PAUSE_CONTINUE goes on with
+        self._control_us = self._slow_us = -1  # time of the last run
+        self._warned_us = -WARNING_PERIOD_US
+        self.paused: int | None = None  # mode to continue after DO_PAUSE_CONTINUE
         self.reboot_wanted = False
         self.battery, self.health, self.rc = Battery(self), Health(self), RcInput(self)
-        self.homes, self.arming = Home(self), Arming(self)
+        self.home_position, self.arming = HomePosition(self), Arming(self)
         self.fence, self.failsafes = Fence(self), Failsafes(self)
-        self.craft: Craft = self._kind(self)
+        self.vehicle: VehicleControl = self._vehicle_type(self)
         self.executor = MissionExecutor(self)
         self.fence.use(self.plans[PlanKind.FENCE])
-        self.mode: Mode = self.craft.modes[self.craft.first_mode](self)
+        self.mode: Mode = self.vehicle.modes[self.vehicle.first_mode](self)
         self.mode.enter()
 
-    # pilot -----------------------------------------------------------------------------------------------------------
+    # pilot interface -------------------------------------------------------------------------------------------------
 
     @property
     def live(self) -> bool:
-        """It is always there."""
+        """Always True."""
         return True
 
     @property
     def period_us(self) -> int:
-        """The craft's control period, or such a part of it that no sample of a faster IMU is missed."""
-        control = self.craft.control_period_us
+        """The control period, or a fraction of it short enough to use every sample of a faster IMU."""
+        control = self.vehicle.control_period_us
         parts = ceil(control / (self.sensor_period_us or control))
         return ceil(control / parts)
 
     def open(self) -> None:
-        """Nothing to open."""
+        """Mark the autopilot as connected."""
         self.status.connected = True
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Mark the autopilot as disconnected."""
         self.status.connected = False
 
     def reset(self) -> None:
-        """As after power-on: parameters and plans stay, everything else is forgotten."""
+        """Reboot: parameters and plans are kept."""
         self.estimator.reset()
-        self._begin()
+        self._boot()
 
     def offer(self, sensors: SensorData) -> None:
-        """Estimate, control, and every 20 ms decide."""
-        row = self._switches.seen(sensors.row)
+        """Run the estimator and the control, and every 20 ms the slow loop."""
+        row = self._faults.apply(sensors.row)
         now = int(row[0])
         if now < self.now_us or self.reboot_wanted:
             self.reset()
@@ -142,22 +145,22 @@ class BuiltInAutopilot(Autopilot):
         self.estimator.update(row)
         if self._slow_us < 0 or now - self._slow_us >= SLOW_PERIOD_US:
             self._decide(row, now)
-        if self._control_us < 0 or now - self._control_us >= self.craft.control_period_us:
+        if self._control_us < 0 or now - self._control_us >= self.vehicle.control_period_us:
             self._control(row, now)
         self.status.exchanges += 1
 
     def collect(self, timeout: float) -> ActuatorCommands:
-        """The actuator commands, at once."""
+        """Return the actuator commands without waiting."""
         return self._actuators
 
     def _control(self, row: Floats, now: int) -> None:
-        dt = (now - self._control_us) * 1e-6 if self._control_us >= 0 else self.craft.control_period_us * 1e-6
+        dt = (now - self._control_us) * 1e-6 if self._control_us >= 0 else self.vehicle.control_period_us * 1e-6
         self._control_us = now
-        self.craft.control(self.estimator.row, row, min(dt, LONGEST_STEP), self.commands)
+        self.vehicle.control(self.estimator.row, row, min(dt, LONGEST_STEP), self.commands)
         self.commands[0] = self.armed
 
     def _decide(self, row: Floats, now: int) -> None:
-        """The slow loop."""
+        """Run the slow loop, at 50 Hz."""
         dt = min((now - self._slow_us) * 1e-6, LONGEST_STEP) if self._slow_us >= 0 else SLOW_PERIOD_US * 1e-6
         self._slow_us = now
         self.estimate = Estimate(*self.estimator.row.tolist())
@@ -165,26 +168,27 @@ class BuiltInAutopilot(Autopilot):
         self.battery.update(dt)
         self.rc.update()
         self.health.update()
-        self.homes.update()
+        self.home_position.update()
         self.arming.update()
         self.failsafes.update(dt)
         self.fence.update()
         self.mode.update(dt)
-        self.craft.update_landed(dt)
-        self._stand()
-        reporting.fill(self)
+        self.vehicle.update_landed(dt)
+        self._update_standing()
+        self.telemetry.update(self)
+        self.status.mode, self.status.armed = self.mode.name, self.armed
 
-    def _stand(self) -> None:
-        """Tell the estimator when the vehicle certainly does not move; an aeroplane may begin in the air."""
-        standing = not self.armed and self.telemetry.landed == Landed.ON_GROUND and self.craft.kind != "plane"
+    def _update_standing(self) -> None:
+        """Tell the estimator whether the vehicle is stationary; a plane may start in the air."""
+        standing = not self.armed and self.telemetry.landed == Landed.ON_GROUND and self.vehicle.kind != "plane"
         if standing is not self._standing:
             self._standing = self.estimator.standing = standing
 
-    # what it knows ---------------------------------------------------------------------------------------------------
+    # state -----------------------------------------------------------------------------------------------------------
 
     @property
     def frame(self) -> LocalFrame | None:
-        """The estimator's origin; None before the first good position."""
+        """The estimator's local frame; None before the first good fix."""
         return self.estimator.frame
 
     @property
@@ -194,99 +198,122 @@ class BuiltInAutopilot(Autopilot):
 
     @property
     def home(self) -> tuple[float, float, float] | None:
-        """Latitude and longitude (deg), altitude (m above sea level); None before the first good position."""
-        return self.homes.place
+        """Latitude and longitude (deg), altitude (m above sea level); None before the first good fix."""
+        return self.home_position.place
 
-    def home_ned(self) -> tuple[float, float, float]:
-        """Home in the local frame, m; the origin while there is no home."""
-        return self.homes.ned()
+    @property
+    def craft(self) -> VehicleControl:
+        """Deprecated: use `vehicle`."""
+        warnings.warn("BuiltInAutopilot.craft is deprecated; use vehicle", DeprecationWarning, stacklevel=2)
+        return self.vehicle
 
-    def return_point(self) -> tuple[float, float, float]:
-        """The nearest rally point, or home, in the local frame, m."""
-        return self.homes.return_point()
+    def home_ned(self) -> Ned:
+        """Return home in the local frame; the origin while home is unknown."""
+        return self.home_position.ned()
 
-    def say(self, severity: Severity, text: str) -> None:
-        """A line for people."""
+    def return_point(self) -> Ned:
+        """Return the nearest rally point, or home."""
+        return self.home_position.return_point()
+
+    def mode_number(self, name: str) -> int | None:
+        """Return the number of a mode; None if this vehicle type does not have it."""
+        return next((number for number, kind in self.vehicle.modes.items() if kind.name == name), None)
+
+    def send_text(self, severity: Severity, text: str) -> None:
+        """Send a status text to ground stations."""
         self.outbox.append(StatusText(severity, text))
         if self.on_text is not None:
             self.on_text(severity, text)
 
-    def complain(self, text: str) -> None:
-        """A line about an order that is refused, but not about each of a stream of them."""
-        if self.now_us - self._complained_us >= REFUSALS_US:
-            self._complained_us = self.now_us
-            self.say(Severity.WARNING, text)
+    def warn_throttled(self, text: str) -> None:
+        """Send a warning, at most one every 5 s."""
+        if self.now_us - self._warned_us >= WARNING_PERIOD_US:
+            self._warned_us = self.now_us
+            self.send_text(Severity.WARNING, text)
 
-    # what it is told -------------------------------------------------------------------------------------------------
+    # commands --------------------------------------------------------------------------------------------------------
 
-    def set_mode(self, number: int, reason: str = "") -> Answer:
-        """Change the mode; the mode stays as it is unless accepted. `reason` is said with the new mode's name."""
-        kind = self.craft.modes.get(number)
+    def set_mode(self, number: int, reason: str = "") -> Ack:
+        """Change the mode, if possible. `reason` is reported with the new mode's name."""
+        kind = self.vehicle.modes.get(number)
         if kind is None:
-            return Answer(Result.DENIED, f"Mode {number}: a {self.craft.kind} has no such mode")
+            return denied(f"Mode {number}: unknown mode of a {self.vehicle.kind}")
         if kind is type(self.mode):
             return ACCEPTED
         mode = kind(self)
-        refusal = self._mode_refusal(mode)
+        # a disarmed vehicle may wait for its position in any mode
+        no_position = self.armed and mode.needs_position and not self.estimate.position_ok
+        refusal = "requires position" if no_position else mode.refusal()
         if refusal:
-            return Answer(Result.TEMPORARILY_REJECTED, f"Mode {mode.name}: {refusal}")
+            return rejected(f"Mode {mode.name}: {refusal}")
         self.mode.leave()
         self.mode = mode
         mode.enter()
         if reason:
-            self.say(Severity.INFO, f"Mode {mode.name}: {reason}")
+            self.send_text(Severity.INFO, f"Mode {mode.name}: {reason}")
         return ACCEPTED
 
-    def _mode_refusal(self, mode: Mode) -> str:
-        """Only an armed vehicle needs what the mode needs: a disarmed one waits in it for its position."""
-        if self.armed and mode.needs_position and not self.estimate.position_ok:
-            return "no position"
-        return mode.refusal()
-
-    def mode_number(self, name: str) -> int | None:
-        """The number of this craft's mode of that name; None if it has none."""
-        return next((number for number, kind in self.craft.modes.items() if kind.name == name), None)
-
-    def arm(self, force: bool = False) -> Answer:
-        """Let motors turn, if the checks agree."""
+    def arm(self, force: bool = False) -> Ack:
+        """Arm if the pre-arm checks pass, or with `force`."""
         return self.arming.arm(force)
 
-    def disarm(self, force: bool = False) -> Answer:
-        """Stop the motors; in the air only with `force`."""
+    def disarm(self, force: bool = False) -> Ack:
+        """Disarm; in the air only with `force`."""
         return self.arming.disarm(force)
 
-    def accept_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
-        """Take a whole plan: MAV_MISSION_RESULT and the index of the offending item; replaces the plan only with 0."""
-        return plans.accept(self, kind, tuple(items))
-
     def check_item(self, kind: PlanKind, item: MissionItem) -> int:
-        """MAV_MISSION_RESULT of a single item, while an upload runs."""
-        return plans.check(self, kind, item)
+        """Return the MAV_MISSION_RESULT of a single item, during an upload."""
+        if kind == PlanKind.MISSION:
+            return check_mission_item(item, self.vehicle.kind)
+        return check_fence_item(item) if kind == PlanKind.FENCE else check_rally_item(item)
 
-    def set_current(self, seq: int) -> Answer:
-        """Go on with that item of the mission."""
+    def set_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
+        """Replace a plan if all of it is valid: MAV_MISSION_RESULT and the index of the item at fault."""
+        items = tuple(items)
+        result, index = self._check_plan(kind, items)
+        if result:
+            return result, index
+        self.plans[kind] = items
+        self.parameters.show(TOTALS[kind], len(items))
+        if kind == PlanKind.FENCE:
+            self.fence.upload(items)
+        return MissionResult.ACCEPTED, 0
+
+    def _check_plan(self, kind: PlanKind, items: tuple[MissionItem, ...]) -> tuple[int, int]:
+        if len(items) > MAX_ITEMS[kind]:
+            return MissionResult.NO_SPACE, MAX_ITEMS[kind]
+        if kind == PlanKind.MISSION:
+            return check_mission(items, self.vehicle.kind)
+        for index, item in enumerate(items):
+            result = self.check_item(kind, item)
+            if result:
+                return result, index
+        return check_polygons(items) if kind == PlanKind.FENCE else (MissionResult.ACCEPTED, 0)
+
+    def set_current(self, seq: int) -> Ack:
+        """Continue the mission with an item."""
         return self.executor.set_current(seq)
 
-    def command(self, command: int, p: Sequence[float], frame: int = Frame.RELATIVE) -> Answer:
-        """Carry out a MAV_CMD with 7 parameters; p[4], p[5] are latitude and longitude in deg where it has a place."""
-        return carry_out(self, command, p, frame)
+    def command(self, command: int, p: Sequence[float], frame: int = AltitudeFrame.RELATIVE) -> Ack:
+        """Carry out a MAV_CMD with 7 parameters; p[4], p[5] are latitude and longitude in deg where it has them."""
+        return run_command(self, command, p, frame)
 
-    def position_target(self, guided: GuidedTarget) -> Answer:
-        """A new order for GUIDED; refused (and said) in other modes, or if it makes no sense."""
-        return position_target.take(self, guided)
+    def set_guided_target(self, target: GuidedTarget) -> Ack:
+        """Set a target for GUIDED; rejected (with a warning) in other modes or if it is invalid."""
+        return take_target(self, target)
 
     def manual(self, sticks: Sticks) -> None:
-        """The pilot's inputs from a joystick."""
+        """Set the pilot's inputs."""
         self.rc.manual(sticks)
 
     def manual_control(self, x: int, y: int, z: int, r: int) -> None:
-        """The pilot's inputs as MANUAL_CONTROL has them, each -1000 to 1000 (32767: not given)."""
+        """Set the pilot's inputs as in MANUAL_CONTROL, each -1000 to 1000 (32767: not given)."""
         self.rc.manual_control(x, y, z, r)
 
     def rc_override(self, pwm: Sequence[int]) -> None:
-        """RC channels in us: 0 released, 65535 unchanged."""
+        """Set RC channels in us: 0 released, 65535 unchanged."""
         self.rc.override(pwm)
 
-    def heard_gcs(self, now_us: int) -> None:
-        """A ground station's heartbeat."""
-        self.failsafes.heard_gcs(now_us)
+    def note_gcs_heartbeat(self, now_us: int) -> None:
+        """Record a heartbeat of the ground station."""
+        self.failsafes.note_gcs_heartbeat(now_us)

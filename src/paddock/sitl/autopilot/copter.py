@@ -1,58 +1,43 @@
-"""Quadrotors: the setpoint that modes write, the compiled control that reads it, and where the ground is."""
+"""Quadrotors: the setpoint that modes write, the compiled control that reads it, and landing detection."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from paddock.sitl.actuators import MOTORS
-from paddock.sitl.autopilot.control import copter_columns as at
-from paddock.sitl.autopilot.control.copter_flight import control_period
-from paddock.sitl.autopilot.control.copter_parameters import COPTER_PARAMETERS, write_gains
-from paddock.sitl.autopilot.control.copter_track import Heading, Track
-from paddock.sitl.autopilot.craft import Craft
-from paddock.sitl.autopilot.mission.parameters import MISSION_PARAMETERS
-from paddock.sitl.autopilot.mode import Mode
-from paddock.sitl.autopilot.modes.copter.alt_hold import AltHold
-from paddock.sitl.autopilot.modes.copter.auto import Auto
-from paddock.sitl.autopilot.modes.copter.brake import Brake
-from paddock.sitl.autopilot.modes.copter.circle import Circle
-from paddock.sitl.autopilot.modes.copter.flying import CopterMode
-from paddock.sitl.autopilot.modes.copter.guided import Guided
-from paddock.sitl.autopilot.modes.copter.land import Land
-from paddock.sitl.autopilot.modes.copter.loiter import Loiter
-from paddock.sitl.autopilot.modes.copter.rtl import Rtl
-from paddock.sitl.autopilot.modes.copter.stabilize import Stabilize
-from paddock.sitl.autopilot.notices import Severity
-from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.control import copter as at
+from paddock.sitl.autopilot.control.copter import control_period, write_gains
+from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterTrack
+from paddock.sitl.autopilot.modes.copter import COPTER_MODES
+from paddock.sitl.autopilot.modes.copter.common import CopterMode
+from paddock.sitl.autopilot.parameter_tables import COPTER
+from paddock.sitl.autopilot.telemetry import Landed, Severity
+from paddock.sitl.autopilot.vehicle import VehicleControl
 from paddock.sitl.sensor_data import Floats
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-    from paddock.sitl.autopilot.parameters import Parameter
 
-MODES: tuple[type[CopterMode], ...] = (Stabilize, AltHold, Auto, Guided, Loiter, Rtl, Circle, Land, Brake)
-
-GROUND_TIME = 1.0  # s without motion and with little thrust: it has landed
-STOP_TIME = 0.1  # s from a landing to motors that stop, in modes that land: the mission notes the landing in between
+GROUND_TIME = 1.0  # s without motion and with little thrust: landed
+STOP_TIME = 0.1  # s from landing to disarming in modes that land: the mission notes the landing in between
 CARRIED = 0.6  # share of the hover thrust below which the ground must carry the rest
 STILL_CLIMB, STILL_SPEED = 0.3, 1.0  # m/s
-GIVE_UP = 0.35  # share of the hover thrust that a pilot of STABILIZE leaves on the ground
+MIN_PILOT_THRUST = 0.35  # share of the hover thrust below which STABILIZE counts as landed
 
 
-class Copter(Craft):
-    """A quadrotor X of unknown airframe."""
+class Copter(VehicleControl):
+    """A quadrotor X; mass and motors are unknown to it."""
 
     kind = "copter"
     mav_type = 2  # MAV_TYPE_QUADROTOR
-    modes: ClassVar[Mapping[int, type[Mode]]] = {mode.number: mode for mode in MODES}
-    first_mode = Stabilize.number
-    return_mode = Rtl.number
-    stop_mode = Land.number
-    hold_mode = Loiter.number
-    parameters: ClassVar[tuple[Parameter, ...]] = (*COPTER_PARAMETERS, *MISSION_PARAMETERS)
+    modes = COPTER_MODES
+    first_mode = 0  # STABILIZE
+    return_mode = 6  # RTL
+    stop_mode = 9  # LAND
+    hold_mode = 5  # LOITER
+    parameters = COPTER
     control_period_us = 4000
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
@@ -61,18 +46,18 @@ class Copter(Craft):
         self.gains: Floats = np.zeros(at.GAINS_WIDTH)
         self.memory: Floats = np.zeros(at.MEMORY_WIDTH)
         self.memory[at.HOVER] = autopilot.parameters.value("MOT_THST_HOVER")
-        self.track, self.heading = Track(), Heading()
+        self.track, self.heading = CopterTrack(), CopterHeading()
         self.landed = True
-        self._changes = -1  # of the parameters, when the gains were made
-        self._still = 0.0  # s that it has looked landed
+        self._changes = -1  # parameters.changes of the gains
+        self._still = 0.0  # s without motion
         self._grounded = 0.0  # s on the ground with idle motors
-        self._flown = False  # since it was armed
+        self._flown = False  # since arming
         autopilot.estimator.on_jump = self.shift
 
     # control ---------------------------------------------------------------------------------------------------------
 
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
-        """Motors 1 to 4 for the setpoint; stopped while disarmed."""
+        """Write motors 1 to 4 for the setpoint; stopped while disarmed."""
         parameters = self.autopilot.parameters
         if parameters.changes != self._changes:
             self._changes = parameters.changes
@@ -83,8 +68,8 @@ class Copter(Craft):
         control_period(self.setpoint, self.gains, self.memory, estimate, dt, commands[1:5])
         commands[0] = armed
 
-    def relax(self) -> None:
-        """Motors stop; what was learnt about the thrust is kept."""
+    def reset_control(self) -> None:
+        """Reset setpoint and landing detection; save the learned hover thrust."""
         parameters = self.autopilot.parameters
         if self._flown and parameters.value("MOT_HOVER_LEARN") >= 2:
             parameters.set("MOT_THST_HOVER", self.hover)
@@ -94,25 +79,25 @@ class Copter(Craft):
 
     @property
     def hover(self) -> float:
-        """Share of full thrust that carries the weight, as learnt."""
+        """Learned hover thrust, as a share of full thrust."""
         return float(self.memory[at.HOVER])
 
     @property
     def airborne(self) -> bool:
-        """Whether the motors carry it, as far as the thrust tells."""
+        """Whether the motors carry the weight, judging by the thrust."""
         return bool(self.memory[at.PHASE] == at.AIRBORNE)
 
     # setpoint --------------------------------------------------------------------------------------------------------
 
     def idle(self) -> None:
-        """Stand on the ground with motors that only turn."""
+        """Stand on the ground with idle motors."""
         self.setpoint[:] = 0.0
         self.setpoint[at.SPOOL] = at.IDLE
         self.track.begin(self.autopilot.estimate)
         self.heading.begin(self.autopilot.estimate)
 
     def follow(self) -> None:
-        """Fly along the track."""
+        """Follow the track."""
         track = self.track
         self.setpoint[at.HORIZONTAL], self.setpoint[at.VERTICAL] = at.ALONG, at.HEIGHT
         self.setpoint[at.NORTH : at.AD + 1] = (
@@ -123,18 +108,18 @@ class Copter(Craft):
         self._turn()
 
     def lean(self, roll: float, pitch: float) -> None:
-        """Lean as told (rad), keeping the track's height."""
+        """Lean (rad) at the track's altitude."""
         self.follow()
         self.setpoint[at.HORIZONTAL] = at.LEAN
         self.setpoint[at.ROLL], self.setpoint[at.PITCH] = roll, pitch
 
     def push(self, roll: float, pitch: float, share: float) -> None:
-        """Lean as told (rad) with a share of full thrust."""
+        """Lean (rad) with a share of full thrust."""
         self.lean(roll, pitch)
         self.setpoint[at.VERTICAL], self.setpoint[at.SHARE] = at.THRUST, share
 
     def shift(self, north: float, east: float, down: float) -> None:
-        """The estimate has jumped by so much (m), the copter has not: what it holds jumps too."""
+        """Handle a jump of the estimate by m: positions held in the world move along."""
         self.track.shift(north, east, down)
         self.setpoint[at.NORTH : at.DOWN + 1] += (north, east, down)
         if isinstance(self.autopilot.mode, CopterMode):
@@ -147,10 +132,10 @@ class Copter(Craft):
     # ground ----------------------------------------------------------------------------------------------------------
 
     def update_landed(self, dt: float) -> None:
-        """Whether it stands on the ground; motors stop some time after a landing, at once in a mode that lands."""
+        """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""
         autopilot = self.autopilot
         if autopilot.armed:
-            self._watch_ground(dt)
+            self._detect_ground(dt)
         else:
             self.landed, self._still, self._grounded = True, 0.0, 0.0
         telemetry = autopilot.telemetry
@@ -158,9 +143,9 @@ class Copter(Craft):
         telemetry.throttle = float(self.memory[at.COLLECTIVE])
         telemetry.nav_roll, telemetry.nav_pitch = self.memory[[at.WANTED_ROLL, at.WANTED_PITCH]].tolist()
         if autopilot.armed and self.landed:
-            self._stop_motors(dt)
+            self._disarm_landed(dt)
 
-    def _watch_ground(self, dt: float) -> None:
+    def _detect_ground(self, dt: float) -> None:
         self._still = self._still + dt if self._looks_landed() else 0.0
         if self.setpoint[at.SPOOL] != at.FLY or self._still >= GROUND_TIME:
             self.landed = True
@@ -173,7 +158,7 @@ class Copter(Craft):
             return False
         share, sink = self.memory[[at.COLLECTIVE, at.SINK]].tolist()
         if self.setpoint[at.VERTICAL] == at.THRUST:
-            return bool(share < GIVE_UP * self.hover)
+            return bool(share < MIN_PILOT_THRUST * self.hover)
         return bool(sink > STILL_CLIMB and share < CARRIED * self.hover)
 
     def _speed(self) -> float:
@@ -187,15 +172,15 @@ class Copter(Craft):
             return mode.stage
         return Landed.IN_AIR
 
-    def _stop_motors(self, dt: float) -> None:
+    def _disarm_landed(self, dt: float) -> None:
         mode = self.autopilot.mode
         self._grounded = self._grounded + dt if self.setpoint[at.SPOOL] != at.FLY else 0.0
         delay = self.autopilot.parameters.value("DISARM_DELAY")
         ends = isinstance(mode, CopterMode) and mode.lands and self._grounded >= STOP_TIME
         if ends or 0.0 < delay <= self._grounded:
-            self.autopilot.say(Severity.INFO, "Landed: motors stop")
+            self.autopilot.send_text(Severity.INFO, "Landed: Disarming")
             self.autopilot.disarm(force=True)
 
     def outputs(self, commands: Floats) -> list[int]:
-        """Motors 1 to 4 from 1000 to 2000 us; the other channels are unused."""
+        """Return motors 1 to 4 from 1000 to 2000 us."""
         return [round(1000.0 + 1000.0 * share) for share in commands[1:5].tolist()] + [0] * (MOTORS * 2 - 4)

@@ -1,12 +1,20 @@
-"""What the autopilot believes about itself: the estimator's result, one row of float64 with names."""
+"""The estimator's result: one row of float64 with named columns, in a local north-east-down frame."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+from math import cos, degrees, radians, sin, sqrt
 from typing import NamedTuple
+
+from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS
+
+Ned = tuple[float, float, float]
+"""North, east and down of a local frame's origin, m."""
 
 
 class Estimate(NamedTuple):
-    """Position from the estimator's origin (`LocalFrame`), velocity, attitude: north-east-down, front-right-down."""
+    """Position from the origin of the `LocalFrame`, velocity and attitude: north-east-down, front-right-down."""
 
     time_us: float
     north: float  # m
@@ -22,18 +30,18 @@ class Estimate(NamedTuple):
     roll: float  # rad
     pitch: float  # rad, + nose up
     yaw: float  # rad, clockwise from north, -pi to pi
-    p: float  # rad/s about the body's axes, without the gyroscope's bias
+    p: float  # rad/s, body rates without gyroscope bias
     q: float
     r: float
     an: float  # m/s2, acceleration over the ground, gravity removed
     ae: float
     ad: float
-    attitude_ok: float  # 1: may be relied on
-    position_ok: float  # 1: horizontal position and velocity may be relied on
-    height_ok: float  # 1: height and climb may be relied on
+    attitude_ok: float  # 1: attitude is valid
+    position_ok: float  # 1: horizontal position and velocity are valid
+    height_ok: float  # 1: height and climb rate are valid
     horizontal_error: float  # m, 1 sigma
     vertical_error: float  # m, 1 sigma
-    # normalised innovations (1: at the gate), as EKF_STATUS_REPORT shows them
+    # normalised innovations (1: at the gate), as in EKF_STATUS_REPORT
     velocity_ratio: float
     position_ratio: float
     height_ratio: float
@@ -42,4 +50,38 @@ class Estimate(NamedTuple):
 
 ESTIMATE_WIDTH = len(Estimate._fields)
 PLACE = {name: k for k, name in enumerate(Estimate._fields)}
-"""The place of each value in a row."""
+"""Column of each value in a row."""
+
+
+@dataclass(frozen=True)
+class LocalFrame:
+    """A tangent plane at an origin (WGS84 deg, m above mean sea level), with scalar arithmetic.
+
+    The radii of curvature at the origin make it exact to millimetres over a few kilometres; `paddock.world.geodesy`
+    is the exact conversion, on arrays.
+    """
+
+    latitude: float
+    longitude: float
+    altitude: float
+
+    @cached_property
+    def _radii(self) -> tuple[float, float]:
+        """m per rad of latitude and of longitude at the origin."""
+        sine = sin(radians(self.latitude))
+        bend = 1.0 - ECCENTRICITY_SQUARED * sine * sine
+        normal = SEMI_MAJOR_AXIS / sqrt(bend)
+        meridian = normal * (1.0 - ECCENTRICITY_SQUARED) / bend
+        return meridian + self.altitude, (normal + self.altitude) * max(cos(radians(self.latitude)), 1e-9)
+
+    def to_ned(self, latitude: float, longitude: float, altitude: float) -> Ned:
+        """Return metres north, east and down of the origin."""
+        north, east = self._radii
+        turn = (longitude - self.longitude + 180.0) % 360.0 - 180.0
+        return radians(latitude - self.latitude) * north, radians(turn) * east, self.altitude - altitude
+
+    def to_geodetic(self, north: float, east: float, down: float) -> tuple[float, float, float]:
+        """Return latitude and longitude (deg) and altitude (m)."""
+        per_north, per_east = self._radii
+        longitude = self.longitude + degrees(east / per_east)
+        return self.latitude + degrees(north / per_north), (longitude + 180.0) % 360.0 - 180.0, self.altitude - down

@@ -1,7 +1,7 @@
-"""What happens when something is lost: the ground station, RC, charge, the position, the right way up.
+"""Failsafes: ground station lost, RC lost, low battery, position lost, crash; and their actions.
 
-Each failsafe has its condition, which must last, and is over only after it has been gone for a while. Of several at a
-time the one of the highest rank decides: a lower one that comes later is only told.
+A failsafe triggers once its condition has lasted long enough and clears after the condition has been gone for 1 s. Of
+several active failsafes the one with the highest rank acts; a lower one that triggers later is only reported.
 """
 
 from __future__ import annotations
@@ -10,39 +10,98 @@ from dataclasses import dataclass
 from math import hypot, radians
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.battery import CRITICAL, LOW
-from paddock.sitl.autopilot.notices import Severity
-from paddock.sitl.autopilot.responses import respond, steps
+from paddock.sitl.autopilot.health import CRITICAL, LOW
+from paddock.sitl.autopilot.telemetry import Severity
+from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-PERIOD = 0.1  # s between two looks
+RETURN, STOP, HOLD, SMART, ALT_HOLD, DISARM = "return", "stop", "hold", "smart", "alt_hold", "disarm"
+Steps = tuple[str, ...]
+RETURN_FIRST, SMART_RETURN, SMART_STOP = (RETURN, STOP), (SMART, RETURN, STOP), (SMART, STOP)
+
+FLYING_ACTIONS: dict[str, tuple[Steps, ...]] = {
+    "FENCE_ACTION": ((), RETURN_FIRST, (STOP,), SMART_RETURN, (HOLD, STOP), SMART_STOP),
+    "FS_GCS_ENABLE": (
+        *((), RETURN_FIRST, RETURN_FIRST, SMART_RETURN),
+        *(SMART_STOP, (STOP,), RETURN_FIRST, (HOLD, STOP)),
+    ),
+    "FS_THR_ENABLE": (
+        *((), RETURN_FIRST, RETURN_FIRST, (STOP,)),
+        *(SMART_RETURN, SMART_STOP, RETURN_FIRST, (HOLD, STOP)),
+    ),
+    "FS_EKF_ACTION": ((), (STOP,), (ALT_HOLD, STOP), (STOP,)),
+    "BATT_FS": ((), (STOP,), RETURN_FIRST, SMART_RETURN, SMART_STOP, (DISARM,), RETURN_FIRST),
+}
+"""Parameter -> for each of its values, the modes to try in turn (copter and plane)."""
+
+DRIVING_ACTIONS: dict[str, tuple[Steps, ...]] = {
+    **FLYING_ACTIONS,
+    "FENCE_ACTION": ((), RETURN_FIRST, (STOP,), SMART_RETURN, SMART_STOP, SMART_STOP),
+    "FS_EKF_ACTION": ((), (STOP,), (), (STOP,)),
+    "BATT_FS": ((), RETURN_FIRST, (STOP,), SMART_RETURN, SMART_STOP, (DISARM,), (HOLD, STOP)),
+}
+"""The same for rovers."""
+
+
+def steps(autopilot: BuiltInAutopilot, name: str) -> Steps:
+    """Return the actions that the value of a parameter selects, to be tried in turn; empty: report only."""
+    tables = DRIVING_ACTIONS if drives(autopilot.vehicle.kind) else FLYING_ACTIONS
+    return tables["BATT_FS" if name.startswith("BATT_FS") else name][autopilot.parameters.whole(name)]
+
+
+def respond(autopilot: BuiltInAutopilot, actions: Steps, reason: str) -> bool:
+    """Take the first action that is possible; return whether one was."""
+    for action in actions:
+        if action == DISARM:
+            autopilot.send_text(Severity.EMERGENCY, f"{reason}: Disarming")
+            return autopilot.disarm(force=True).accepted
+        number = mode_of(autopilot, action)
+        if number is not None and autopilot.set_mode(number).accepted:
+            autopilot.send_text(Severity.WARNING, f"{reason}: {autopilot.mode.name}")
+            return True
+    if actions:
+        autopilot.send_text(Severity.CRITICAL, f"{reason}: no mode available")
+    return False
+
+
+def mode_of(autopilot: BuiltInAutopilot, action: str) -> int | None:
+    """Return the mode number of an action for this vehicle type."""
+    if action == SMART:
+        return autopilot.mode_number("SMARTRTL")
+    if action == ALT_HOLD:
+        return autopilot.mode_number("ALT_HOLD")
+    vehicle = autopilot.vehicle
+    return {RETURN: vehicle.return_mode, STOP: vehicle.stop_mode, HOLD: vehicle.hold_mode}[action]
+
+
+PERIOD = 0.1  # s between two checks
 POSITION_LOST = 1.0  # s
 CLEARED = 1.0  # s that a condition must be gone
 CRASH_TIME = 2.0  # s
-CRASH_TILT = radians(30.0)  # away from what was wanted
+CRASH_TILT = radians(30.0)  # attitude error
 PILOTED = ("STABILIZE", "ACRO", "ALT_HOLD", "LOITER", "MANUAL", "STEERING", "FBWA", "CRUISE")
 
 AUTO_RC, AUTO_GCS, GUIDED_RC, LANDING, PILOTED_GCS = 1, 2, 4, 8, 16
-"""Bits of FS_OPTIONS: in which modes which failsafe is only told."""
+"""Bits of FS_OPTIONS: modes that continue in spite of a failsafe."""
 
 
 @dataclass
-class Watch:
+class Failsafe:
     """One condition over time."""
 
     name: str
-    parameter: str  # says what to do
+    parameter: str  # selects the action
     rank: int
     after: float = 0.0  # s that the condition must last
     active: bool = False
     acted: bool = False
-    chosen: int | None = None  # the mode that it went to
-    lasted: float = 0.0  # s that the condition has held, or has been gone
+    chosen: int | None = None  # mode it switched to
+    lasted: float = 0.0  # s since the condition changed
 
-    def turns(self, condition: bool, dt: float) -> bool:
-        """Whether it begins or ends now."""
+    def changes(self, condition: bool, dt: float) -> bool:
+        """Return whether the failsafe triggers or clears now."""
         if condition is self.active:
             self.lasted = 0.0
             return False
@@ -54,125 +113,126 @@ class Watch:
 
 
 class Failsafes:
-    """All failsafes of a vehicle. Nothing happens to a disarmed one, but conditions are followed."""
+    """All failsafes of a vehicle. Conditions are tracked while disarmed, but nothing acts."""
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
-        self.gcs_us = -1  # when a ground station was last heard; -1 never
-        self.gcs = Watch("GCS failsafe", "FS_GCS_ENABLE", 1)
-        self.rc = Watch("Radio failsafe", "FS_THR_ENABLE", 2)
-        self.low = Watch("Battery low", "BATT_FS_LOW_ACT", 3)
-        self.position = Watch("EKF failsafe", "FS_EKF_ACTION", 4, POSITION_LOST)
-        self.critical = Watch("Battery critical", "BATT_FS_CRT_ACT", 5)
-        self.watches = (self.critical, self.position, self.low, self.rc, self.gcs)
-        self._since = 0.0  # s since the last look
+        self.gcs_us = -1  # last heartbeat of the ground station; -1 never
+        self.gcs = Failsafe("GCS failsafe", "FS_GCS_ENABLE", 1)
+        self.rc = Failsafe("Radio failsafe", "FS_THR_ENABLE", 2)
+        self.low = Failsafe("Battery low", "BATT_FS_LOW_ACT", 3)
+        self.position = Failsafe("EKF failsafe", "FS_EKF_ACTION", 4, POSITION_LOST)
+        self.critical = Failsafe("Battery critical", "BATT_FS_CRT_ACT", 5)
+        self.all = (self.critical, self.position, self.low, self.rc, self.gcs)
+        self._since = 0.0  # s since the last check
         self._tilted = 0.0  # s
 
     @property
     def acting(self) -> bool:
-        """Whether one decides what the vehicle does."""
-        return any(watch.acted for watch in self.watches)
+        """Whether a failsafe determines what the vehicle does."""
+        return any(failsafe.acted for failsafe in self.all)
 
     def outranks(self, rank: int) -> bool:
-        """Whether a failsafe of a higher rank decides what the vehicle does; not if somebody has taken it over."""
+        """Return whether a failsafe of a higher rank is in control; not after the operator has changed the mode."""
         mode = self.autopilot.mode.number
-        return any(watch.acted and watch.rank > rank and watch.chosen == mode for watch in self.watches)
+        return any(each.acted and each.rank > rank and each.chosen == mode for each in self.all)
 
-    def heard_gcs(self, now_us: int) -> None:
-        """A ground station's heartbeat."""
+    def note_gcs_heartbeat(self, now_us: int) -> None:
+        """Record a heartbeat of the ground station."""
         self.gcs_us = max(self.gcs_us, now_us)
 
-    def disarmed(self) -> None:
-        """Nothing has to be acted on any more; what still holds acts when the vehicle is armed again."""
-        for watch in self.watches:
-            watch.acted = False
+    def on_disarm(self) -> None:
+        """Rearm the failsafes: conditions that persist act again after the next arming."""
+        for failsafe in self.all:
+            failsafe.acted = False
         self._tilted = 0.0
 
     def update(self, dt: float) -> None:
-        """Look at all of them, ten times a second."""
+        """Check all of them, ten times a second."""
         self._since += dt
         if self._since < PERIOD - 1e-9:
             return
         dt, self._since = self._since, 0.0
         level = self.autopilot.battery.level
-        self._look(self.critical, level >= CRITICAL, dt)
-        self._look(self.position, self._no_position(), dt)
-        self._look(self.low, level >= LOW, dt)
-        self._look(self.rc, self.autopilot.rc.lost, dt)
-        self._look(self.gcs, self._no_gcs(), dt)
-        self._watch_tilt(dt)
+        self._check(self.critical, level >= CRITICAL, dt)
+        self._check(self.position, self._position_lost(), dt)
+        self._check(self.low, level >= LOW, dt)
+        self._check(self.rc, self.autopilot.rc.lost, dt)
+        self._check(self.gcs, self._gcs_lost(), dt)
+        self._check_crash(dt)
 
-    def _look(self, watch: Watch, condition: bool, dt: float) -> None:
-        if watch.turns(condition, dt):
-            if watch.active:
-                self._begin(watch)
+    def _check(self, failsafe: Failsafe, condition: bool, dt: float) -> None:
+        if failsafe.changes(condition, dt):
+            if failsafe.active:
+                self._trigger(failsafe)
             else:
-                self._end(watch)
-        if watch.active and not watch.acted and self.autopilot.armed:
-            self._act(watch)
+                self._clear(failsafe)
+        if failsafe.active and not failsafe.acted and self.autopilot.armed:
+            self._act(failsafe)
 
-    def _no_position(self) -> bool:
-        """A vehicle that never knew where it is has not lost it."""
+    def _position_lost(self) -> bool:
+        """Only a vehicle that has had a position can lose it."""
         return self.autopilot.home is not None and not self.autopilot.estimate.position_ok
 
-    def _no_gcs(self) -> bool:
+    def _gcs_lost(self) -> bool:
         limit = self.autopilot.parameters.value("FS_GCS_TIMEOUT")
         return self.gcs_us >= 0 and self.autopilot.now_us - self.gcs_us > limit * 1e6
 
-    def _begin(self, watch: Watch) -> None:
-        """Batteries and positions are told at once; a lost link only when something is done about it."""
-        say = self.autopilot.say
-        if watch is self.critical:
-            say(Severity.CRITICAL, f"Battery 1 is critical {self.autopilot.battery.reason}")
-        elif watch is self.low:
-            say(Severity.WARNING, f"Battery 1 is low {self.autopilot.battery.reason}")
-        elif watch is self.position:
-            say(Severity.CRITICAL, "EKF: position lost")
+    def _trigger(self, failsafe: Failsafe) -> None:
+        """Report battery and position immediately; a lost link only when the failsafe acts."""
+        send = self.autopilot.send_text
+        if failsafe is self.critical:
+            send(Severity.CRITICAL, f"Battery 1 is critical {self.autopilot.battery.reason}")
+        elif failsafe is self.low:
+            send(Severity.WARNING, f"Battery 1 is low {self.autopilot.battery.reason}")
+        elif failsafe is self.position:
+            send(Severity.CRITICAL, "EKF: position lost")
 
-    def _end(self, watch: Watch) -> None:
-        if watch is self.position:
-            self.autopilot.say(Severity.NOTICE, "EKF: position recovered")
-        elif watch.acted:
-            self.autopilot.say(Severity.NOTICE, f"{watch.name} cleared")
-        watch.acted = False
+    def _clear(self, failsafe: Failsafe) -> None:
+        if failsafe is self.position:
+            self.autopilot.send_text(Severity.NOTICE, "EKF: position recovered")
+        elif failsafe.acted:
+            self.autopilot.send_text(Severity.NOTICE, f"{failsafe.name} cleared")
+        failsafe.acted = False
 
-    def _act(self, watch: Watch) -> None:
-        """Once for each time that it begins, and only if nothing of a higher rank decides."""
-        wanted = steps(self.autopilot, watch.parameter)
-        if not wanted or (watch is self.position and not self._needs_position()):
+    def _act(self, failsafe: Failsafe) -> None:
+        """Act once per trigger, unless a failsafe of a higher rank is in control."""
+        actions = steps(self.autopilot, failsafe.parameter)
+        if not actions or (failsafe is self.position and not self._needs_position()):
             return
-        watch.acted, watch.chosen = True, None
-        if self._goes_on(watch):
-            self.autopilot.say(Severity.WARNING, f"{watch.name}: {self.autopilot.mode.name} goes on")
-        elif watch is not self.position and self.outranks(watch.rank):  # without a position no way leads home
-            self.autopilot.say(Severity.WARNING, f"{watch.name}: {self.autopilot.mode.name} has precedence")
-        elif respond(self.autopilot, wanted, watch.name):
-            watch.chosen = self.autopilot.mode.number
+        failsafe.acted, failsafe.chosen = True, None
+        mode = self.autopilot.mode.name
+        if self._continues(failsafe):
+            self.autopilot.send_text(Severity.WARNING, f"{failsafe.name}: continuing in {mode}")
+        elif failsafe is not self.position and self.outranks(failsafe.rank):  # without a position RTL is impossible
+            self.autopilot.send_text(Severity.WARNING, f"{failsafe.name}: {mode} has precedence")
+        elif respond(self.autopilot, actions, failsafe.name):
+            failsafe.chosen = self.autopilot.mode.number
 
     def _needs_position(self) -> bool:
-        """The last resort may go on without a position: a copter that lands, a rover that holds."""
+        """The stop mode works without a position: a copter lands, a rover holds."""
         autopilot = self.autopilot
         always = autopilot.parameters.whole("FS_EKF_ACTION") == 3
-        return (autopilot.mode.needs_position or always) and autopilot.mode.number != autopilot.craft.stop_mode
+        return (autopilot.mode.needs_position or always) and autopilot.mode.number != autopilot.vehicle.stop_mode
 
-    def _goes_on(self, watch: Watch) -> bool:
+    def _continues(self, failsafe: Failsafe) -> bool:
         options = self.autopilot.parameters.whole("FS_OPTIONS")
         mode = self.autopilot.mode.name
-        if watch in (self.rc, self.gcs) and options & LANDING and mode == "LAND":
+        if failsafe in (self.rc, self.gcs) and options & LANDING and mode == "LAND":
             return True
-        if watch is self.rc:
+        if failsafe is self.rc:
             return bool((options & AUTO_RC and mode == "AUTO") or (options & GUIDED_RC and mode == "GUIDED"))
-        if watch is self.gcs:
+        if failsafe is self.gcs:
             return bool((options & AUTO_GCS and mode == "AUTO") or (options & PILOTED_GCS and mode in PILOTED))
         return False
 
-    def _watch_tilt(self, dt: float) -> None:
-        """A copter that lies on its side does not go on turning its propellers."""
+    def _check_crash(self, dt: float) -> None:
+        """Disarm a copter that lies on its side."""
         autopilot = self.autopilot
         estimate, telemetry = autopilot.estimate, autopilot.telemetry
         tilt = hypot(estimate.roll - telemetry.nav_roll, estimate.pitch - telemetry.nav_pitch)
-        watched = autopilot.armed and autopilot.craft.kind == "copter" and estimate.attitude_ok
-        self._tilted = self._tilted + dt if watched and tilt > CRASH_TILT else 0.0
+        checked = autopilot.armed and autopilot.vehicle.kind == "copter" and estimate.attitude_ok
+        self._tilted = self._tilted + dt if checked and tilt > CRASH_TILT else 0.0
         if self._tilted >= CRASH_TIME and autopilot.parameters.value("FS_CRASH_CHECK"):
-            autopilot.say(Severity.EMERGENCY, f"Crash: Disarming: AngErr={tilt * 57.2958:.0f}>30")
+            autopilot.send_text(Severity.EMERGENCY, f"Crash: Disarming: AngErr={tilt * 57.2958:.0f}>30")
             autopilot.disarm(force=True)

@@ -1,21 +1,23 @@
-"""The geofence: a circle and heights around home, and the uploaded zones; what happens outside."""
+"""The geofence: circle and altitudes around home, and uploaded polygons and circles (zones)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import hypot, inf
+from dataclasses import dataclass
+from enum import IntEnum
+from math import hypot, inf, isfinite
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.crafts import drives
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import MissionItem
-from paddock.sitl.autopilot.notices import Severity
-from paddock.sitl.autopilot.responses import STOP, respond, steps
-from paddock.sitl.autopilot.telemetry import Landed
-from paddock.sitl.autopilot.zones import Zone, zones_of
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.failsafe import STOP, respond, steps
+from paddock.sitl.autopilot.mission.items import MissionItem, MissionResult, check_position
+from paddock.sitl.autopilot.telemetry import Landed, Severity
+from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+
+Point = tuple[float, float]
 
 ALT_MAX, CIRCLE, POLYGON, ALT_MIN = 1, 2, 4, 8
 """Bits of FENCE_TYPE."""
@@ -24,30 +26,133 @@ NAMES = {ALT_MAX: "Max Alt", CIRCLE: "Circle", POLYGON: "Polygon", ALT_MIN: "Min
 BREACH = {0: 0, ALT_MIN: 1, ALT_MAX: 2, CIRCLE: 3, POLYGON: 3}
 """FENCE_BREACH of each bit."""
 
-FURTHER = 20.0  # m outside of the last action at which it acts again
-TOO_FAR = 100.0  # m outside at which coming back is given up
+REPEAT_DISTANCE = 20.0  # m further outside at which the action is repeated
+GIVE_UP_DISTANCE = 100.0  # m outside at which the vehicle stops instead of returning
 PERIOD_US = 100_000
 RANK = 3  # among failsafes: as a low battery
+MIN_VERTICES = 3
+MIN_POLYGON_WIDTH = 0.1  # m
+MAX_RADIUS = 100_000.0  # m
+
+
+class FenceItem(IntEnum):
+    """The MAV_CMDs of a fence."""
+
+    RETURN_POINT = 5000
+    INCLUSION_VERTEX = 5001
+    EXCLUSION_VERTEX = 5002
+    INCLUSION_CIRCLE = 5003
+    EXCLUSION_CIRCLE = 5004
+
+
+VERTICES = (FenceItem.INCLUSION_VERTEX, FenceItem.EXCLUSION_VERTEX)
+CIRCLES = (FenceItem.INCLUSION_CIRCLE, FenceItem.EXCLUSION_CIRCLE)
+INCLUSIONS = (FenceItem.INCLUSION_VERTEX, FenceItem.INCLUSION_CIRCLE)
+
+
+@dataclass(frozen=True)
+class FenceZone:
+    """A polygon, or with a radius a circle, that must not be left (`inclusion`) or entered."""
+
+    inclusion: bool
+    points: tuple[Point, ...]  # m north, east
+    radius: float = 0.0  # m
+
+    def outside(self, north: float, east: float) -> float:
+        """Return how far a point is on the wrong side, m; negative on the right side."""
+        distance = self._circle(north, east) if self.radius > 0.0 else self._polygon(north, east)
+        return distance if self.inclusion else -distance
+
+    def _circle(self, north: float, east: float) -> float:
+        return hypot(north - self.points[0][0], east - self.points[0][1]) - self.radius
+
+    def _polygon(self, north: float, east: float) -> float:
+        """Distance to the border, negative inside (a ray to the north crosses the border an odd number of times)."""
+        inside, least = False, inf
+        n0, e0 = self.points[-1]
+        for n1, e1 in self.points:
+            if (e0 > east) != (e1 > east) and north < n0 + (n1 - n0) * (east - e0) / (e1 - e0):
+                inside = not inside
+            dn, de = n1 - n0, e1 - e0
+            square = dn * dn + de * de
+            along = ((north - n0) * dn + (east - e0) * de) / square if square > 0.0 else 0.0
+            along = 0.0 if along < 0.0 else 1.0 if along > 1.0 else along
+            least = min(least, hypot(n0 + along * dn - north, e0 + along * de - east))
+            n0, e0 = n1, e1
+        return -least if inside else least
+
+
+def fence_zones(items: Sequence[MissionItem], frame: LocalFrame) -> tuple[FenceZone, ...]:
+    """Return the zones of a checked fence plan in a local frame."""
+    zones: list[FenceZone] = []
+    k = 0
+    while k < len(items):
+        item = items[k]
+        count = int(item.p1) if item.command in VERTICES else 1
+        points = tuple(frame.to_ned(i.x, i.y, 0.0)[:2] for i in items[k : k + count])
+        if item.command in VERTICES:
+            zones.append(FenceZone(item.command in INCLUSIONS, points))
+        elif item.command in CIRCLES:
+            zones.append(FenceZone(item.command in INCLUSIONS, points, item.p1))
+        k += count
+    return tuple(zones)
+
+
+def check_fence_item(item: MissionItem) -> int:
+    """Return the MAV_MISSION_RESULT of a fence item."""
+    if item.command not in tuple(FenceItem):
+        return MissionResult.UNSUPPORTED
+    if item.command in VERTICES and not (isfinite(item.p1) and item.p1 == int(item.p1) >= MIN_VERTICES):
+        return MissionResult.INVALID_PARAM1
+    if item.command in CIRCLES and not 0.0 < item.p1 <= MAX_RADIUS:
+        return MissionResult.INVALID_PARAM1
+    return check_position(item)
+
+
+def check_polygons(items: Sequence[MissionItem]) -> tuple[int, int]:
+    """Check that vertices of a polygon are consecutive, have equal counts and enclose an area: result and index."""
+    k = 0
+    while k < len(items):
+        first = items[k]
+        count = int(first.p1) if first.command in VERTICES else 1
+        for index in range(k, k + count):
+            if index >= len(items):
+                return MissionResult.INVALID_PARAM1, k
+            if items[index].command != first.command or items[index].p1 != first.p1:
+                return MissionResult.INVALID_PARAM1, index
+        if first.command in VERTICES and _width(items[k : k + count]) < MIN_POLYGON_WIDTH:
+            return MissionResult.INVALID, k
+        k += count
+    return MissionResult.ACCEPTED, 0
+
+
+def _width(vertices: Sequence[MissionItem]) -> float:
+    """Return how far the vertices are from lying on one line, m."""
+    frame = LocalFrame(vertices[0].x, vertices[0].y, 0.0)
+    points = [frame.to_ned(vertex.x, vertex.y, 0.0)[:2] for vertex in vertices]
+    n, e = max(points, key=lambda point: hypot(*point))
+    length = hypot(n, e)
+    return max(abs(north * e - east * n) / length for north, east in points) if length > 0.0 else 0.0
 
 
 class Fence:
-    """Watches ten times a second while FENCE_ENABLE is set and the position is known."""
+    """Checks the fence ten times a second while FENCE_ENABLE is set and the position is valid."""
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
         self.breaches = 0  # bits of FENCE_TYPE that are breached now
         self.count = 0  # breaches since boot
         self.last = 0  # FENCE_BREACH of the last breach
-        self.last_us = 0  # when that was
+        self.last_us = 0  # its time
         self._items: tuple[MissionItem, ...] = ()
         self._frame: LocalFrame | None = None
-        self._zones: tuple[Zone, ...] = ()
+        self._zones: tuple[FenceZone, ...] = ()
         self._acted_at: dict[int, float] = {}  # m outside at the last action, by bit
-        self._looked_us = -PERIOD_US
+        self._checked_us = -PERIOD_US
 
     @property
     def enabled(self) -> bool:
-        """Whether it is watched."""
+        """Whether FENCE_ENABLE is set."""
         return self.autopilot.parameters.value("FENCE_ENABLE") > 0.0
 
     @property
@@ -57,49 +162,51 @@ class Fence:
 
     @property
     def needs_position(self) -> bool:
-        """Whether it watches anything on the map."""
+        """Whether the fence has horizontal limits."""
         return self.enabled and bool(self.autopilot.parameters.whole("FENCE_TYPE") & (CIRCLE | POLYGON))
 
     def use(self, items: Sequence[MissionItem]) -> None:
-        """Another uploaded plan."""
-        self._items, self._frame = tuple(items), None
-        self._zones = ()
+        """Replace the uploaded zones."""
+        self._items, self._frame, self._zones = tuple(items), None, ()
 
-    def zones(self) -> tuple[Zone, ...]:
-        """The uploaded zones in the local frame; none while there is no origin."""
+    def upload(self, items: Sequence[MissionItem]) -> None:
+        """Take an uploaded fence."""
+        self.use(items)
+        if any(item.command == FenceItem.RETURN_POINT for item in items):
+            self.autopilot.send_text(Severity.NOTICE, "Fence: return point ignored, RTL uses home or rally points")
+
+    def zones(self) -> tuple[FenceZone, ...]:
+        """Return the uploaded zones in the local frame; empty without an origin."""
         frame = self.autopilot.frame
         if frame is not None and frame is not self._frame:
-            self._frame, self._zones = frame, zones_of(self._items, frame)
+            self._frame, self._zones = frame, fence_zones(self._items, frame)
         return self._zones
 
     def update(self) -> None:
-        """Look where the vehicle is."""
+        """Check the vehicle's position."""
         now = self.autopilot.now_us
-        if now - self._looked_us < PERIOD_US:
+        if now - self._checked_us < PERIOD_US:
             return
-        self._looked_us = now
+        self._checked_us = now
         if not self.enabled:
-            self._forget()
+            self.breaches = 0
+            self._acted_at.clear()
         elif self.autopilot.home is not None and self.autopilot.estimate.position_ok:
             for bit in NAMES:
-                self._look(bit)
+                self._check(bit)
 
-    def _forget(self) -> None:
-        self.breaches = 0
-        self._acted_at.clear()
-
-    def disarmed(self) -> None:
-        """Nothing is done about a breach any more; it counts anew when the vehicle is armed."""
+    def on_disarm(self) -> None:
+        """Forget the actions taken: a breach acts again after the next arming."""
         self._acted_at.clear()
 
     def allows(self, north: float, east: float, down: float) -> bool:
-        """Whether a place in the local frame may be gone to; the least height does not matter: it may land there."""
+        """Return whether a target in the local frame is inside; the minimum altitude does not count, for landings."""
         if not self.enabled or self.autopilot.home is None:
             return True
         return all(self.outside(bit, north, east, down) <= 0.0 for bit in (ALT_MAX, CIRCLE, POLYGON))
 
     def outside(self, bit: int, north: float, east: float, down: float) -> float:
-        """How far a place is outside of that part of the fence, m; negative inside, -inf if it is not watched."""
+        """Return how far a point is outside one part of the fence, m; negative inside, -inf if that part is off."""
         parameters = self.autopilot.parameters
         if not parameters.whole("FENCE_TYPE") & bit:
             return -inf
@@ -108,51 +215,48 @@ class Fence:
             return hypot(north - home[0], east - home[1]) - parameters.value("FENCE_RADIUS")
         if bit == POLYGON:
             return max((zone.outside(north, east) for zone in self.zones()), default=-inf)
-        return self._height(bit, home[2] - down)
+        return self._altitude(bit, home[2] - down)
 
-    def _height(self, bit: int, height: float) -> float:
-        """Rovers have no height to keep, and nobody is too low before the start."""
+    def _altitude(self, bit: int, altitude: float) -> float:
+        """Rovers have no altitude limits, and the minimum applies only in the air."""
         parameters = self.autopilot.parameters
-        if drives(self.autopilot.craft.kind):
+        if drives(self.autopilot.vehicle.kind):
             return -inf
         if bit == ALT_MAX:
-            return height - parameters.value("FENCE_ALT_MAX")
+            return altitude - parameters.value("FENCE_ALT_MAX")
         flying = self.autopilot.telemetry.landed == Landed.IN_AIR
-        return parameters.value("FENCE_ALT_MIN") - height if flying else -inf
+        return parameters.value("FENCE_ALT_MIN") - altitude if flying else -inf
 
-    def _look(self, bit: int) -> None:
+    def _check(self, bit: int) -> None:
         here = self.autopilot.estimate
         outside = self.outside(bit, here.north, here.east, here.down)
         if self.breaches & bit:
-            if outside < -self._margin(outside):
+            margin = self.autopilot.parameters.value("FENCE_MARGIN") if outside > -inf else 0.0
+            if outside < -margin:
                 self._clear(bit)
                 return
         elif outside > 0.0:
             self._breach(bit, outside)
-        if self.breaches & bit and self.autopilot.armed and outside > self._acted_at.get(bit, -inf) + FURTHER:
+        if self.breaches & bit and self.autopilot.armed and outside > self._acted_at.get(bit, -inf) + REPEAT_DISTANCE:
             self._act(bit, outside)
-
-    def _margin(self, outside: float) -> float:
-        return self.autopilot.parameters.value("FENCE_MARGIN") if outside > -inf else 0.0
 
     def _breach(self, bit: int, outside: float) -> None:
         self.breaches |= bit
         self.count += 1
         self.last, self.last_us = BREACH[bit], self.autopilot.now_us
-        self.autopilot.say(Severity.CRITICAL, f"{NAMES[bit]} fence breached by {outside:.1f}m")
+        self.autopilot.send_text(Severity.CRITICAL, f"{NAMES[bit]} fence breached by {outside:.1f}m")
 
     def _clear(self, bit: int) -> None:
         self.breaches &= ~bit
         self._acted_at.pop(bit, None)
-        self.autopilot.say(Severity.NOTICE, f"{NAMES[bit]} fence breach cleared")
+        self.autopilot.send_text(Severity.NOTICE, f"{NAMES[bit]} fence breach cleared")
 
     def _act(self, bit: int, outside: float) -> None:
-        """A vehicle that is far outside on its way back does not come back any more: it stops."""
-        wanted = steps(self.autopilot, "FENCE_ACTION")
+        actions = steps(self.autopilot, "FENCE_ACTION")
         if bit in self._acted_at:
-            self.autopilot.say(Severity.CRITICAL, f"{NAMES[bit]} fence: {outside:.0f}m outside")
+            self.autopilot.send_text(Severity.CRITICAL, f"{NAMES[bit]} fence: {outside:.0f}m outside")
         self._acted_at[bit] = outside
-        if wanted and outside > TOO_FAR:
-            wanted = (STOP,)
+        if actions and outside > GIVE_UP_DISTANCE:
+            actions = (STOP,)
         if not self.autopilot.failsafes.outranks(RANK):
-            respond(self.autopilot, wanted, "Fence breach")
+            respond(self.autopilot, actions, "Fence breach")

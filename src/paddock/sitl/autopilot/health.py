@@ -1,25 +1,78 @@
-"""Which sensors are there and work: the bits of SYS_STATUS."""
+"""Battery state, sensor health (the bits of SYS_STATUS), and the SIM_ parameters that inject faults."""
 
 from __future__ import annotations
 
-from math import isfinite, isnan, sqrt
+from math import isfinite, isnan, nan, sqrt
 from typing import TYPE_CHECKING
+
+from paddock.sitl.sensor_data import COLUMN, Floats, empty_block
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+    from paddock.sitl.autopilot.parameters import Parameters
 
 # bits of MAV_SYS_STATUS_SENSOR
 GYRO, ACCEL, MAG, BARO, AIRSPEED, GPS, RANGE = 0x1, 0x2, 0x4, 0x8, 0x10, 0x20, 0x100
-CONTROLS = 0x400 | 0x800 | 0x1000 | 0x2000 | 0x4000  # rates, attitude, yaw, height, position
+CONTROLS = 0x400 | 0x800 | 0x1000 | 0x2000 | 0x4000  # rates, attitude, yaw, altitude, position
 MOTORS, RC, FENCE, AHRS, BATTERY, PREARM = 0x8000, 0x10000, 0x100000, 0x200000, 0x2000000, 0x10000000
 
+LOW, CRITICAL = 1, 2  # battery levels
+SECONDS_PER_HOUR = 3600.0
 GRAVITY = 9.80665
-SMOOTHING = 0.1  # share of a new sample in the mean of what the accelerometers say
+SMOOTHING = 0.1  # weight of a new sample in the mean specific force
 RANGE_STALE_US = 1_000_000
 
 
+class Battery:
+    """The battery monitor. A low level latches: the voltage recovers as soon as the load ends."""
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        self.autopilot = autopilot
+        self.consumed = nan  # mAh; NaN: not measured
+        self.level = 0  # 0, LOW or CRITICAL
+        self.reason = ""
+        self._low_time = [0.0, 0.0, 0.0]  # s below the voltage limit of each level
+
+    @property
+    def present(self) -> bool:
+        """Whether a voltage is measured."""
+        return not isnan(self.autopilot.sensors.battery_voltage)
+
+    @property
+    def remaining(self) -> float:
+        """Remaining charge, mAh; NaN: unknown."""
+        capacity = self.autopilot.parameters.value("BATT_CAPACITY")
+        share = self.autopilot.sensors.battery_remaining
+        if not isnan(share):
+            return share * capacity
+        return capacity - self.consumed if capacity > 0.0 else nan
+
+    def update(self, dt: float) -> None:
+        """Integrate the current and check the limits."""
+        sensors = self.autopilot.sensors
+        if not isnan(sensors.battery_remaining):
+            self.consumed = (1.0 - sensors.battery_remaining) * self.autopilot.parameters.value("BATT_CAPACITY")
+        elif not isnan(sensors.battery_current):
+            drawn = sensors.battery_current * dt / SECONDS_PER_HOUR * 1000.0
+            self.consumed = drawn if isnan(self.consumed) else self.consumed + drawn
+        if self.level < CRITICAL and self.present:
+            self._check(CRITICAL, "CRT", dt)
+            if self.level < LOW:
+                self._check(LOW, "LOW", dt)
+
+    def _check(self, level: int, word: str, dt: float) -> None:
+        parameters = self.autopilot.parameters
+        volts, charge = parameters.value(f"BATT_{word}_VOLT"), parameters.value(f"BATT_{word}_MAH")
+        voltage = self.autopilot.sensors.battery_voltage
+        self._low_time[level] = self._low_time[level] + dt if voltage < volts else 0.0
+        if volts > 0.0 and self._low_time[level] > 0.0 and self._low_time[level] >= parameters.value("BATT_LOW_TIMER"):
+            self.level, self.reason = level, f"{voltage:.2f}V"
+        elif charge > 0.0 and self.remaining < charge:
+            self.level, self.reason = level, f"{self.remaining:.0f}mAh remaining"
+
+
 class Health:
-    """Bits of the sensors that have ever spoken, of those in use, and of those that may be relied on now."""
+    """MAV_SYS_STATUS_SENSOR bits: sensors that have reported, that are enabled, and that are healthy now."""
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
@@ -29,10 +82,10 @@ class Health:
         self.specific_force = GRAVITY  # m/s2, mean magnitude
 
     def update(self) -> None:
-        """Look at the newest sensor data."""
+        """Evaluate the newest sensor data."""
         autopilot = self.autopilot
-        self._meet()
-        self._weigh()
+        self._update_present()
+        self._update_specific_force()
         self.enabled = self.present if autopilot.armed else self.present & ~MOTORS
         if not autopilot.fence.enabled:
             self.enabled &= ~FENCE
@@ -44,8 +97,8 @@ class Health:
         self.healthy |= PREARM if autopilot.arming.passes else 0
         self.healthy &= self.present
 
-    def _meet(self) -> None:
-        """A sensor is there once it has spoken, even if only to say that it has no fix."""
+    def _update_present(self) -> None:
+        """Add the sensors that have reported, even without a fix."""
         s, autopilot = self.autopilot.sensors, self.autopilot
         self.present |= GYRO | ACCEL if s.imu_time_us >= 0.0 else 0
         self.present |= MAG if s.compass_time_us >= 0.0 else 0
@@ -65,9 +118,33 @@ class Health:
             bits |= RANGE
         return bits | (AIRSPEED if isfinite(s.airspeed) else 0)
 
-    def _weigh(self) -> None:
-        """Follow what the accelerometers say: at rest it is gravity."""
+    def _update_specific_force(self) -> None:
         s = self.autopilot.sensors
         square = s.accel_x * s.accel_x + s.accel_y * s.accel_y + s.accel_z * s.accel_z
         if isfinite(square):
             self.specific_force += (sqrt(square) - self.specific_force) * SMOOTHING
+
+
+class SimulatedFaults:
+    """SIM_GPS_DISABLE and SIM_BATT_VOLTAGE, applied to the autopilot's input and so in every simulator."""
+
+    FIX, SATELLITES, VOLTAGE = COLUMN["gnss_fix"], COLUMN["gnss_satellites"], COLUMN["battery_voltage"]
+    MEASURED = slice(COLUMN["latitude"], COLUMN["gnss_epv"] + 1)
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        self._changed: Floats = empty_block(1)[0]
+
+    def apply(self, row: Floats) -> Floats:
+        """Return the row of sensor data as the autopilot sees it; valid until the next call."""
+        no_gnss, voltage = self._parameters.value("SIM_GPS_DISABLE"), self._parameters.value("SIM_BATT_VOLTAGE")
+        if not no_gnss and not voltage:
+            return row
+        changed = self._changed
+        changed[:] = row
+        if no_gnss:  # the receiver keeps reporting, without a fix
+            changed[self.FIX] = changed[self.SATELLITES] = 0.0
+            changed[self.MEASURED] = nan
+        if voltage:
+            changed[self.VOLTAGE] = voltage
+        return changed

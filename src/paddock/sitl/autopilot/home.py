@@ -1,55 +1,56 @@
-"""Where the vehicle comes back to: home, or the nearest rally point."""
+"""Home and rally points: where the vehicle returns to."""
 
 from __future__ import annotations
 
 from math import hypot
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import Frame, PlanKind
-from paddock.sitl.autopilot.notices import HomeChanged
+from paddock.sitl.autopilot.estimate import LocalFrame, Ned
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_position
+from paddock.sitl.autopilot.telemetry import HomeChanged
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-Place = tuple[float, float, float]
+RALLY_POINT = 5100  # MAV_CMD_NAV_RALLY_POINT
+MAX_RALLY_ALTITUDE = 100_000.0  # m
 
 
-class Home:
-    """Set at the first good position and again at every arming, unless somebody has set it."""
+class HomePosition:
+    """Set at the first valid position and on every arming, unless DO_SET_HOME has fixed it."""
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
-        self.place: Place | None = None  # deg, deg, m above sea level
+        self.place: tuple[float, float, float] | None = None  # deg, deg, m above sea level
         self.locked = False  # by DO_SET_HOME: arming does not move it
         self._frame: LocalFrame | None = None
-        self._ned: Place = (0.0, 0.0, 0.0)
+        self._ned: Ned = (0.0, 0.0, 0.0)
 
     def update(self) -> None:
-        """Take the first good position."""
+        """Set home at the first valid position."""
         if self.place is None and self.autopilot.estimate.position_ok:
             self.set_here()
 
     def set_here(self) -> bool:
-        """Home is where the vehicle is; False if it does not know."""
+        """Set home to the current position; return False if that is unknown."""
         estimate, frame = self.autopilot.estimate, self.autopilot.frame
         if frame is None or not estimate.position_ok:
             return False
         self.set(frame.to_geodetic(estimate.north, estimate.east, estimate.down))
         return True
 
-    def set(self, place: Place) -> None:
-        """Home is there: deg, deg, m above sea level."""
+    def set(self, place: tuple[float, float, float]) -> None:
+        """Set home: deg, deg, m above sea level."""
         self.place, self._frame = place, None
         self.autopilot.outbox.append(HomeChanged())
 
-    def at_arming(self) -> None:
-        """Home is where the vehicle starts from."""
+    def on_arm(self) -> None:
+        """Set home to the starting position, unless locked."""
         if not self.locked:
             self.set_here()
 
-    def ned(self) -> Place:
-        """Home in the local frame, m; the origin while there is none."""
+    def ned(self) -> Ned:
+        """Return home in the local frame; the origin while home is unknown."""
         frame = self.autopilot.frame
         if self.place is None or frame is None:
             return 0.0, 0.0, 0.0
@@ -57,16 +58,16 @@ class Home:
             self._frame, self._ned = frame, frame.to_ned(*self.place)
         return self._ned
 
-    def to_ned(self, latitude: float, longitude: float, altitude: float, frame: int) -> Place | None:
-        """A place with an altitude as the frame says, in the local frame; None while there is no origin."""
+    def to_ned(self, latitude: float, longitude: float, altitude: float, frame: int) -> Ned | None:
+        """Convert a position whose altitude is relative to `frame`; None without an origin."""
         local = self.autopilot.frame
         if local is None:
             return None
         north, east, down = local.to_ned(latitude, longitude, altitude)
-        return north, east, down if frame == Frame.GLOBAL else self.ned()[2] - altitude
+        return north, east, down if frame == AltitudeFrame.GLOBAL else self.ned()[2] - altitude
 
-    def return_point(self) -> Place:
-        """The nearest rally point within RALLY_LIMIT_KM, or home."""
+    def return_point(self) -> Ned:
+        """Return the nearest rally point within RALLY_LIMIT_KM, or home."""
         autopilot = self.autopilot
         items = autopilot.plans[PlanKind.RALLY]
         if not items or autopilot.frame is None:
@@ -78,7 +79,16 @@ class Home:
             usable.append(self.ned())
         return min(usable, key=self.distance)
 
-    def distance(self, point: Place) -> float:
-        """m on the map from the vehicle to a point in the local frame."""
+    def distance(self, point: Ned) -> float:
+        """Return the horizontal distance to a point, m."""
         estimate = self.autopilot.estimate
         return hypot(point[0] - estimate.north, point[1] - estimate.east)
+
+
+def check_rally_item(item: MissionItem) -> int:
+    """Return the MAV_MISSION_RESULT of a rally point."""
+    if item.command != RALLY_POINT:
+        return MissionResult.UNSUPPORTED
+    if not -MAX_RALLY_ALTITUDE <= item.z <= MAX_RALLY_ALTITUDE:
+        return MissionResult.INVALID_PARAM7
+    return check_position(item)

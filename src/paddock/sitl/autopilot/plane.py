@@ -1,60 +1,59 @@
-"""Aeroplanes: throttle, aileron, elevator, rudder."""
+"""Planes: throttle, aileron, elevator, rudder."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.control.plane import FIRST_SERVO, Memory, Setpoint, plane_control
-from paddock.sitl.autopilot.control.plane_parameters import PLANE_PARAMETERS, gains
-from paddock.sitl.autopilot.craft import Craft
+from paddock.sitl.autopilot.control.plane import FIRST_SERVO, PlaneMemory, PlaneSetpoint, plane_control, plane_gains
 from paddock.sitl.autopilot.modes.plane import PLANE_MODES
+from paddock.sitl.autopilot.parameter_tables import PLANE
 from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.vehicle import VehicleControl
 from paddock.sitl.sensor_data import Floats
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-FIXED_WING = 1  # MAV_TYPE
-CENTRE, SPAN, LEAST, WHOLE = 1500, 500, 1000, 1000  # us
-FLYING_SHARE = 0.5  # of the slowest airspeed: slower is not flying
+PWM_MIN, PWM_MID = 1000, 1500  # us
+FLYING_SHARE = 0.5  # of AIRSPEED_MIN: faster is flying
 
 
-class Plane(Craft):
-    """An aeroplane that is steered by its surfaces."""
+class Plane(VehicleControl):
+    """A plane with control surfaces."""
 
     kind = "plane"
-    mav_type = FIXED_WING
+    mav_type = 1  # MAV_TYPE_FIXED_WING
     modes = PLANE_MODES
     first_mode = 0  # MANUAL
     return_mode = 11  # RTL
-    stop_mode = hold_mode = 12  # LOITER: it cannot stop in the air
-    parameters = PLANE_PARAMETERS
+    stop_mode = hold_mode = 12  # LOITER
+    parameters = PLANE
     control_period_us = 20_000
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
-        self.setpoint = Setpoint()
-        self.memory = Memory()
+        self.setpoint = PlaneSetpoint()
+        self.memory = PlaneMemory()
         self._read_parameters()
 
     def _read_parameters(self) -> None:
         self._changes = self.autopilot.parameters.changes
-        self._gains = gains(self.autopilot.parameters)
+        self._gains = plane_gains(self.autopilot.parameters)
 
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
-        """The loops; a disarmed aeroplane has its surfaces in the middle and its engine idle."""
+        """Run the loops; a disarmed plane has centred surfaces and zero throttle."""
         if self._changes != self.autopilot.parameters.changes:
             self._read_parameters()
-        setpoint = self.setpoint if self.autopilot.armed else Setpoint()
+        setpoint = self.setpoint if self.autopilot.armed else PlaneSetpoint()
         self.memory = plane_control(setpoint, self._gains, self.memory, estimate, sensors, dt, commands)
 
-    def relax(self) -> None:
-        """Forget the integrals; sticks in the middle."""
-        self.setpoint = Setpoint()
-        self.memory = Memory()
+    def reset_control(self) -> None:
+        """Reset setpoint and integrators."""
+        self.setpoint = PlaneSetpoint()
+        self.memory = PlaneMemory()
 
     def update_landed(self, dt: float) -> None:
-        """In the air while it is faster than an aeroplane rolls."""
+        """Count as flying above a share of AIRSPEED_MIN."""
         autopilot, telemetry = self.autopilot, self.autopilot.telemetry
         fast = self.memory.speed > FLYING_SHARE * autopilot.parameters.value("AIRSPEED_MIN")
         telemetry.landed = Landed.IN_AIR if fast else Landed.ON_GROUND
@@ -65,9 +64,9 @@ class Plane(Craft):
             telemetry.speed_error = self.setpoint.speed - self.memory.speed
 
     def outputs(self, commands: Floats) -> list[int]:
-        """Channels 1 aileron, 2 elevator, 3 throttle, 4 rudder, as ArduPilot has them."""
+        """Return channels 1 aileron, 2 elevator, 3 throttle, 4 rudder, as in ArduPilot."""
         pwm = [0] * 16
         for channel, servo in ((0, 0), (1, 1), (3, 2)):
-            pwm[channel] = round(CENTRE + SPAN * commands[FIRST_SERVO + servo])
-        pwm[2] = round(LEAST + WHOLE * commands[1])
+            pwm[channel] = round(PWM_MID + 500 * commands[FIRST_SERVO + servo])
+        pwm[2] = round(PWM_MIN + 1000 * commands[1])
         return pwm

@@ -1,32 +1,72 @@
-"""The pilot's inputs: RC channels that a ground station overrides, or its joystick."""
+"""The pilot's inputs: RC channels overridden by a ground station, its joystick, and the mode switch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.crafts import drives
-from paddock.sitl.autopilot.mode_switch import ModeSwitch
-from paddock.sitl.autopilot.targets import Sticks
-from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.parameter_tables import switch_prefix
+from paddock.sitl.autopilot.telemetry import Landed, Severity
+from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
 CHANNELS = 18
-THROTTLE = 2  # its channel, from 0
+THROTTLE = 2  # channel index
 RELEASED, UNCHANGED = 0, 65535
-LEAST, CENTRE, MOST = 1000, 1500, 2000  # us
-NOT_GIVEN = 32767  # of an axis of MANUAL_CONTROL
+PWM_MIN, PWM_MID = 1000, 1500  # us
+AXIS_UNUSED = 32767  # of MANUAL_CONTROL
+SWITCH_EDGES = (1230, 1360, 1490, 1620, 1749)  # us: upper end of positions 1 to 5
+SWITCH_SETTLE_US = 200_000
 
 
-def clip(value: float, low: float, high: float) -> float:
-    """`value`, or the end of the range that it exceeds."""
-    return low if value < low else high if value > high else value
+@dataclass
+class Sticks:
+    """A pilot's inputs, from RC override or manual control."""
+
+    roll: float = 0.0  # -1 to 1, + right; steering of a rover
+    pitch: float = 0.0  # -1 to 1, + nose up (stick back)
+    throttle: float = 0.0  # 0 to 1; -1 to 1 for rovers
+    yaw: float = 0.0  # -1 to 1, + clockwise
+    time_us: int = -1  # of the last input; -1 never
+    pwm: list[int] = field(default_factory=lambda: [0] * CHANNELS)  # as in RC_CHANNELS, 0: unused
+
+
+class ModeSwitch:
+    """The RC mode switch. Only a change of position sets the mode, so that others may set it in between."""
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        self.autopilot = autopilot
+        self._applied = self._seen = 0  # position applied last, position now; 0: none
+        self._since_us = 0
+
+    def update(self, pwm: Sequence[int]) -> None:
+        """Apply a new position once it is stable; `pwm` in us, 0 for an unused channel."""
+        now, position = self.autopilot.now_us, self._position(pwm)
+        if position != self._seen:
+            self._seen, self._since_us = position, now
+        if position in (0, self._applied) or now - self._since_us < SWITCH_SETTLE_US:
+            return
+        self._applied = position
+        number = self.autopilot.parameters.whole(f"{self._prefix}{position}")
+        ack = self.autopilot.set_mode(number, "mode switch")
+        if not ack.accepted:
+            self.autopilot.send_text(Severity.WARNING, f"Mode switch: {ack.text}")
+
+    @property
+    def _prefix(self) -> str:
+        return switch_prefix(self.autopilot.vehicle.kind)
+
+    def _position(self, pwm: Sequence[int]) -> int:
+        channel = self.autopilot.parameters.whole(f"{self._prefix}_CH")
+        width = pwm[channel - 1] if channel else 0
+        return 1 + sum(width > edge for edge in SWITCH_EDGES) if width else 0
 
 
 class RcInput:
-    """RC as the vehicle receives it. `sticks` keep their last values when nothing comes any more; `lost` tells."""
+    """RC as the vehicle receives it. `sticks` keep their last values until the input counts as lost."""
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
@@ -35,51 +75,50 @@ class RcInput:
 
     @property
     def seen(self) -> bool:
-        """Whether there is a pilot: RC has been heard and not been given back."""
+        """Whether RC has been received and not been released."""
         return self.sticks.time_us >= 0
 
     @property
     def lost(self) -> bool:
-        """Whether there was a pilot who is not heard any more."""
+        """Whether RC was received but has timed out (RC_OVERRIDE_TIME)."""
         limit = self.autopilot.parameters.value("RC_OVERRIDE_TIME")
         return self.seen and limit >= 0.0 and self.autopilot.now_us - self.sticks.time_us > limit * 1e6
 
     @property
     def fresh(self) -> bool:
-        """Whether the sticks are somebody's will now."""
+        """Whether the sticks are current."""
         return self.seen and not self.lost
 
     def update(self) -> None:
-        """Rest the sticks of a pilot who is gone: a rover must not go on driving on its last throttle."""
+        """Centre the sticks when RC is lost: a rover must not continue on its last throttle."""
         if self.lost and any(self.sticks.pwm):
             self.sticks = Sticks(time_us=self.sticks.time_us)
         if self.seen and not self.sticks.pwm[THROTTLE]:
-            self.sticks.throttle = self._resting
+            self.sticks.throttle = self._neutral_throttle
         self.switch.update(self.sticks.pwm)
 
     @property
     def _reverses(self) -> bool:
-        """Whether the throttle has its rest in the middle of the stick's way."""
-        return drives(self.autopilot.craft.kind)
+        return drives(self.autopilot.vehicle.kind)
 
     @property
-    def _accepted(self) -> bool:
+    def _overrides_accepted(self) -> bool:
         return self.autopilot.parameters.value("RC_OVERRIDE_TIME") != 0.0
 
     @property
-    def _resting(self) -> float:
-        """The throttle that nobody moves: in the air a copter holds its height in the middle of the stick's way."""
-        hovers = self.autopilot.craft.kind == "copter" and self.autopilot.telemetry.landed != Landed.ON_GROUND
+    def _neutral_throttle(self) -> float:
+        """Throttle without input: mid stick holds the altitude of a copter in the air."""
+        hovers = self.autopilot.vehicle.kind == "copter" and self.autopilot.telemetry.landed != Landed.ON_GROUND
         return 0.5 if hovers else 0.0
 
     def override(self, pwm: Sequence[int]) -> None:
-        """Channels in us: 0 releases one, 65535 leaves it. When all are released there is no pilot any more."""
-        if not self._accepted:
+        """Set channels in us: 0 releases one, 65535 leaves it. Releasing all ends RC input."""
+        if not self._overrides_accepted:
             return
         channels = self.sticks.pwm
         for k, value in enumerate(pwm[:CHANNELS]):
             if value != UNCHANGED:
-                channels[k] = 0 if value == RELEASED else int(clip(value, 800, 2200))
+                channels[k] = 0 if value == RELEASED else int(_clip(value, 800, 2200))
         if not any(channels):
             self.sticks = Sticks()
             return
@@ -87,45 +126,40 @@ class RcInput:
         self._read(channels)
 
     def _read(self, channels: Sequence[int]) -> None:
-        sticks = self.sticks
-        sticks.roll, sticks.pitch, sticks.yaw = (
-            _about_centre(channels[0]),
-            _about_centre(channels[1]),
-            _about_centre(channels[3]),
-        )
-        throttle = channels[THROTTLE]
+        sticks, throttle = self.sticks, channels[THROTTLE]
+        sticks.roll, sticks.pitch, sticks.yaw = (_centred(channels[k]) for k in (0, 1, 3))
         if not throttle:
-            sticks.throttle = self._resting
+            sticks.throttle = self._neutral_throttle
         else:
-            sticks.throttle = _about_centre(throttle) if self._reverses else _from_least(throttle)
+            sticks.throttle = _centred(throttle) if self._reverses else _clip((throttle - PWM_MIN) / 1000.0, 0.0, 1.0)
 
     def manual(self, sticks: Sticks) -> None:
-        """A joystick's word; the channels show it as RC."""
-        if not self._accepted:
+        """Set the sticks from a joystick; RC_CHANNELS shows them."""
+        if not self._overrides_accepted:
             return
         sticks.time_us = self.autopilot.now_us
-        throttle = _pwm(sticks.throttle) if self._reverses else int(LEAST + 1000 * sticks.throttle)
+        throttle = _pwm(sticks.throttle) if self._reverses else int(PWM_MIN + 1000 * sticks.throttle)
         sticks.pwm[:4] = [_pwm(sticks.roll), _pwm(sticks.pitch), throttle, _pwm(sticks.yaw)]
         self.sticks = sticks
 
     def manual_control(self, x: int, y: int, z: int, r: int) -> None:
-        """MANUAL_CONTROL: x forward, y right, z throttle (0 to 1000, rovers from -1000), r clockwise."""
+        """Set the sticks from MANUAL_CONTROL: x forward, y right, z throttle (0 to 1000, rovers from -1000), r yaw."""
         roll, pitch, yaw = _axis(y), -_axis(x), _axis(r)
-        throttle = self._resting if z == NOT_GIVEN else _axis(z) if self._reverses else max(_axis(z), 0.0)
+        throttle = self._neutral_throttle if z == AXIS_UNUSED else _axis(z) if self._reverses else max(_axis(z), 0.0)
         self.manual(Sticks(roll=roll, pitch=pitch, throttle=throttle, yaw=yaw))
 
 
+def _clip(value: float, low: float, high: float) -> float:
+    return low if value < low else high if value > high else value
+
+
 def _axis(value: int) -> float:
-    return 0.0 if value == NOT_GIVEN else clip(value / 1000.0, -1.0, 1.0)
+    return 0.0 if value == AXIS_UNUSED else _clip(value / 1000.0, -1.0, 1.0)
 
 
-def _about_centre(pwm: int) -> float:
-    return clip((pwm - CENTRE) / 500.0, -1.0, 1.0) if pwm else 0.0
-
-
-def _from_least(pwm: int) -> float:
-    return clip((pwm - LEAST) / 1000.0, 0.0, 1.0)
+def _centred(pwm: int) -> float:
+    return _clip((pwm - PWM_MID) / 500.0, -1.0, 1.0) if pwm else 0.0
 
 
 def _pwm(share: float) -> int:
-    return int(CENTRE + 500 * share)
+    return int(PWM_MID + 500 * share)

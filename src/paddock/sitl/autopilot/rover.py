@@ -1,45 +1,41 @@
-"""Rovers: skid-steered (a motor for each side), or with Ackermann steering (a motor and a steering servo)."""
+"""Rovers: skid-steered (a motor on each side), or with Ackermann steering (a motor and a steering servo)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from paddock.sitl.actuators import MOTORS
-from paddock.sitl.autopilot.control.rover_driver import Driver, limits
-from paddock.sitl.autopilot.control.rover_parameters import ROVER_PARAMETERS, gains
-from paddock.sitl.autopilot.control.rover_rates import Memory, Setpoint, rover_control
-from paddock.sitl.autopilot.control.rover_trail import Trail
-from paddock.sitl.autopilot.craft import Craft
+from paddock.sitl.autopilot.control.rover import RoverMemory, RoverSetpoint, rover_control, rover_gains
+from paddock.sitl.autopilot.control.rover_path import RoverDriver, Trail, rover_limits
 from paddock.sitl.autopilot.modes.rover import ROVER_MODES
-from paddock.sitl.autopilot.modes.rover.driving import DrivingMode
+from paddock.sitl.autopilot.modes.rover.common import RoverMode
+from paddock.sitl.autopilot.parameter_tables import ROVER
 from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.vehicle import VehicleControl
 from paddock.sitl.sensor_data import Floats
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-GROUND_ROVER = 10  # MAV_TYPE
-CENTRE, SPAN = 1500, 500  # us
 
-
-class Rover(Craft):
-    """A skid-steered rover: it can turn on the spot."""
+class Rover(VehicleControl):
+    """A skid-steered rover, which can turn on the spot."""
 
     kind = "rover"
-    mav_type = GROUND_ROVER
+    mav_type = 10  # MAV_TYPE_GROUND_ROVER
     modes = ROVER_MODES
     first_mode = 0  # MANUAL
     return_mode = 11  # RTL
     stop_mode = hold_mode = 4  # HOLD
-    parameters = ROVER_PARAMETERS
+    parameters = ROVER
     control_period_us = 20_000
     pivots = True
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
-        self.setpoint = Setpoint()
-        self.memory = Memory()
-        self.driver = Driver(self)
+        self.setpoint = RoverSetpoint()
+        self.memory = RoverMemory()
+        self.driver = RoverDriver(self)
         self.trail = Trail(0, 1.0)
         self._was_armed = False
         self._read_parameters()
@@ -48,34 +44,34 @@ class Rover(Craft):
     def _read_parameters(self) -> None:
         parameters = self.autopilot.parameters
         self._changes = parameters.changes
-        self._gains = gains(parameters, self.pivots)
-        self.driver.limits = limits(parameters)
+        self._gains = rover_gains(parameters, self.pivots)
+        self.driver.limits = rover_limits(parameters)
 
     @property
-    def smallest_circle(self) -> float:
-        """m: the radius of the tightest turn while driving."""
+    def min_turn_radius(self) -> float:
+        """Radius of the tightest turn while driving, m."""
         return 0.0
 
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
-        """The inner loops; a disarmed rover rests."""
+        """Run the inner loops; the motors of a disarmed rover are off."""
         if self._changes != self.autopilot.parameters.changes:
             self._read_parameters()
-        setpoint = self.setpoint if self.autopilot.armed else Setpoint()
+        setpoint = self.setpoint if self.autopilot.armed else RoverSetpoint()
         self.memory = rover_control(setpoint, self._gains, self.memory, estimate, dt, commands)
 
     def shift(self, north: float, east: float, down: float) -> None:
-        """The estimate has jumped by so much (m), the rover has not: what it holds jumps too."""
-        if isinstance(self.autopilot.mode, DrivingMode):
+        """Handle a jump of the estimate by m: positions held in the world move along."""
+        if isinstance(self.autopilot.mode, RoverMode):
             self.autopilot.mode.shift(north, east)
 
-    def relax(self) -> None:
-        """Rest; what was learnt about the motors stays."""
-        self.setpoint = Setpoint()
-        self.memory = Memory(speed_gain=self.memory.speed_gain, turn_gain=self.memory.turn_gain)
+    def reset_control(self) -> None:
+        """Reset setpoint and integrators; learned gains are kept."""
+        self.setpoint = RoverSetpoint()
+        self.memory = RoverMemory(speed_gain=self.memory.speed_gain, turn_gain=self.memory.turn_gain)
         self.driver.pivoting = False
 
     def update_landed(self, dt: float) -> None:
-        """Always on the ground. Keeps the trail for SMARTRTL while armed."""
+        """Report ON_GROUND; record the path for SMARTRTL while armed."""
         autopilot = self.autopilot
         autopilot.telemetry.landed = Landed.ON_GROUND
         autopilot.telemetry.throttle = abs(self.memory.throttle)
@@ -91,7 +87,7 @@ class Rover(Craft):
         self.trail.add(position)
 
     def outputs(self, commands: Floats) -> list[int]:
-        """Channel 1 left, 3 right, as ArduPilot's skid-steered rovers have them."""
+        """Return channels 1 left, 3 right, as in ArduPilot's skid-steered rovers."""
         return _channels(commands[1], commands[2])
 
 
@@ -102,16 +98,16 @@ class AckermannRover(Rover):
     pivots = False
 
     @property
-    def smallest_circle(self) -> float:
-        """m: as learnt, or as TURN_RADIUS says."""
+    def min_turn_radius(self) -> float:
+        """Radius of the tightest turn, m, as learned or from TURN_RADIUS."""
         return 1.0 / (self.memory.turn_gain or self._gains.turn_gain)
 
     def outputs(self, commands: Floats) -> list[int]:
-        """Channel 1 steering, 3 throttle, as ArduPilot's rovers have them."""
+        """Return channels 1 steering, 3 throttle, as in ArduPilot's rovers."""
         return _channels(commands[1 + MOTORS], commands[1])
 
 
 def _channels(first: float, third: float) -> list[int]:
     pwm = [0] * 16
-    pwm[0], pwm[2] = round(CENTRE + SPAN * first), round(CENTRE + SPAN * third)
+    pwm[0], pwm[2] = round(1500 + 500 * first), round(1500 + 500 * third)
     return pwm

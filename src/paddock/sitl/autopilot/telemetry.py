@@ -1,13 +1,62 @@
-"""Everything a ground station is told about a vehicle, in SI units; filled by the autopilot, read by `sitl.mavlink`."""
+"""What the autopilot reports to ground stations: `Telemetry` (SI units), and notices for its outbox."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import nan
+from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.estimate import Estimate
+from paddock.sitl.autopilot.mission.items import PlanKind
 from paddock.sitl.sensor_data import SensorColumns
+
+if TYPE_CHECKING:
+    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+
+BOOT, STANDBY, ACTIVE, CRITICAL = 1, 3, 4, 5
+"""MAV_STATE."""
+
+
+class Severity(IntEnum):
+    """MAV_SEVERITY."""
+
+    EMERGENCY = 0
+    CRITICAL = 2
+    ERROR = 3
+    WARNING = 4
+    NOTICE = 5
+    INFO = 6
+
+
+@dataclass(frozen=True)
+class StatusText:
+    """A line of text for the operator."""
+
+    severity: Severity
+    text: str
+
+
+@dataclass(frozen=True)
+class ItemReached:
+    """A mission item is done."""
+
+    sequence: int
+
+
+@dataclass(frozen=True)
+class CurrentItem:
+    """The mission continues with this item."""
+
+    sequence: int
+
+
+@dataclass(frozen=True)
+class HomeChanged:
+    """Home has moved."""
+
+
+Notice = StatusText | ItemReached | CurrentItem | HomeChanged
 
 
 class Landed(IntEnum):
@@ -22,12 +71,12 @@ class Landed(IntEnum):
 
 @dataclass
 class Telemetry:
-    """The newest values; the autopilot replaces `estimate` and `sensors` and sets the rest at 50 Hz."""
+    """The newest values, updated at 50 Hz. The vehicle type and its modes set the targets, `landed` and errors."""
 
     time_us: int = 0  # simulated time since boot
     estimate: Estimate | None = None  # None before the first sensor data
     sensors: SensorColumns | None = None
-    latitude: float = nan  # deg, of the estimate; NaN while there is no origin
+    latitude: float = nan  # deg, estimated; NaN without an origin
     longitude: float = nan
     altitude: float = nan  # m above sea level
     relative_altitude: float = nan  # m above home
@@ -49,9 +98,36 @@ class Telemetry:
     crosstrack: float = 0.0  # m
     altitude_error: float = 0.0  # m
     speed_error: float = 0.0  # m/s
-    nav_roll: float = 0.0  # rad, wanted
+    nav_roll: float = 0.0  # rad, target
     nav_pitch: float = 0.0
     nav_bearing: float = 0.0
-    outputs: list[int] = field(default_factory=lambda: [0] * 16)  # PWM us, as SERVO_OUTPUT_RAW shows them
+    outputs: list[int] = field(default_factory=lambda: [0] * 16)  # PWM us, as in SERVO_OUTPUT_RAW
     wind_speed: float = nan
     wind_direction: float = nan
+
+    def update(self, autopilot: BuiltInAutopilot) -> None:
+        """Copy the autopilot's state."""
+        health, executor = autopilot.health, autopilot.executor
+        self.time_us, self.estimate, self.sensors = autopilot.now_us, autopilot.estimate, autopilot.sensors
+        self.mode, self.armed = autopilot.mode.number, autopilot.armed
+        self.system_status = self._system_status(autopilot)
+        self.sensors_present, self.sensors_enabled = health.present, health.enabled
+        self.sensors_healthy = health.healthy
+        self.battery_consumed = autopilot.battery.consumed
+        self.outputs = autopilot.vehicle.outputs(autopilot.commands)
+        self.mission_count = len(autopilot.plans[PlanKind.MISSION])
+        self.mission_current, self.mission_state = executor.current, int(executor.state)
+        frame, estimate = autopilot.frame, autopilot.estimate
+        if frame is not None:
+            self.latitude, self.longitude, self.altitude = frame.to_geodetic(
+                estimate.north, estimate.east, estimate.down
+            )
+            self.relative_altitude = autopilot.home_ned()[2] - estimate.down
+
+    def _system_status(self, autopilot: BuiltInAutopilot) -> int:
+        if not autopilot.estimate.attitude_ok:
+            return BOOT
+        if autopilot.armed and (autopilot.failsafes.acting or autopilot.fence.breached):
+            return CRITICAL
+        flying = self.landed not in (Landed.UNDEFINED, Landed.ON_GROUND)
+        return ACTIVE if autopilot.armed or flying else STANDBY

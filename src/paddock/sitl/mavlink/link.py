@@ -1,32 +1,236 @@
-"""One UDP socket: a vehicle's own, or the one that all vehicles share."""
+"""UDP links: port numbers, peers (ground stations), the .tlog, and the sockets."""
 
 from __future__ import annotations
 
+import errno
 import socket
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from struct import Struct
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from paddock.sitl.mavlink.packets import Counters, Reader, renumbered
-from paddock.sitl.mavlink.peers import Address, Peer, Peers
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.sitl.mavlink.packets import PacketCounters, PacketReader, renumbered
 
 if TYPE_CHECKING:
+    from paddock.sitl.mavlink.streams import Streams
     from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
-DATAGRAM = 4096  # bytes: more than any station sends at once
-MOST_DATAGRAMS = 64  # read at one go, so that one talkative station does not hold up the world
+
+RECEIVE_BUFFER = 1 << 18  # bytes: for bursts while the simulation is busy
+
+SETTINGS = {"--base-port": "port", "--station-port": "station", "--shared-port": "shared"}
+"""Flag of `paddock sitl` -> key of a scenario's `mavlink`."""
+
+
+def where_set(option: str) -> str:
+    """Return how to choose another port, by flag or scenario."""
+    key = SETTINGS.get(option)
+    return f"{option}, or mavlink: {{{key}: ...}} in the scenario's sitl section" if key else option
+
+
+class PortError(PaddockError):
+    """A UDP port is unavailable."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Vehicle k binds `base_port` + k - 1 and sends to `station_port` + k - 1 of `station_host`.
+
+    `shared_port` is one more socket for all vehicles, which sends to `station_port`; None: none.
+    """
+
+    host: str = "127.0.0.1"  # address that vehicles bind; 0.0.0.0 accepts other machines
+    base_port: int = 18570
+    station_host: str = "127.0.0.1"
+    station_port: int = 14550
+    shared_port: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, port in (("base_port", self.base_port), ("station_port", self.station_port)):
+            if not 1 <= port <= 65535:
+                raise InvalidValueError(f"{name} {port} is not in 1 to 65535")
+        if self.shared_port is not None and not 1 <= self.shared_port <= 65535:
+            raise InvalidValueError(f"shared_port {self.shared_port} is not in 1 to 65535")
+
+    def own(self, sysid: int) -> int:
+        """Return the port that a vehicle binds."""
+        return self._checked(self.base_port, sysid, "--base-port")
+
+    def station(self, sysid: int) -> tuple[str, int]:
+        """Return the address of a vehicle's ground station."""
+        port = self._checked(self.station_port, sysid, "--station-port")
+        return self.station_host, port
+
+    def shared_station(self) -> tuple[str, int]:
+        """Return the address of the ground station of the shared port."""
+        return self.station_host, self.station_port
+
+    def refuse_overlap(self, sysids: Collection[int]) -> None:
+        """Raise PortError if, on one machine, a vehicle's port is also a ground station's."""
+        if not self._same_machine():
+            return
+        own = {self.own(sysid): sysid for sysid in sysids}
+        stations = {self.station(sysid)[1]: sysid for sysid in sysids}
+        if self.shared_port is not None and self.shared_port in stations:
+            raise PortError(
+                f"UDP port {self.shared_port} is both the shared port and the ground station port of vehicle "
+                f"{stations[self.shared_port]}; choose another with {where_set('--shared-port')}"
+            )
+        if both := sorted(own.keys() & stations.keys()):
+            raise PortError(
+                f"UDP port {both[0]} is both the port of vehicle {own[both[0]]} and the ground station port of vehicle "
+                f"{stations[both[0]]}; keep --base-port and --station-port at least {max(sysids)} apart"
+            )
+
+    def _same_machine(self) -> bool:
+        here = self.station_host == "localhost" or self.station_host.startswith("127.")
+        return here or self.station_host == self.host
+
+    def _checked(self, base: int, sysid: int, option: str) -> int:
+        port = base + sysid - 1
+        if port > 65535:
+            raise PortError(f"vehicle {sysid}: port {port} exceeds 65535; choose a lower {where_set(option)}")
+        return port
+
+
+def bind(host: str, port: int, owner: str, option: str) -> socket.socket:
+    """Return a non-blocking UDP socket; raise PortError, naming `owner` and `option`, if the port is unavailable."""
+    opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        opened.setblocking(False)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+        opened.bind((host, port))
+    except OSError as error:
+        opened.close()
+        raise PortError(_refusal(error, host, port, owner, option)) from error
+    return opened
+
+
+def _refusal(error: OSError, host: str, port: int, owner: str, option: str) -> str:
+    how = where_set(option)
+    if error.errno == errno.EADDRINUSE:
+        return f"{owner}: UDP port {port} is in use by another program; close it or choose another with {how}"
+    if error.errno == errno.EACCES:
+        return f"{owner}: UDP port {port} needs privileges; choose one above 1023 with {how}"
+    return f"{owner}: cannot open UDP port {host}:{port}: {error.strerror or error}; see {how}"
+
+
+# peers ---------------------------------------------------------------------------------------------------------------
+
+Address = tuple[str, int]
+
+SILENCE = 30.0
+"""s of wall time without a valid packet after which a peer is removed."""
+
+MAX_PEERS = 32
+"""Peers of one link; a new one replaces the one that has been silent longest."""
 
 
 @dataclass
-class Link:
-    """The socket, its listeners, and the vehicles that speak on it."""
+class MavlinkPeer:
+    """One address that packets are sent to."""
+
+    address: Address
+    heard: float  # wall time, s, of its last valid packet
+    permanent: bool = False
+    sequences: dict[int, int] = field(default_factory=dict)  # next sequence number, by vehicle
+    streams: dict[int, Streams] = field(default_factory=dict)  # by vehicle, if it has requested rates of its own
+
+    def next_sequence(self, sysid: int) -> int:
+        """Return the next sequence number: each peer sees an unbroken count."""
+        number = self.sequences.get(sysid, 0)
+        self.sequences[sysid] = (number + 1) % 256
+        return number
+
+
+class MavlinkPeers:
+    """All peers of a link, in order of arrival."""
+
+    def __init__(self, target: Address | None, silence: float = SILENCE) -> None:
+        """`target` is permanent."""
+        self.silence = silence
+        self._all: dict[Address, MavlinkPeer] = {}
+        if target is not None:
+            self._all[target] = MavlinkPeer(target, heard=0.0, permanent=True)
+
+    def __iter__(self) -> Iterator[MavlinkPeer]:
+        return iter(self._all.values())
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def heard(self, address: Address, wall: float) -> MavlinkPeer:
+        """Record a valid packet from an address."""
+        peer = self._all.get(address)
+        if peer is None:
+            self._make_room()
+            peer = self._all[address] = MavlinkPeer(address, wall)
+        peer.heard = wall
+        return peer
+
+    def _make_room(self) -> None:
+        if len(self._all) >= MAX_PEERS:
+            removable = [peer for peer in self._all.values() if not peer.permanent]
+            del self._all[min(removable, key=lambda peer: peer.heard).address]
+
+    def evict(self, wall: float) -> None:
+        """Remove peers that have timed out."""
+        gone = [p.address for p in self._all.values() if not p.permanent and wall - p.heard > self.silence]
+        for address in gone:
+            del self._all[address]
+
+
+# log -----------------------------------------------------------------------------------------------------------------
+
+STAMP = Struct(">Q")
+
+
+class TelemetryLog:
+    """The MAVLink log of one vehicle: a .tlog with simulated time.
+
+    Each packet, sent or received, follows its time in us as 8 bytes, big-endian.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Create the file; raise PaddockError if that fails."""
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: BinaryIO | None = path.open("wb")
+        except OSError as error:
+            raise PaddockError(f"cannot write MAVLink log {path}: {error.strerror or error}") from error
+
+    def write(self, time_us: int, packet: bytes) -> None:
+        """Append a packet; ignored after `close`."""
+        if self._file is not None:
+            self._file.write(STAMP.pack(max(time_us, 0)) + packet)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+# link ----------------------------------------------------------------------------------------------------------------
+
+DATAGRAM = 4096  # bytes
+MAX_DATAGRAMS = 64  # per poll: one peer cannot stall the simulation
+
+
+@dataclass
+class MavlinkLink:
+    """A UDP socket with its peers and vehicles: one vehicle's own, or the shared one."""
 
     socket: socket.socket
-    peers: Peers
+    peers: MavlinkPeers
     vehicles: dict[int, MavlinkVehicle] = field(default_factory=dict)
-    counters: Counters = field(default_factory=Counters)
+    counters: PacketCounters = field(default_factory=PacketCounters)
 
-    def send(self, packet: bytes, extra: int, sysid: int, only: Peer | None = None) -> None:
-        """To every listener, or to one."""
+    def send(self, packet: bytes, extra: int, sysid: int, only: MavlinkPeer | None = None) -> None:
+        """Send to every peer, or to one."""
         for peer in (only,) if only is not None else self.peers:
             self._send_to(peer.address, renumbered(packet, peer.next_sequence(sysid), extra))
 
@@ -34,15 +238,15 @@ class Link:
         try:
             self.socket.sendto(packet, address)
             self.counters.sent += 1
-        except OSError:  # nobody there, no route, a full buffer: UDP loses packets, the next one comes soon
+        except OSError:  # no listener, no route, a full buffer: UDP may lose packets
             return
 
-    def receive(self, reader: Reader, wall: float) -> None:
-        """Hand every waiting message to its vehicle."""
-        for _ in range(MOST_DATAGRAMS):
+    def receive(self, reader: PacketReader, wall: float) -> None:
+        """Dispatch every waiting message to its vehicles."""
+        for _ in range(MAX_DATAGRAMS):
             try:
                 datagram, address = self.socket.recvfrom(DATAGRAM)
-            except OSError:  # nothing more, or a listener's port is closed
+            except OSError:  # no more data, or a peer's port is closed
                 return
             self._take(reader.messages(datagram, self.counters), address, wall)
 
@@ -50,10 +254,10 @@ class Link:
         for message in messages:
             peer = self.peers.heard(address, wall)
             for vehicle in self._addressed(message):
-                vehicle.handle(message, Origin(self, peer, message))
+                vehicle.handle(message, Sender(self, peer, message))
 
     def _addressed(self, message: Any) -> list[MavlinkVehicle]:
-        """The vehicles that a message is for: all, if it names none."""
+        """Return the vehicles that a message addresses; all, if it has no target."""
         system = getattr(message, "target_system", getattr(message, "target", 0))
         if system == 0:
             return list(self.vehicles.values())
@@ -61,17 +265,17 @@ class Link:
         return [vehicle] if vehicle is not None else []
 
 
-class Origin:
-    """Where a message came from, and so where its answer goes."""
+class Sender:
+    """The sender of a message: the reply goes there."""
 
     __slots__ = ("component", "link", "peer", "system")
 
-    def __init__(self, link: Link, peer: Peer, message: Any) -> None:
+    def __init__(self, link: MavlinkLink, peer: MavlinkPeer, message: Any) -> None:
         self.link, self.peer = link, peer
         self.system: int = message.get_srcSystem()
         self.component: int = message.get_srcComponent()
 
     @property
     def key(self) -> tuple[Address, int, int]:
-        """Who it is."""
+        """Identity of the sender."""
         return self.peer.address, self.system, self.component

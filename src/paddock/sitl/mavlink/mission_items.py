@@ -1,33 +1,31 @@
-"""Mission items between the wire and the autopilot: MISSION_ITEM_INT and the older MISSION_ITEM."""
+"""Mission items on the wire: MISSION_ITEM_INT and the older MISSION_ITEM."""
 
 from __future__ import annotations
 
 from math import isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from paddock.sitl.autopilot.mission.items import KINDS
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
-from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.messages.scaling import int32
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.mavlink.dialect import int32, mav
 
 if TYPE_CHECKING:
-    from paddock.sitl.mavlink.link import Origin
+    from paddock.sitl.mavlink.link import Sender
 
 DEGREE = 1e7  # units of an integer latitude
 
 PLAIN_FRAMES = {
-    mav.MAV_FRAME_GLOBAL: Frame.GLOBAL,
-    mav.MAV_FRAME_GLOBAL_INT: Frame.GLOBAL,
-    mav.MAV_FRAME_MISSION: Frame.MISSION,
-    mav.MAV_FRAME_GLOBAL_RELATIVE_ALT: Frame.RELATIVE,
-    mav.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT: Frame.RELATIVE,
-    mav.MAV_FRAME_GLOBAL_TERRAIN_ALT: Frame.TERRAIN,
-    mav.MAV_FRAME_GLOBAL_TERRAIN_ALT_INT: Frame.TERRAIN,
+    mav.MAV_FRAME_GLOBAL: AltitudeFrame.GLOBAL,
+    mav.MAV_FRAME_GLOBAL_INT: AltitudeFrame.GLOBAL,
+    mav.MAV_FRAME_MISSION: AltitudeFrame.MISSION,
+    mav.MAV_FRAME_GLOBAL_RELATIVE_ALT: AltitudeFrame.RELATIVE,
+    mav.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT: AltitudeFrame.RELATIVE,
+    mav.MAV_FRAME_GLOBAL_TERRAIN_ALT: AltitudeFrame.TERRAIN,
+    mav.MAV_FRAME_GLOBAL_TERRAIN_ALT_INT: AltitudeFrame.TERRAIN,
 }
-"""MAV_FRAME -> the frame that items use here; the others cannot be flown."""
+"""MAV_FRAME -> altitude frame; others are unsupported."""
 
 FIRST_ACTION = 80
-"""MAV_CMDs below this number go somewhere (NAV): their parameters must be numbers. Others mean a default by NaN."""
+"""MAV_CMDs below this number are NAV: their parameters must be numbers. In others NaN means the default."""
 
 PARAM1, PARAM5, PARAM6, PARAM7 = (
     mav.MAV_MISSION_INVALID_PARAM1,
@@ -38,12 +36,12 @@ PARAM1, PARAM5, PARAM6, PARAM7 = (
 
 
 def decode(message: Any) -> tuple[MissionItem | None, int]:
-    """The item and 0, or None and the MAV_MISSION_RESULT that says what is wrong with it."""
+    """Return the item and 0, or None and the MAV_MISSION_RESULT."""
     frame = PLAIN_FRAMES.get(message.frame)
     if frame is None:
         return None, mav.MAV_MISSION_UNSUPPORTED_FRAME
-    scale = DEGREE if message.get_type() == "MISSION_ITEM_INT" and frame is not Frame.MISSION else 1.0
-    place, height = _counts(message)
+    scale = DEGREE if message.get_type() == "MISSION_ITEM_INT" and frame is not AltitudeFrame.MISSION else 1.0
+    place, height = _used_fields(message)
     x, y = (_value(value / scale, place) for value in (message.x, message.y))
     z = _value(message.z, height)
     wrong = _wrong_place(frame, x, y, z)
@@ -60,38 +58,38 @@ def decode(message: Any) -> tuple[MissionItem | None, int]:
 
 
 def _nan_is_default(message: Any) -> bool:
-    """MAVSDK and others leave what they do not care for as NaN, in returning to launch too."""
+    """MAVSDK and others send NaN for unused parameters, also of RETURN_TO_LAUNCH."""
     return bool(message.command >= FIRST_ACTION or message.command == mav.MAV_CMD_NAV_RETURN_TO_LAUNCH)
 
 
-def _counts(message: Any) -> tuple[bool, bool]:
-    """Whether x and y are a place, and z a height; of a command that there is not, neither: it is refused as such."""
+def _used_fields(message: Any) -> tuple[bool, bool]:
+    """Return whether x, y are a position and z an altitude; neither for an unknown command, which is refused later."""
     if message.mission_type != PlanKind.MISSION:
         return True, message.mission_type == PlanKind.RALLY
-    kind = KINDS.get(message.command)
+    kind = ITEM_KINDS.get(message.command)
     return (kind.place, kind.height) if kind is not None else (False, False)
 
 
-def _value(value: float, counts: bool) -> float:
-    """What does not count may be left as NaN."""
-    return 0.0 if isnan(value) and not counts else value
+def _value(value: float, used: bool) -> float:
+    """Replace NaN in an unused field."""
+    return 0.0 if isnan(value) and not used else value
 
 
-def _wrong_place(frame: Frame, x: float, y: float, z: float) -> int:
-    if not isfinite(x) or (frame is not Frame.MISSION and abs(x) > 90.0):
+def _wrong_place(frame: AltitudeFrame, x: float, y: float, z: float) -> int:
+    if not isfinite(x) or (frame is not AltitudeFrame.MISSION and abs(x) > 90.0):
         return int(PARAM5)
-    if not isfinite(y) or (frame is not Frame.MISSION and abs(y) > 180.0):
+    if not isfinite(y) or (frame is not AltitudeFrame.MISSION and abs(y) > 180.0):
         return int(PARAM6)
     return 0 if isfinite(z) else int(PARAM7)
 
 
-def encode(item: MissionItem, seq: int, kind: PlanKind, current: bool, origin: Origin, integers: bool) -> Any:
-    """MISSION_ITEM_INT for whom it concerns, or MISSION_ITEM where `integers` is False."""
-    scale = DEGREE if integers and item.frame != Frame.MISSION else 1.0
+def encode(item: MissionItem, seq: int, kind: PlanKind, current: bool, sender: Sender, integers: bool) -> Any:
+    """Return MISSION_ITEM_INT, or MISSION_ITEM where `integers` is False."""
+    scale = DEGREE if integers and item.frame != AltitudeFrame.MISSION else 1.0
     make = mav.MAVLink_mission_item_int_message if integers else mav.MAVLink_mission_item_message
     return make(
-        origin.system,
-        origin.component,
+        sender.system,
+        sender.component,
         seq,
         int(item.frame),
         item.command,
@@ -105,6 +103,6 @@ def encode(item: MissionItem, seq: int, kind: PlanKind, current: bool, origin: O
 
 
 def decode_place(x: int, y: int) -> tuple[float, float]:
-    """Latitude and longitude (deg) of a COMMAND_INT that has a place; NaN where it says: not given."""
+    """Return latitude and longitude (deg) of a COMMAND_INT; NaN where not given."""
     unset = 2**31 - 1
     return (nan if x == unset else x / DEGREE), (nan if y == unset else y / DEGREE)

@@ -1,7 +1,7 @@
-"""Datagrams to messages and back: framing, checksums, counters; nothing that comes in raises an exception.
+"""Datagrams to messages and back: framing, checksums, counters. No input raises an exception.
 
-A datagram holds whole packets, so each is read for itself: rubbish from one sender never garbles another's. MAVLink 1
-and 2 are read. Signatures are not checked: there is no key, so a signed packet counts as an unsigned one.
+A datagram holds whole packets, so invalid bytes from one sender never affect another. MAVLink 1 and 2 are read.
+Signatures are not checked: a signed packet counts as an unsigned one.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from paddock.sitl.mavlink.dialect import crc, mav
 MARKER_1, MARKER_2 = 0xFE, 0xFD
 SIGNED = 0x01  # incompatibility flag
 SIGNATURE = 13  # bytes
-SEQUENCE_AT = 4  # place of the sequence number in a MAVLink 2 packet
-MOST_ERRORS = 8  # in one datagram, before the rest of it is thrown away
+SEQUENCE_AT = 4  # index of the sequence number in a MAVLink 2 packet
+MAX_ERRORS = 8  # in one datagram, before the rest of it is discarded
 
 
 @dataclass
-class Counters:
-    """What came in and went out of one link."""
+class PacketCounters:
+    """Packet counts of one link."""
 
-    received: int = 0  # packets that were understood
+    received: int = 0  # valid packets
     sent: int = 0
     bad_checksum: int = 0
-    unknown: int = 0  # ids that the dialect does not have
+    unknown: int = 0  # ids outside the dialect
     truncated: int = 0
-    rubbish: int = 0  # bytes that belong to no packet
+    rubbish: int = 0  # bytes outside packets
 
     @property
     def rejected(self) -> int:
-        """Packets that could not be understood."""
+        """Invalid packets."""
         return self.bad_checksum + self.unknown + self.truncated
 
 
-class Reader:
-    """Messages out of datagrams."""
+class PacketReader:
+    """Decodes datagrams."""
 
     def __init__(self) -> None:
         self._decoder = mav.MAVLink(None)
 
-    def messages(self, datagram: bytes, counters: Counters) -> list[Any]:
-        """Every valid message of a datagram, in order; what is not valid is counted."""
+    def messages(self, datagram: bytes, counters: PacketCounters) -> list[Any]:
+        """Return the valid messages of a datagram, in order; count the rest."""
         found: list[Any] = []
         at, end, errors = 0, len(datagram), 0
-        while at < end and errors < MOST_ERRORS:
+        while at < end and errors < MAX_ERRORS:
             start = _next_marker(datagram, at)
             counters.rubbish += start - at
             if start == end:
@@ -55,20 +55,20 @@ class Reader:
             if message is not None:
                 found.append(message)
             errors += message is None
-            at = start + (1 if message is None and known else len(packet))  # look for a packet inside a broken one
+            at = start + (1 if message is None and known else len(packet))  # search for a packet inside an invalid one
         return found
 
-    def _decode(self, packet: bytes, whole: bool, counters: Counters) -> tuple[Any, bool]:
-        """The message, or None; and whether its id is known."""
+    def _decode(self, packet: bytes, whole: bool, counters: PacketCounters) -> tuple[Any, bool]:
+        """Return the message or None, and whether its id is known."""
         if not whole:
             counters.truncated += 1
             return None, True
         try:
             message = self._decoder.decode(bytearray(packet))
-        except Exception:  # whatever pymavlink finds wrong with a stranger's bytes, the simulation goes on
+        except Exception:  # pymavlink raises various types for invalid bytes
             counters.bad_checksum += 1
             return None, True
-        if message.get_msgId() < 0:  # the dialect's way to say: never heard of it
+        if message.get_msgId() < 0:  # unknown id
             counters.unknown += 1
             return None, False
         counters.received += 1
@@ -81,7 +81,7 @@ def _next_marker(data: bytes, at: int) -> int:
 
 
 def _frame(data: bytes, at: int) -> tuple[bytes, bool]:
-    """The packet that begins here, as long as its header says, and whether all of it is there."""
+    """Return the packet that starts here, of the length in its header, and whether it is complete."""
     header = data[at : at + 3]
     if len(header) < 3:
         return header, False
@@ -92,31 +92,44 @@ def _frame(data: bytes, at: int) -> tuple[bytes, bool]:
     return packet, len(packet) == size
 
 
-class Writer:
+class PacketWriter:
     """Packs the messages of one system with its sequence number."""
 
     def __init__(self, system: int, component: int) -> None:
         self._encoder = mav.MAVLink(None, srcSystem=system, srcComponent=component)
 
     def pack(self, message: Any) -> bytes:
-        """The packet with the next sequence number."""
+        """Return the packet with the next sequence number."""
         packet: bytes = message.pack(self._encoder)
         self._encoder.seq = (self._encoder.seq + 1) % 256
         return packet
 
     def pack_aside(self, message: Any) -> bytes:
-        """A packet that takes no sequence number: for what is not in the log."""
+        """Return a packet without using a sequence number, for messages outside the log."""
         packet: bytes = message.pack(self._encoder)
         return packet
 
     def reset(self) -> None:
-        """Count from 0 again."""
+        """Restart the sequence at 0."""
         self._encoder.seq = 0
 
 
 def renumbered(packet: bytes, sequence: int, extra: int) -> bytes:
-    """The same MAVLink 2 packet with another sequence number: each listener counts for itself."""
+    """Return a MAVLink 2 packet with another sequence number: each peer has its own count."""
     if packet[SEQUENCE_AT] == sequence:
         return packet
     body = packet[1:SEQUENCE_AT] + bytes((sequence,)) + packet[SEQUENCE_AT + 1 : -2]
     return packet[:1] + body + crc(body, extra).to_bytes(2, "little")
+
+
+TEXT_CHUNK = 50  # bytes of a STATUSTEXT
+MAX_TEXT = 500  # bytes; longer texts are cut
+
+
+def status_texts(severity: int, text: str, number: int) -> list[Any]:
+    """Return the STATUSTEXTs of a line; chunks of a long one carry its `number` (1 to 65535), the last is not full."""
+    line = text.encode("ascii", "replace")[:MAX_TEXT]
+    if len(line) <= TEXT_CHUNK:
+        return [mav.MAVLink_statustext_message(int(severity), line)]
+    chunks = [line[at : at + TEXT_CHUNK] for at in range(0, len(line) + 1, TEXT_CHUNK)]
+    return [mav.MAVLink_statustext_message(int(severity), chunk, number, k) for k, chunk in enumerate(chunks)]

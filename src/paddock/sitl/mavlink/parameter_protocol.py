@@ -1,22 +1,21 @@
-"""The parameter protocol: list, read, set; and the prompt refusal of file transfer, which stations try first."""
+"""The parameter protocol: list, read, set; and the refusal of file transfer, which ground stations try first."""
 
 from __future__ import annotations
 
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from paddock.sitl.autopilot.notices import Severity
+from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.mavlink.dialect import mav
 
 if TYPE_CHECKING:
-    from paddock.sitl.mavlink.link import Origin
-    from paddock.sitl.mavlink.peers import Address
+    from paddock.sitl.mavlink.link import Address, Sender
     from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
-BATCH = 20  # parameters sent at one go, SR0_PARAMS times a second: stations lose packets of a faster list
+BATCH = 20  # parameters per batch, SR0_PARAMS times a second: receivers lose packets of a faster list
 RATE = "SR0_PARAMS"
-PAUSE_US = 100_000  # us between batches where that parameter does not exist
-NOT_INDEXED = 65535  # the index of a PARAM_VALUE that nobody asked for by its number
+PAUSE_US = 100_000  # us between batches without that parameter
+NOT_INDEXED = 65535  # index of a PARAM_VALUE that was not requested by index
 UNKNOWN = 1  # MAV_PARAM_ERROR_DOES_NOT_EXIST
 OUT_OF_RANGE = 2
 
@@ -28,12 +27,12 @@ FTP_LENGTH = 251
 
 
 class ParameterProtocol:
-    """Of one vehicle."""
+    """The parameter protocol of one vehicle."""
 
     def __init__(self, vehicle: MavlinkVehicle) -> None:
         self.vehicle = vehicle
         self.parameters = vehicle.autopilot.parameters
-        self._lists: dict[tuple[Address, int, int], tuple[Origin, int]] = {}  # who is told the list, and how far
+        self._lists: dict[tuple[Address, int, int], tuple[Sender, int]] = {}  # receivers of the list, next index
         self._next_us, self._next_wall = 0, 0.0
         self.handlers = {
             "PARAM_REQUEST_LIST": self._list,
@@ -43,33 +42,33 @@ class ParameterProtocol:
         }
 
     def restart(self) -> None:
-        """Time begins anew; whoever was being told the list is told the rest."""
+        """Restart simulated time; lists in progress continue."""
         self._next_us = 0
 
     # list ------------------------------------------------------------------------------------------------------------
 
-    def _list(self, message: Any, origin: Origin) -> None:
-        self._lists[origin.key] = (origin, 0)
+    def _list(self, message: Any, sender: Sender) -> None:
+        self._lists[sender.key] = (sender, 0)
 
-    def service(self, now_us: int, wall: float, standing: bool) -> None:
-        """Tell the next parameters to those who asked for all; `standing`: only the clock on the wall advances."""
-        early = wall < self._next_wall if standing else now_us < self._next_us
+    def service(self, now_us: int, wall: float, paused: bool) -> None:
+        """Send the next batch of requested lists; `paused`: only wall time advances."""
+        early = wall < self._next_wall if paused else now_us < self._next_us
         if not self._lists or early:
             return
         rate = self.vehicle.rate(RATE, 1e6 / PAUSE_US)
         pause_us = round(1e6 / rate if rate > 0 else PAUSE_US)
         self._next_us, self._next_wall = now_us + pause_us, wall + pause_us * 1e-6
         names = self.parameters.names()
-        for key, (origin, told) in list(self._lists.items()):
-            for index in range(told, min(told + BATCH, len(names))):
-                self.vehicle.reply(self._value(names[index], index, len(names)), origin)
-            self._lists[key] = (origin, told + BATCH)
-            if told + BATCH >= len(names):
+        for key, (sender, sent) in list(self._lists.items()):
+            for index in range(sent, min(sent + BATCH, len(names))):
+                self.vehicle.reply(self._value(names[index], index, len(names)), sender)
+            self._lists[key] = (sender, sent + BATCH)
+            if sent + BATCH >= len(names):
                 del self._lists[key]
 
     # read and set ----------------------------------------------------------------------------------------------------
 
-    def _read(self, message: Any, origin: Origin) -> None:
+    def _read(self, message: Any, sender: Sender) -> None:
         names = self.parameters.names()
         index = message.param_index
         if index >= 0:
@@ -78,47 +77,47 @@ class ParameterProtocol:
             name = message.param_id
             index = names.index(name) if name in names else 0
         if name not in names:
-            self._unknown(message, origin, UNKNOWN)
+            self._error(message, sender, UNKNOWN)
             return
-        self.vehicle.reply(self._value(name, index, len(names)), origin)
+        self.vehicle.reply(self._value(name, index, len(names)), sender)
 
-    def _set(self, message: Any, origin: Origin) -> None:
-        """Always answered: with the value that counts now, to every station."""
+    def _set(self, message: Any, sender: Sender) -> None:
+        """Reply with the current value, to all peers."""
         name, value = message.param_id, message.param_value
         if name not in self.parameters:
-            self._unknown(message, origin, UNKNOWN)
-            self.vehicle.autopilot.say(Severity.WARNING, f"Parameter {name}: there is none")
+            self._error(message, sender, UNKNOWN)
+            self.vehicle.autopilot.send_text(Severity.WARNING, f"Unknown parameter {name}")
             return
         if not (isfinite(value) and self.parameters.set(name, value)):
-            self._unknown(message, origin, OUT_OF_RANGE)
-            self.vehicle.autopilot.say(Severity.WARNING, f"Parameter {name}: {value:g} refused")
-        self.vehicle.streaming.use_parameter(name, self.vehicle.now_us, origin.peer)
+            self._error(message, sender, OUT_OF_RANGE)
+            self.vehicle.autopilot.send_text(Severity.WARNING, f"Parameter {name}: invalid value {value:g}")
+        self.vehicle.streaming.use_parameter(name, self.vehicle.now_us, sender.peer)
         self.vehicle.send(self._value(name, NOT_INDEXED, len(self.parameters.names())))
 
     def _value(self, name: str, index: int, count: int) -> Any:
         value, kind = self.parameters.value(name), int(self.parameters.kind(name))
         return mav.MAVLink_param_value_message(name.encode("ascii"), value, kind, count, index)
 
-    def _unknown(self, message: Any, origin: Origin, error: int) -> None:
+    def _error(self, message: Any, sender: Sender, error: int) -> None:
         name = message.param_id.encode("ascii", "replace")
         index = getattr(message, "param_index", -1)
-        self.vehicle.reply(mav.MAVLink_param_error_message(origin.system, origin.component, name, index, error), origin)
+        self.vehicle.reply(mav.MAVLink_param_error_message(sender.system, sender.component, name, index, error), sender)
 
     # file transfer ---------------------------------------------------------------------------------------------------
 
-    def _refuse_ftp(self, message: Any, origin: Origin) -> None:
-        """There are no files: closing sessions succeeds, everything else fails at once."""
+    def _refuse_ftp(self, message: Any, sender: Sender) -> None:
+        """Refuse file transfer: closing sessions succeeds, everything else fails immediately."""
         request = bytes(message.payload)
         number, opcode = int.from_bytes(request[:2], "little"), request[3]
         if opcode in (FTP_ACK, FTP_NAK):
             return
         closing = opcode in (FTP_TERMINATE, FTP_RESET)
         error = FTP_NOT_FOUND if opcode in FTP_LOOKUPS else FTP_UNKNOWN_COMMAND
-        answer = bytearray(FTP_LENGTH)
-        answer[:2] = ((number + 1) % 65536).to_bytes(2, "little")
-        answer[2], answer[3], answer[5] = request[2], FTP_ACK if closing else FTP_NAK, opcode
+        ack = bytearray(FTP_LENGTH)
+        ack[:2] = ((number + 1) % 65536).to_bytes(2, "little")
+        ack[2], ack[3], ack[5] = request[2], FTP_ACK if closing else FTP_NAK, opcode
         if not closing:
-            answer[4], answer[12] = 1, error
+            ack[4], ack[12] = 1, error
         self.vehicle.reply(
-            mav.MAVLink_file_transfer_protocol_message(0, origin.system, origin.component, list(answer)), origin
+            mav.MAVLink_file_transfer_protocol_message(0, sender.system, sender.component, list(ack)), sender
         )

@@ -1,50 +1,126 @@
-"""Which message is due, in simulated time."""
+"""Telemetry rates: the groups of REQUEST_DATA_STREAM with their SR0_ parameters, and what is due for each peer.
+
+A message that is due for several peers is encoded once. The log holds the default streams only, so that a peer's
+requests do not change the log of a run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.messages import KNOWN
-from paddock.sitl.mavlink.rates import BY_PARAMETER, EVERY, GROUP_OF, GROUPS, UNGROUPED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paddock.sitl.mavlink.link import MavlinkLink, MavlinkPeer
+    from paddock.sitl.mavlink.vehicle import MavlinkVehicle
+
+
+class StreamGroup(NamedTuple):
+    """Messages whose rate is a share of one parameter."""
+
+    parameter: str  # Hz
+    rate: float  # without that parameter
+    shares: Mapping[int, float]
+    also: tuple[int, ...] = ()  # sent only if the group is requested
+
+    @property
+    def messages(self) -> tuple[int, ...]:
+        """All messages of the group."""
+        return (*self.shares, *self.also)
+
+
+GROUPS: dict[int, StreamGroup] = {
+    mav.MAV_DATA_STREAM_RAW_SENSORS: StreamGroup(
+        "SR0_RAW_SENS", 2.0, {mav.MAVLINK_MSG_ID_RAW_IMU: 0.5, mav.MAVLINK_MSG_ID_SCALED_PRESSURE: 0.25}
+    ),
+    mav.MAV_DATA_STREAM_EXTENDED_STATUS: StreamGroup(
+        "SR0_EXT_STAT",
+        2.0,
+        {
+            mav.MAVLINK_MSG_ID_SYS_STATUS: 0.5,
+            mav.MAVLINK_MSG_ID_GPS_RAW_INT: 1.0,
+            mav.MAVLINK_MSG_ID_MISSION_CURRENT: 0.5,
+            mav.MAVLINK_MSG_ID_NAV_CONTROLLER_OUTPUT: 0.5,
+            mav.MAVLINK_MSG_ID_FENCE_STATUS: 0.25,
+        },
+        also=(mav.MAVLINK_MSG_ID_POWER_STATUS,),
+    ),
+    mav.MAV_DATA_STREAM_RC_CHANNELS: StreamGroup(
+        "SR0_RC_CHAN", 2.0, {mav.MAVLINK_MSG_ID_SERVO_OUTPUT_RAW: 0.5, mav.MAVLINK_MSG_ID_RC_CHANNELS: 0.5}
+    ),
+    mav.MAV_DATA_STREAM_POSITION: StreamGroup(
+        "SR0_POSITION", 4.0, {mav.MAVLINK_MSG_ID_GLOBAL_POSITION_INT: 1.0, mav.MAVLINK_MSG_ID_LOCAL_POSITION_NED: 0.5}
+    ),
+    mav.MAV_DATA_STREAM_EXTRA1: StreamGroup("SR0_EXTRA1", 4.0, {mav.MAVLINK_MSG_ID_ATTITUDE: 1.0}),
+    mav.MAV_DATA_STREAM_EXTRA2: StreamGroup("SR0_EXTRA2", 4.0, {mav.MAVLINK_MSG_ID_VFR_HUD: 0.5}),
+    mav.MAV_DATA_STREAM_EXTRA3: StreamGroup(
+        "SR0_EXTRA3",
+        2.0,
+        {
+            mav.MAVLINK_MSG_ID_SYSTEM_TIME: 0.25,
+            mav.MAVLINK_MSG_ID_BATTERY_STATUS: 0.25,
+            mav.MAVLINK_MSG_ID_EKF_STATUS_REPORT: 0.25,
+            mav.MAVLINK_MSG_ID_WIND: 0.25,
+        },
+        also=(mav.MAVLINK_MSG_ID_VIBRATION,),
+    ),
+}
+"""About 25 messages per second in total."""
+
+UNGROUPED: dict[int, float] = {
+    mav.MAVLINK_MSG_ID_HEARTBEAT: 1.0,
+    mav.MAVLINK_MSG_ID_EXTENDED_SYS_STATE: 1.0,
+    mav.MAVLINK_MSG_ID_HOME_POSITION: 0.5,
+}
+"""Fixed rates, Hz."""
+
+GROUP_OF = {id: group for group in GROUPS.values() for id in group.shares}
+BY_PARAMETER = {group.parameter: group for group in GROUPS.values()}
+EVERY = (*UNGROUPED, *GROUP_OF)
+"""Default streams; other messages are sent on request."""
+
 
 SECOND = 1_000_000  # us
-SHORTEST = 20_000  # us: the telemetry is new 50 times a second
+SHORTEST = 20_000  # us: telemetry is updated at 50 Hz
 LONGEST = 3600 * SECOND
 NEVER = 1 << 62
 HEARTBEAT = mav.MAVLINK_MSG_ID_HEARTBEAT
 
 
 class Streams:
-    """The intervals of one vehicle: the usual ones, or those of a station that has asked for others."""
+    """Message intervals of one vehicle: the defaults, or those of one peer."""
 
     def __init__(self, rate: Callable[[str, float], float], offset: int = 0) -> None:
-        """`rate(parameter, otherwise)` in Hz; `offset` spreads the messages of many vehicles over the second."""
+        """`rate(parameter, default)` in Hz; `offset` spreads the messages of many vehicles over the second."""
         self._rate = rate
         self._offset = offset
         self._intervals: dict[int, int] = {}
         self._next: dict[int, int] = {}
-        self._asked: set[int] = set()  # messages whose interval a station has chosen
+        self._asked: set[int] = set()  # messages with a requested interval
         for id in EVERY:
             self._put(id, self._default(id), 0)
         self.restart(0)
 
     def copy(self) -> Streams:
-        """For a station that is about to ask for something else; what it leaves alone goes on as it was."""
+        """Return a copy, for a peer that requests rates of its own."""
         own = copy(self)
         own._intervals, own._next, own._asked = dict(self._intervals), dict(self._next), set(self._asked)
         return own
 
     def restart(self, now_us: int) -> None:
-        """Time begins anew; what stations asked for stays. The first heartbeat comes at once, the rest is spread."""
+        """Restart at a time; requests are kept. The heartbeat is due immediately, the rest is spread."""
         for place, (id, interval) in enumerate(self._intervals.items()):
             spread = ((self._offset * 37 + place * 11) % 50) * interval // 50 if id != HEARTBEAT else 0
             self._next[id] = now_us + spread
         self._look_ahead()
 
     def due(self, now_us: int) -> list[int]:
-        """The messages whose time has come, in a fixed order."""
+        """Return the messages that are due, in a fixed order."""
         if now_us < self._earliest:
             return []
         ready = [id for id, at in self._next.items() if at <= now_us]
@@ -54,13 +130,13 @@ class Streams:
         return ready
 
     def interval(self, id: int) -> int:
-        """us between two messages, -1: not sent by itself, 0: there is no such message, as MESSAGE_INTERVAL says it."""
+        """Return us between two messages, as in MESSAGE_INTERVAL: -1 not streamed, 0 unknown message."""
         if id not in KNOWN:
             return 0
         return self._intervals.get(id, -1)
 
     def set_interval(self, id: int, interval_us: float, now_us: int) -> bool:
-        """SET_MESSAGE_INTERVAL: -1 stops it, 0 is the default; False if there is no such message or it may not stop."""
+        """SET_MESSAGE_INTERVAL: -1 stops, 0 is the default; False for unknown messages and for stopping HEARTBEAT."""
         if id not in KNOWN or (id == HEARTBEAT and interval_us < 0):
             return False
         if interval_us == 0:
@@ -72,7 +148,7 @@ class Streams:
         return True
 
     def set_group(self, group: int, rate: float, now_us: int) -> bool:
-        """REQUEST_DATA_STREAM in Hz, 0 stops it; False for a group that there is not."""
+        """REQUEST_DATA_STREAM in Hz, 0 stops; False for an unknown group."""
         ids: Iterable[int] = GROUPS[group].messages if group in GROUPS else ()
         if group == mav.MAV_DATA_STREAM_ALL:
             ids = [id for each in GROUPS.values() for id in each.messages]
@@ -83,7 +159,7 @@ class Streams:
         return bool(ids)
 
     def use_parameter(self, name: str, now_us: int, newest: bool) -> None:
-        """A parameter has changed: if it is a rate, its messages follow it; `newest`: also those asked for before."""
+        """Apply a changed SR0_ parameter; `newest`: also to messages with a requested interval."""
         for id in BY_PARAMETER[name].shares if name in BY_PARAMETER else ():
             if newest or id not in self._asked:
                 self._asked.discard(id)
@@ -91,7 +167,7 @@ class Streams:
         self._look_ahead()
 
     def _default(self, id: int) -> float:
-        """us, -1: not sent by itself."""
+        """Return the default interval, us; -1: not streamed."""
         group = GROUP_OF.get(id)
         rate = UNGROUPED.get(id, 0.0) if group is None else self._rate(group.parameter, group.rate) * group.shares[id]
         return SECOND / rate if rate > 0 else -1.0
@@ -106,3 +182,66 @@ class Streams:
 
     def _look_ahead(self) -> None:
         self._earliest = min(self._next.values(), default=NEVER)
+
+
+class Streaming:
+    """Sends the streams of one vehicle: to each peer the default ones, or those it has requested."""
+
+    def __init__(self, vehicle: MavlinkVehicle) -> None:
+        self.vehicle = vehicle
+        self.defaults = Streams(vehicle.rate, offset=vehicle.sysid)
+
+    def of(self, peer: MavlinkPeer) -> Streams:
+        """Return the streams of a peer."""
+        return peer.streams.get(self.vehicle.sysid, self.defaults)
+
+    def own(self, peer: MavlinkPeer) -> Streams:
+        """Return the streams of a peer for changing them: a copy of the defaults at first."""
+        sysid = self.vehicle.sysid
+        if sysid not in peer.streams:
+            peer.streams[sysid] = self.defaults.copy()
+        return peer.streams[sysid]
+
+    def use_parameter(self, name: str, now_us: int, setter: MavlinkPeer) -> None:
+        """Apply a changed parameter to the defaults, to the peer that has set it, and to others without a request."""
+        self.defaults.use_parameter(name, now_us, newest=True)
+        for peer, own in self._owners():
+            own.use_parameter(name, now_us, newest=peer is setter)
+
+    def service(self, now_us: int) -> bool:
+        """Send what is due; return whether that included the default heartbeat."""
+        defaults = self.defaults.due(now_us)
+        wanted: dict[int, list[tuple[MavlinkLink, MavlinkPeer]]] = {id: [] for id in defaults}
+        for link in self.vehicle.links:
+            for peer in link.peers:
+                own = peer.streams.get(self.vehicle.sysid)
+                for id in defaults if own is None else own.due(now_us):
+                    wanted.setdefault(id, []).append((link, peer))
+        for id, listeners in wanted.items():
+            self._send(id, listeners, logged=id in defaults and self.vehicle.logs)
+        return HEARTBEAT in defaults
+
+    def _send(self, id: int, listeners: list[tuple[MavlinkLink, MavlinkPeer]], logged: bool) -> None:
+        message = self.vehicle.encode(id) if listeners or logged else None
+        if message is None:
+            return
+        packet = self.vehicle.pack(message) if logged else self.vehicle.pack_aside(message)
+        for link, peer in listeners:
+            link.send(packet, message.crc_extra, self.vehicle.sysid, peer)
+
+    def restart(self, now_us: int) -> None:
+        """Restart at a time; requests are kept."""
+        self.defaults.restart(now_us)
+        for _, own in self._owners():
+            own.restart(now_us)
+
+    def forget(self) -> None:
+        """Discard the requests of all peers: the vehicle is removed."""
+        for peer, _ in list(self._owners()):
+            del peer.streams[self.vehicle.sysid]
+
+    def _owners(self) -> Iterator[tuple[MavlinkPeer, Streams]]:
+        for link in self.vehicle.links:
+            for peer in link.peers:
+                if self.vehicle.sysid in peer.streams:
+                    yield peer, peer.streams[self.vehicle.sysid]

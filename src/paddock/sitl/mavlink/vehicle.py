@@ -1,46 +1,101 @@
-"""One vehicle as ground stations see it: a MAVLink system that tells, answers, and keeps a log."""
+"""One vehicle as a MAVLink system: dispatch of incoming messages, telemetry, notices, log."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from paddock.sitl.autopilot.notices import CurrentItem, HomeChanged, ItemReached, Notice, Severity, StatusText
-from paddock.sitl.mavlink.command_protocol import CommandProtocol
+from paddock.sitl.autopilot.mission.items import AltitudeFrame
+from paddock.sitl.autopilot.telemetry import CurrentItem, HomeChanged, ItemReached, Notice, Severity, StatusText
+from paddock.sitl.mavlink.commands import CommandProtocol
 from paddock.sitl.mavlink.dialect import AUTOPILOT, mav
-from paddock.sitl.mavlink.housekeeping import Housekeeping
 from paddock.sitl.mavlink.inputs import Inputs
-from paddock.sitl.mavlink.link import Link, Origin
-from paddock.sitl.mavlink.log import TelemetryLog
+from paddock.sitl.mavlink.link import MavlinkLink, Sender, TelemetryLog
 from paddock.sitl.mavlink.messages import ENCODERS
+from paddock.sitl.mavlink.messages.motion import VibrationMeter
 from paddock.sitl.mavlink.messages.status import heartbeat
+from paddock.sitl.mavlink.mission_items import DEGREE
 from paddock.sitl.mavlink.mission_protocol import MissionProtocol
-from paddock.sitl.mavlink.packets import Writer
+from paddock.sitl.mavlink.packets import PacketWriter, status_texts
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
-from paddock.sitl.mavlink.streaming import Streaming
-from paddock.sitl.mavlink.text import status_texts
-from paddock.sitl.mavlink.vibration import VibrationMeter
+from paddock.sitl.mavlink.streams import Streaming
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+    from paddock.sitl.mavlink.link import Sender
 
-MY_STATION, USUAL_STATION = "SYSID_MYGCS", 255.0
-HEARTBEAT_EVERY = 1.0  # s of wall time: a station must see that the vehicle is there even while the world stands still
-Handler = Callable[[Any, Origin], None]
+
+class Housekeeping:
+    """Handlers of small messages: heartbeats, clocks, pings, data streams, home, origin, log list."""
+
+    def __init__(self, vehicle: MavlinkVehicle) -> None:
+        self.vehicle = vehicle
+        self.autopilot = vehicle.autopilot
+        self.handlers = {
+            "HEARTBEAT": self._heartbeat,
+            "TIMESYNC": self._timesync,
+            "PING": self._ping,
+            "REQUEST_DATA_STREAM": self._data_stream,
+            "AUTOPILOT_VERSION_REQUEST": self._version,
+            "SET_HOME_POSITION": self._set_home,
+            "SET_GPS_GLOBAL_ORIGIN": self._set_origin,
+            "LOG_REQUEST_LIST": self._no_logs,
+        }
+
+    def _heartbeat(self, message: Any, sender: Sender) -> None:
+        """Only SYSID_MYGCS counts for the GCS failsafe."""
+        if message.type == mav.MAV_TYPE_GCS and sender.system == self.vehicle.my_gcs:
+            self.autopilot.note_gcs_heartbeat(self.vehicle.now_us)
+
+    def _timesync(self, message: Any, sender: Sender) -> None:
+        """Reply with simulated time, ns."""
+        if message.tc1 == 0:
+            self.vehicle.reply(mav.MAVLink_timesync_message(self.vehicle.now_us * 1000, message.ts1), sender)
+
+    def _ping(self, message: Any, sender: Sender) -> None:
+        if message.target_system == 0:
+            ack = mav.MAVLink_ping_message(message.time_usec, message.seq, sender.system, sender.component)
+            self.vehicle.reply(ack, sender)
+
+    def _data_stream(self, message: Any, sender: Sender) -> None:
+        rate = message.req_message_rate if message.start_stop else 0
+        self.vehicle.streaming.own(sender.peer).set_group(message.req_stream_id, rate, self.vehicle.now_us)
+
+    def _version(self, message: Any, sender: Sender) -> None:
+        self.vehicle.commands.requests.send_once(mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, sender)
+
+    def _set_home(self, message: Any, sender: Sender) -> None:
+        place = message.latitude / DEGREE, message.longitude / DEGREE, message.altitude / 1e3
+        ack = self.autopilot.command(mav.MAV_CMD_DO_SET_HOME, (0.0, 0.0, 0.0, 0.0, *place), AltitudeFrame.GLOBAL)
+        if not ack.accepted:
+            self.autopilot.send_text(Severity.WARNING, ack.text or "Home rejected")
+
+    def _set_origin(self, message: Any, sender: Sender) -> None:
+        """The origin is the first GNSS fix: reply with it instead of setting it."""
+        ack = self.vehicle.commands.requests.send_once(mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN, sender)
+        if not ack.accepted:
+            self.autopilot.send_text(Severity.WARNING, "Origin rejected: it is set by GNSS")
+
+    def _no_logs(self, message: Any, sender: Sender) -> None:
+        self.vehicle.reply(mav.MAVLink_log_entry_message(0, 0, 0, 0, 0), sender)
+
+
+HEARTBEAT_PERIOD = 1.0  # s of wall time, also while the simulation is paused
+Handler = Callable[[Any, Sender], None]
 
 
 class MavlinkVehicle:
-    """The MAVLink side of one autopilot. Used by one thread: the one that ticks."""
+    """The MAVLink side of one autopilot. Not thread-safe: only the thread that ticks may use it."""
 
     def __init__(self, autopilot: BuiltInAutopilot, log: TelemetryLog | None = None) -> None:
         self.autopilot = autopilot
         self.sysid = autopilot.sysid
-        self.links: list[Link] = []
+        self.links: list[MavlinkLink] = []
         self.now_us = 0
-        self.failures = 0  # messages that could not be worked on, by a fault of ours
+        self.failures = 0  # messages whose handler raised
         self._log = log
-        self._writer = Writer(self.sysid, AUTOPILOT)
-        self._beat = -HEARTBEAT_EVERY  # wall time of the last heartbeat
+        self._writer = PacketWriter(self.sysid, AUTOPILOT)
+        self._beat = -HEARTBEAT_PERIOD  # wall time of the last heartbeat
         self._texts = 0
         self.vibration = VibrationMeter()
         self.streaming = Streaming(self)
@@ -52,84 +107,84 @@ class MavlinkVehicle:
             name: handler for part in parts for name, handler in part.handlers.items()
         }
 
-    def rate(self, name: str, otherwise: float) -> float:
-        """A parameter that the link goes by."""
+    def rate(self, name: str, default: float) -> float:
+        """Return a parameter, or `default` if this vehicle does not have it."""
         parameters = self.autopilot.parameters
-        return parameters.value(name) if name in parameters else otherwise
+        return parameters.value(name) if name in parameters else default
 
     @property
-    def my_station(self) -> int:
-        """The system id of the station that may steer, and that is missed when it falls silent."""
-        return int(self.rate(MY_STATION, USUAL_STATION))
+    def my_gcs(self) -> int:
+        """System id of the ground station that may send RC, and whose loss is a failsafe."""
+        return int(self.rate("SYSID_MYGCS", 255.0))
 
     # in --------------------------------------------------------------------------------------------------------------
 
-    def handle(self, message: Any, origin: Origin) -> None:
-        """Work on a valid message that is for this system; what is for others of its components is left alone."""
+    def handle(self, message: Any, sender: Sender) -> None:
+        """Handle a valid message for this system; messages for other components are ignored."""
         if getattr(message, "target_component", 0) not in (0, AUTOPILOT):
             return
-        if origin.system == self.sysid and origin.component == AUTOPILOT:
-            return  # an echo of our own, or somebody who pretends to be us
+        if sender.system == self.sysid and sender.component == AUTOPILOT:
+            return  # an echo of our own
         if self._log is not None:
             self._log.write(self.now_us, bytes(message.get_msgbuf()))
         handler = self._handlers.get(message.get_type())
         if handler is None:
             return
         try:
-            handler(message, origin)
-        except Exception as error:  # a stranger's message must never stop the world
+            handler(message, sender)
+        except Exception as error:  # a received message must never stop the simulation
             self.failures += 1
-            self.autopilot.say(Severity.ERROR, f"{message.get_type()}: {type(error).__name__}: {error}")
+            self.autopilot.send_text(Severity.ERROR, f"{message.get_type()}: {type(error).__name__}: {error}")
 
     # out -------------------------------------------------------------------------------------------------------------
 
     def send(self, message: Any) -> None:
-        """To everybody."""
+        """Send to all peers."""
         packet = self.pack(message)
         for link in self.links:
             link.send(packet, message.crc_extra, self.sysid)
 
-    def reply(self, message: Any, origin: Origin) -> None:
-        """To whom it concerns."""
-        origin.link.send(self.pack(message), message.crc_extra, self.sysid, origin.peer)
+    def reply(self, message: Any, sender: Sender) -> None:
+        """Send to the sender of a message."""
+        sender.link.send(self.pack(message), message.crc_extra, self.sysid, sender.peer)
 
     def pack(self, message: Any) -> bytes:
-        """With the next sequence number, and into the log."""
+        """Pack with the next sequence number, and log."""
         packet = self._writer.pack(message)
         if self._log is not None:
             self._log.write(self.now_us, packet)
         return packet
 
     def pack_aside(self, message: Any) -> bytes:
-        """Not for the log."""
+        """Pack without logging."""
         return self._writer.pack_aside(message)
 
     @property
     def logs(self) -> bool:
-        """Whether somebody reads what is packed, even if no station listens."""
+        """Whether packets are logged, even without peers."""
         return self._log is not None
 
     def encode(self, id: int) -> Any:
-        """One of the KNOWN messages; None while there is nothing to tell."""
+        """Return one of the KNOWN messages; None without data."""
         if id == mav.MAVLINK_MSG_ID_VIBRATION:
             return self.vibration.message()
         return ENCODERS[id](self.autopilot)
 
-    def service(self, now_us: int, wall: float, standing: bool) -> None:
-        """Send what is due at this simulated time; `standing`: it has not advanced."""
+    def service(self, now_us: int, wall: float, paused: bool) -> None:
+        """Send what is due at this simulated time; `paused`: it has not advanced."""
         outbox = self.autopilot.outbox
         while outbox:
             self._notify(outbox.popleft())
-        if not standing:
+        if not paused:
             self.vibration.sample(self.autopilot.telemetry)
             if self.streaming.service(now_us):
                 self._beat = wall
-        self.parameters.service(now_us, wall, standing)
+        self.parameters.service(now_us, wall, paused)
         self.missions.service(now_us, wall)
 
     def beat(self, wall: float) -> None:
-        """A heartbeat by the clock on the wall, if there has been none for a while; not part of the log."""
-        if wall - self._beat < HEARTBEAT_EVERY:
+        """Send a heartbeat by wall time if none was sent lately; not logged."""
+        if wall - self._beat < HEARTBEAT_PERIOD:
             return
         self._beat = wall
         message = heartbeat(self.autopilot)
@@ -138,7 +193,7 @@ class MavlinkVehicle:
             link.send(packet, message.crc_extra, self.sysid)
 
     def restart(self, now_us: int) -> None:
-        """Time begins anew."""
+        """Restart at a new simulated time."""
         self.now_us = now_us
         self.vibration.restart()
         self.streaming.restart(now_us)
@@ -153,8 +208,8 @@ class MavlinkVehicle:
         elif isinstance(notice, ItemReached):
             self.send(mav.MAVLink_mission_item_reached_message(notice.sequence))
         elif isinstance(notice, CurrentItem):
-            told = self.autopilot.telemetry
-            self.send(mav.MAVLink_mission_current_message(notice.sequence, told.mission_count, told.mission_state))
+            t = self.autopilot.telemetry
+            self.send(mav.MAVLink_mission_current_message(notice.sequence, t.mission_count, t.mission_state))
         elif isinstance(notice, HomeChanged):
             self._send_if_known(mav.MAVLINK_MSG_ID_HOME_POSITION)
             self._send_if_known(mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN)
@@ -165,7 +220,7 @@ class MavlinkVehicle:
             self.send(message)
 
     def close(self) -> None:
-        """The vehicle is gone; its log is complete."""
+        """Remove the vehicle and close its log."""
         self.streaming.forget()
         if self._log is not None:
             self._log.close()

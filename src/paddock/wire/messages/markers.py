@@ -27,7 +27,7 @@ def _no_vertices() -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Marker:
+class MarkerMessage:
     """One marker, with the fields of the world's; what a kind may have is for the world to say."""
 
     namespace: str
@@ -46,7 +46,7 @@ class Marker:
 class PutMarkers(NamedTuple):
     """Show these, in place of those of the same namespace and id."""
 
-    markers: tuple[Marker, ...]
+    markers: tuple[MarkerMessage, ...]
 
 
 class DeleteMarkers(NamedTuple):
@@ -72,13 +72,13 @@ class ShowMarkers(NamedTuple):
 MarkerCommand = PutMarkers | DeleteMarkers | ClearMarkers | ShowMarkers
 
 
-def encode_markers(markers: Sequence[Marker]) -> bytes:
+def encode_markers(markers: Sequence[MarkerMessage]) -> bytes:
     """A MarkerArray on its own."""
     with sending("list of markers"):
         return pb.MarkerArray(markers=map(_message, markers)).SerializeToString()
 
 
-def decode_markers(data: Buffer) -> tuple[Marker, ...]:
+def decode_markers(data: Buffer) -> tuple[MarkerMessage, ...]:
     """A MarkerArray on its own."""
     return tuple(map(_value, parsed(pb.MarkerArray, data).markers))
 
@@ -120,7 +120,7 @@ def command_value(message: pb.MarkerCommand) -> MarkerCommand:
     return ShowMarkers(message.visible.namespace, message.visible.visible)
 
 
-def _message(marker: Marker) -> pb.Marker:
+def _message(marker: MarkerMessage) -> pb.Marker:
     if marker.kind not in KINDS:
         raise unknown_name("kind of marker", str(marker.kind), KINDS)
     with np.errstate(over="ignore"):  # what is too large for float32 is found to be infinite below
@@ -142,10 +142,10 @@ def _message(marker: Marker) -> pb.Marker:
     return message
 
 
-def _value(message: pb.Marker) -> Marker:
+def _value(message: pb.Marker) -> MarkerMessage:
     what = f"marker {message.namespace[:40]!r} {message.id}"
     ttl = finite(message.ttl, f"{what}: ttl", 0.0)
-    return Marker(
+    return MarkerMessage(
         namespace=message.namespace,
         id=message.id,
         kind=enumerated(message.kind, KINDS, f"{what}: kind"),

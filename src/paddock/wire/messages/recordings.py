@@ -42,7 +42,7 @@ class RunStart(NamedTuple):
     state: bytes = b""  # the saved state that was restored
 
 
-class Event(NamedTuple):
+class EventMessage(NamedTuple):
     """Something that happened at a tick."""
 
     number: int  # counts from 1
@@ -103,25 +103,25 @@ def decode_run_start(data: Buffer) -> RunStart:
     return RunStart(message.run, message.seed, scenario, versions, reason, message.state)
 
 
-def encode_event(event: Event) -> bytes:
+def encode_event(event: EventMessage) -> bytes:
     """The bytes of an event."""
     with sending("event"):
         return event_message(event).SerializeToString()
 
 
-def decode_event(data: Buffer) -> Event:
+def decode_event(data: Buffer) -> EventMessage:
     """An event."""
     return event_value(parsed(pb.Event, data))
 
 
-def event_message(event: Event) -> pb.Event:
+def event_message(event: EventMessage) -> pb.Event:
     """As a part of another message."""
     return pb.Event(**event._asdict())
 
 
-def event_value(message: pb.Event) -> Event:
+def event_value(message: pb.Event) -> EventMessage:
     """From a part of another message."""
-    return Event(message.number, message.tick, message.kind, message.subject, message.detail)
+    return EventMessage(message.number, message.tick, message.kind, message.subject, message.detail)
 
 
 def _plain(value: Any) -> str:

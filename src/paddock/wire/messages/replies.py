@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.error import WireError
-from paddock.wire.messages.recordings import Event, event_message, event_value
+from paddock.wire.messages.recordings import EventMessage, event_message, event_value
 from paddock.wire.messages.states import StateUpdate, state_update_message, state_update_value
 from paddock.wire.messages.values import Buffer, body_of, finite, from_tree, parsed, sending, to_tree
 
@@ -42,14 +42,14 @@ class ControlAck(NamedTuple):
     tick: int
 
 
-class Result(NamedTuple):
+class ResultMessage(NamedTuple):
     """What a call returned; arrays may be in it."""
 
     value: Any
     blob: bytes = b""
 
 
-class ControlRequest(NamedTuple):
+class ControlRequestMessage(NamedTuple):
     """The simulation waits: what shall these vehicles do from this tick on?"""
 
     tick: int
@@ -58,7 +58,7 @@ class ControlRequest(NamedTuple):
     state: StateUpdate
 
 
-Body = Error | Done | Welcome | ControlAck | Result | StateUpdate | ControlRequest | Event
+Body = Error | Done | Welcome | ControlAck | ResultMessage | StateUpdate | ControlRequestMessage | EventMessage
 
 
 class Reply(NamedTuple):
@@ -90,12 +90,12 @@ def decode_reply(data: Buffer) -> Reply:
     return Reply(message.id, message.tick, finite(message.sim_time, "reply: sim_time"), body)
 
 
-def _put_result(message: pb.Reply, result: Result) -> None:
+def _put_result(message: pb.Reply, result: ResultMessage) -> None:
     json, arrays = to_tree(result.value)
     message.result.CopyFrom(pb.Result(json=json, arrays=arrays, blob=result.blob))
 
 
-def _put_control_request(message: pb.Reply, request: ControlRequest) -> None:
+def _put_control_request(message: pb.Reply, request: ControlRequestMessage) -> None:
     to = message.control_request
     to.tick, to.deadline = request.tick, request.deadline
     to.vehicles.extend(request.vehicles)
@@ -108,15 +108,15 @@ def _welcome(message: pb.Reply) -> Welcome:
     return Welcome(told.version, told.client, rate, told.run, heartbeat, told.protocol, told.publish)
 
 
-def _result(message: pb.Reply) -> Result:
-    return Result(from_tree(message.result.json, message.result.arrays, "result"), message.result.blob)
+def _result(message: pb.Reply) -> ResultMessage:
+    return ResultMessage(from_tree(message.result.json, message.result.arrays, "result"), message.result.blob)
 
 
-def _control_request(message: pb.Reply) -> ControlRequest:
+def _control_request(message: pb.Reply) -> ControlRequestMessage:
     asked = message.control_request
     if math.isnan(asked.deadline) or asked.deadline < 0.0:
         raise WireError("value", f"control request: the deadline must be a time from now, not {asked.deadline}")
-    return ControlRequest(asked.tick, asked.deadline, tuple(asked.vehicles), state_update_value(asked.state))
+    return ControlRequestMessage(asked.tick, asked.deadline, tuple(asked.vehicles), state_update_value(asked.state))
 
 
 _WRITERS: dict[type, Callable[[pb.Reply, Any], object]] = {
@@ -124,10 +124,10 @@ _WRITERS: dict[type, Callable[[pb.Reply, Any], object]] = {
     Done: lambda message, body: message.done.SetInParent(),
     Welcome: lambda message, body: message.welcome.CopyFrom(pb.Welcome(**body._asdict())),
     ControlAck: lambda message, body: message.control_ack.CopyFrom(pb.ControlAck(tick=body.tick)),
-    Result: _put_result,
+    ResultMessage: _put_result,
     StateUpdate: lambda message, body: message.state.CopyFrom(state_update_message(body)),
-    ControlRequest: _put_control_request,
-    Event: lambda message, body: message.event.CopyFrom(event_message(body)),
+    ControlRequestMessage: _put_control_request,
+    EventMessage: lambda message, body: message.event.CopyFrom(event_message(body)),
 }
 _READERS: dict[str, Callable[[pb.Reply], Body]] = {
     "error": lambda message: Error(message.error.code, message.error.message),

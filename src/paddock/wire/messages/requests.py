@@ -5,13 +5,153 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from paddock.errors import InvalidValueError
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.error import WireError
-from paddock.wire.messages import controls, markers
-from paddock.wire.messages.controls import Command, Control
+from paddock.wire.messages import markers
 from paddock.wire.messages.markers import MarkerCommand
-from paddock.wire.messages.values import Buffer, body_of, enumerated, finite, from_tree, parsed, sending, to_tree
+from paddock.wire.messages.values import (
+    LARGEST_ID,
+    Buffer,
+    Floats,
+    Ids,
+    body_of,
+    enumerated,
+    finite,
+    from_ids,
+    from_tree,
+    from_values,
+    parsed,
+    sending,
+    to_ids,
+    to_tree,
+    to_values,
+)
+
+Inputs = Mapping[str, float | str | Floats]
+"""Input -> a number, a choice by name, or an array of one number per vehicle."""
+
+
+class Command(NamedTuple):
+    """New inputs, from the next tick on or from `at_tick`; those that are not named stay."""
+
+    target: str | int | Ids  # a vehicle's or a fleet's name, an id, or ids of one fleet
+    inputs: Inputs
+    at_tick: int | None = None
+    timeout: float | None = None  # simulated s until the failsafe acts; None: the vehicle's own
+
+
+class ControlMessage(NamedTuple):
+    """The answer to a ControlRequest of that tick: vehicle (by name or id) -> inputs; those that are not named stay."""
+
+    tick: int
+    commands: Mapping[str | int, Inputs]
+
+
+def command_message(command: Command) -> pb.Command:
+    """As a part of a request."""
+    message = pb.Command(at_tick=command.at_tick, timeout=command.timeout)
+    if isinstance(command.target, str | int | np.integer):
+        _address(message, command.target)
+    else:
+        message.vehicles.ids.extend(to_ids(command.target, "the target"))
+        message.vehicles.SetInParent()
+    _put_inputs(message, command.inputs)
+    return message
+
+
+def command_value(message: pb.Command) -> Command:
+    """From a part of a request."""
+    target: str | int | Ids
+    if body_of(message, "target") == "vehicles":
+        target = from_ids(message.vehicles.ids, "command: vehicles")
+    else:
+        target = _addressed(message)
+    at_tick = message.at_tick if message.HasField("at_tick") else None
+    timeout = finite(message.timeout, "command: timeout", 0.0) if message.HasField("timeout") else None
+    return Command(target, _inputs(message), at_tick, timeout)
+
+
+def control_message(control: ControlMessage) -> pb.Control:
+    """As a part of a request."""
+    message = pb.Control(tick=control.tick)
+    for target, inputs in control.commands.items():
+        vehicle = message.vehicles.add()
+        _address(vehicle, target)
+        _put_inputs(vehicle, inputs)
+    return message
+
+
+def control_value(message: pb.Control) -> ControlMessage:
+    """From a part of a request."""
+    commands = {_addressed(vehicle): _inputs(vehicle) for vehicle in message.vehicles}
+    if len(commands) != len(message.vehicles):
+        raise WireError("value", f"control of tick {message.tick}: a vehicle stands in it twice")
+    return ControlMessage(message.tick, commands)
+
+
+def _address(message: pb.Command | pb.VehicleControl, target: Any) -> None:
+    if isinstance(target, str):
+        message.name = target
+    elif isinstance(target, int | np.integer) and not isinstance(target, bool) and 0 <= target <= LARGEST_ID:
+        message.vehicle = int(target)
+    else:
+        raise InvalidValueError(f"a vehicle is known by its name or its id (0 to 2^31 - 1), not by {target!r}")
+
+
+def _addressed(message: pb.Command | pb.VehicleControl) -> str | int:
+    if body_of(message, "target") == "name":
+        return message.name
+    if message.vehicle > LARGEST_ID:
+        raise WireError("value", f"vehicle ids are from 0 to 2^31 - 1, not {message.vehicle}")
+    return message.vehicle
+
+
+def _put_inputs(message: pb.Command | pb.VehicleControl, inputs: Inputs) -> None:
+    for name, value in inputs.items():
+        target = message.inputs[name]
+        if isinstance(value, str):
+            target.text = value
+        elif np.ndim(value):
+            target.values.CopyFrom(to_values(_finite_array(value, name)))
+        else:
+            target.number = _finite_number(value, name)
+
+
+def _finite_array(value: Any, name: str) -> Floats:
+    array = np.asarray(value, np.float64)
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise InvalidValueError(f"input {name!r} takes finite numbers, one per vehicle")
+    return array
+
+
+def _finite_number(value: Any, name: str) -> float:
+    number = float(value)
+    if not np.isfinite(number):
+        raise InvalidValueError(f"input {name!r} must be a finite number, not {number}")
+    return number
+
+
+def _inputs(message: pb.Command | pb.VehicleControl) -> dict[str, float | str | Floats]:
+    return {name: _input(name, value) for name, value in message.inputs.items()}
+
+
+def _input(name: str, message: pb.Input) -> float | str | Floats:
+    what = f"input {name[:40]!r}"
+    match message.WhichOneof("value"):
+        case "number":
+            return finite(message.number, what)
+        case "text":
+            return message.text
+        case "values":
+            values = from_values(message.values, what)
+            if values.ndim != 1 or not np.isfinite(values).all():
+                raise WireError("value", f"{what} takes finite numbers, one per vehicle")
+            return values
+    raise WireError("value", f"{what} has no value")
+
 
 PROTOCOL = 1
 MODES = ("asynchronous", "synchronous")
@@ -50,7 +190,7 @@ class Stop(NamedTuple):
     """End `run`."""
 
 
-class Run(NamedTuple):
+class RunRequest(NamedTuple):
     """To a simulation time (s; None: until stopped), at a pace (None: as before)."""
 
     until: float | None = None
@@ -61,7 +201,7 @@ class Step(NamedTuple):
     """That many ticks."""
 
     ticks: int = 1
-    control: Control | None = None  # the answer to what the coming tick would ask
+    control: ControlMessage | None = None  # the answer to what the coming tick would ask
     state: bool = False  # whether the answer shall be the state that it leads to
 
 
@@ -90,11 +230,11 @@ class Call(NamedTuple):
     blob: bytes = b""
 
 
-Admin = Reset | Pause | Resume | Stop | Run | Step | SetPace | SetMode | GetMetadata
-Body = Hello | Heartbeat | Goodbye | Admin | Command | Control | MarkerCommand | Call
+Admin = Reset | Pause | Resume | Stop | RunRequest | Step | SetPace | SetMode | GetMetadata
+Body = Hello | Heartbeat | Goodbye | Admin | Command | ControlMessage | MarkerCommand | Call
 
 
-class Request(NamedTuple):
+class RequestMessage(NamedTuple):
     """A body with the id that its reply will carry."""
 
     id: int
@@ -102,7 +242,7 @@ class Request(NamedTuple):
     token: str = ""
 
 
-def encode_request(request: Request) -> bytes:
+def encode_request(request: RequestMessage) -> bytes:
     """The bytes of a request."""
     with sending(f"{type(request.body).__name__}"):
         message = pb.Request(id=request.id, token=request.token)
@@ -110,7 +250,7 @@ def encode_request(request: Request) -> bytes:
         return message.SerializeToString()
 
 
-def decode_request(data: Buffer) -> Request:
+def decode_request(data: Buffer) -> RequestMessage:
     """A request; numbers that it sets are finite, arrays as long as they say. A WireError has the id that was read."""
     message = parsed(pb.Request, data)
     try:
@@ -118,7 +258,7 @@ def decode_request(data: Buffer) -> Request:
     except WireError as error:
         error.id = message.id
         raise
-    return Request(message.id, body, message.token)
+    return RequestMessage(message.id, body, message.token)
 
 
 def request_id(data: Buffer) -> int:
@@ -137,10 +277,10 @@ def _put_admin(message: pb.Request, admin: Admin) -> None:
     match admin:
         case Reset(seed):
             to.reset.CopyFrom(pb.Reset(seed=seed))
-        case Run(until, pace):
+        case RunRequest(until, pace):
             to.run.CopyFrom(pb.Run(until=until, pace=pace))
         case Step(ticks, control, state):
-            told = None if control is None else controls.control_message(control)
+            told = None if control is None else control_message(control)
             to.step.CopyFrom(pb.Step(ticks=ticks, control=told, state=state))
         case SetPace(pace):
             to.set_pace.CopyFrom(pb.SetPace(pace=pace))
@@ -172,8 +312,8 @@ _WRITERS: dict[type, Callable[[pb.Request, Any], object]] = {
     Hello: lambda message, body: message.hello.CopyFrom(pb.Hello(client=body.client, protocol=body.protocol)),
     Heartbeat: lambda message, body: message.heartbeat.SetInParent(),
     Goodbye: lambda message, body: message.goodbye.SetInParent(),
-    Command: lambda message, body: message.command.CopyFrom(controls.command_message(body)),
-    Control: lambda message, body: message.control.CopyFrom(controls.control_message(body)),
+    Command: lambda message, body: message.command.CopyFrom(command_message(body)),
+    ControlMessage: lambda message, body: message.control.CopyFrom(control_message(body)),
     Call: _put_call,
     **dict.fromkeys(Admin.__args__, _put_admin),
     **dict.fromkeys(
@@ -189,15 +329,15 @@ def _admin(message: pb.Request) -> Admin:
     return _ADMIN_READERS[body_of(admin, "what")](admin)
 
 
-def _run(admin: pb.Admin) -> Run:
+def _run(admin: pb.Admin) -> RunRequest:
     until = finite(admin.run.until, "run: until") if admin.run.HasField("until") else None
     pace = finite(admin.run.pace, "run: pace", 0.0) if admin.run.HasField("pace") else None
-    return Run(until, pace)
+    return RunRequest(until, pace)
 
 
 def _step(admin: pb.Admin) -> Step:
     step = admin.step
-    return Step(step.ticks, controls.control_value(step.control) if step.HasField("control") else None, step.state)
+    return Step(step.ticks, control_value(step.control) if step.HasField("control") else None, step.state)
 
 
 def _set_mode(admin: pb.Admin) -> SetMode:
@@ -229,8 +369,8 @@ _READERS: dict[str, Callable[[pb.Request], Body]] = {
     "heartbeat": lambda message: Heartbeat(),
     "goodbye": lambda message: Goodbye(),
     "admin": _admin,
-    "command": lambda message: controls.command_value(message.command),
-    "control": lambda message: controls.control_value(message.control),
+    "command": lambda message: command_value(message.command),
+    "control": lambda message: control_value(message.control),
     "markers": lambda message: markers.command_value(message.markers),
     "call": _call,
 }

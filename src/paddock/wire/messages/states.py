@@ -23,7 +23,7 @@ PRECISIONS = {"double": "<f8", "single": "<f4"}
 """How many bytes a number of a recorded state takes: NumPy's types by the names of the enum."""
 
 
-class Fleet(NamedTuple):
+class FleetMessage(NamedTuple):
     """One fleet; the fields are those of a snapshot's FleetLayout, where `n` is the number of ids."""
 
     name: str
@@ -35,11 +35,11 @@ class Fleet(NamedTuple):
     single: bool  # its one vehicle is called like the fleet
 
 
-class Roster(NamedTuple):
+class RosterMessage(NamedTuple):
     """Who is there, in the order of the blocks."""
 
     number: int  # changes when a vehicle comes or goes
-    fleets: tuple[Fleet, ...]
+    fleets: tuple[FleetMessage, ...]
 
 
 class StateUpdate(NamedTuple):
@@ -51,7 +51,7 @@ class StateUpdate(NamedTuple):
     run: int
     roster_number: int
     blocks: tuple[Block, ...]  # one per fleet; (columns, n) where it is sent, flat where it arrives: see `arranged`
-    roster: Roster | None = None  # None where the receiver knows the one of this number
+    roster: RosterMessage | None = None  # None where the receiver knows the one of this number
 
 
 class State(NamedTuple):
@@ -63,10 +63,10 @@ class State(NamedTuple):
     roster_number: int
     blocks: tuple[Block, ...]  # as of a StateUpdate; float32 or float64, as the precision says
     precision: str = "double"  # or single
-    roster: Roster | None = None
+    roster: RosterMessage | None = None
 
 
-def arranged(blocks: Sequence[Block], roster: Roster) -> tuple[Block, ...]:
+def arranged(blocks: Sequence[Block], roster: RosterMessage) -> tuple[Block, ...]:
     """Blocks that have arrived, each as (columns, n): views, nothing is copied."""
     if len(blocks) != len(roster.fleets):
         raise WireError("count", f"state: {len(blocks)} blocks for {len(roster.fleets)} fleets")
@@ -79,26 +79,23 @@ def arranged(blocks: Sequence[Block], roster: Roster) -> tuple[Block, ...]:
     return tuple(result)
 
 
-# rosters -------------------------------------------------------------------------------------------------------------
-
-
-def encode_roster(roster: Roster) -> bytes:
+def encode_roster(roster: RosterMessage) -> bytes:
     """A roster on its own."""
     with sending("roster"):
         return roster_message(roster).SerializeToString()
 
 
-def decode_roster(data: Buffer) -> Roster:
+def decode_roster(data: Buffer) -> RosterMessage:
     """A roster on its own."""
     return roster_value(parsed(pb.Roster, data))
 
 
-def roster_message(roster: Roster) -> pb.Roster:
+def roster_message(roster: RosterMessage) -> pb.Roster:
     """As a part of another message."""
     return pb.Roster(number=roster.number, fleets=[_fleet_message(fleet) for fleet in roster.fleets])
 
 
-def _fleet_message(fleet: Fleet) -> pb.Fleet:
+def _fleet_message(fleet: FleetMessage) -> pb.Fleet:
     ids, members = to_ids(fleet.ids, "ids"), to_ids(fleet.members, "members")
     if len(ids) != len(members):
         raise InvalidValueError(f"fleet {fleet.name!r}: {len(ids)} ids, but {len(members)} members")
@@ -106,15 +103,15 @@ def _fleet_message(fleet: Fleet) -> pb.Fleet:
     return pb.Fleet(**words, columns=fleet.columns, ids=ids, members=members, single=bool(fleet.single))
 
 
-def roster_value(message: pb.Roster) -> Roster:
+def roster_value(message: pb.Roster) -> RosterMessage:
     """From a part of another message."""
     fleets = tuple(map(_fleet_value, message.fleets))
     if len({fleet.name for fleet in fleets}) != len(fleets):
         raise WireError("value", "roster: two fleets have the same name")
-    return Roster(message.number, fleets)
+    return RosterMessage(message.number, fleets)
 
 
-def _fleet_value(message: pb.Fleet) -> Fleet:
+def _fleet_value(message: pb.Fleet) -> FleetMessage:
     what = f"fleet {message.name[:40]!r}"
     ids, members = from_ids(message.ids, f"{what}: ids"), from_ids(message.members, f"{what}: members")
     columns = tuple(message.columns)
@@ -122,10 +119,7 @@ def _fleet_value(message: pb.Fleet) -> Fleet:
         raise WireError("count", f"{what}: {len(ids)} ids, but {len(members)} members")
     if len(set(columns)) != len(columns) or (message.single and len(ids) > 1):
         raise WireError("value", f"{what}: columns must differ, and a single vehicle is alone")
-    return Fleet(message.name, message.kind, message.model, columns, ids, members, message.single)
-
-
-# states --------------------------------------------------------------------------------------------------------------
+    return FleetMessage(message.name, message.kind, message.model, columns, ids, members, message.single)
 
 
 def encode_state_update(update: StateUpdate) -> bytes:
@@ -202,7 +196,7 @@ def _packed(blocks: Sequence[Block], dtype: str) -> list[bytes]:
         return [np.ascontiguousarray(block, dtype).tobytes() for block in blocks]
 
 
-def _contents(message: pb.StateUpdate | pb.State, dtype: str) -> tuple[Roster | None, tuple[Block, ...]]:
+def _contents(message: pb.StateUpdate | pb.State, dtype: str) -> tuple[RosterMessage | None, tuple[Block, ...]]:
     size = np.dtype(dtype).itemsize
     if wrong := [len(block) for block in message.blocks if len(block) % size]:
         raise WireError("length", f"state: {wrong[0]} bytes are not numbers of {size} bytes")

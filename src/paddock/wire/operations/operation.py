@@ -35,7 +35,7 @@ _ENTRY = "_entry"
 
 
 @dataclass(frozen=True)
-class Entry:
+class OperationEntry:
     """What `@entry` adds to a signature."""
 
     where: Where
@@ -58,7 +58,7 @@ def entry(
     """Make a signature an entry of the table."""
 
     def mark(signature: F) -> F:
-        setattr(signature, _ENTRY, Entry(where, rpc, zmq, answer, shows, public))
+        setattr(signature, _ENTRY, OperationEntry(where, rpc, zmq, answer, shows, public))
         return signature
 
     return mark
@@ -70,7 +70,7 @@ class Operation:
     def __init__(self, signature: Callable[..., Any]) -> None:
         self.name = signature.__name__
         self.summary = (signature.__doc__ or "").partition("\n")[0]
-        self.entry: Entry = getattr(signature, _ENTRY)
+        self.entry: OperationEntry = getattr(signature, _ENTRY)
         self._signature = signature
 
     @cached_property

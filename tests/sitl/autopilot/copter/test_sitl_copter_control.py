@@ -9,25 +9,31 @@ import numpy as np
 import pytest
 
 from paddock.sitl import actuators
-from paddock.sitl.autopilot.control import copter_columns as at
-from paddock.sitl.autopilot.control.copter_flight import control_period
-from paddock.sitl.autopilot.control.copter_legs import Leg, Legs, Range
-from paddock.sitl.autopilot.control.copter_parameters import COPTER_PARAMETERS, write_gains
-from paddock.sitl.autopilot.control.copter_track import Heading, Limits, Track
+from paddock.sitl.autopilot.control import copter as at
+from paddock.sitl.autopilot.control.copter import control_period, write_gains
+from paddock.sitl.autopilot.control.copter_path import (
+    CopterHeading,
+    CopterLegs,
+    CopterTrack,
+    LegLimits,
+    MotionLimits,
+    StraightLeg,
+)
 from paddock.sitl.autopilot.copter import Copter
-from paddock.sitl.autopilot.crafts import find_craft
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE
+from paddock.sitl.autopilot.parameter_tables import COPTER
 from paddock.sitl.autopilot.parameters import Parameters
+from paddock.sitl.autopilot.vehicle import find_vehicle
 from paddock.sitl.sensor_data import Floats
 
-LEVEL = Limits(10.0, 2.5, 5.0)
-LIMITS = Range(LEVEL, Limits(2.5, 1.0, 5.0), Limits(1.5, 1.0, 5.0))
+LEVEL = MotionLimits(10.0, 2.5, 5.0)
+LIMITS = LegLimits(LEVEL, MotionLimits(2.5, 1.0, 5.0), MotionLimits(1.5, 1.0, 5.0))
 
 
 @pytest.fixture
 def gains() -> Floats:
     row = np.zeros(at.GAINS_WIDTH)
-    write_gains(Parameters(COPTER_PARAMETERS), row)
+    write_gains(Parameters(COPTER), row)
     return row
 
 
@@ -53,7 +59,7 @@ def commanded(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats)
     return motors
 
 
-def test_the_compiled_control_is_the_python_one(gains: Floats) -> None:
+def test_compiled_control_equals_plain_python(gains: Floats) -> None:
     random = np.random.default_rng(3)
     for spool in (at.SHUT, at.IDLE, at.FLY, at.FLY, at.FLY, at.FLY):
         setpoint, memory = random.normal(0.0, 1.0, at.SETPOINT_WIDTH), np.zeros(at.MEMORY_WIDTH)
@@ -73,7 +79,7 @@ def test_the_compiled_control_is_the_python_one(gains: Floats) -> None:
             assert ((motors >= 0.0) & (motors <= 1.0)).all()
 
 
-def test_at_rest_on_its_place_every_motor_gives_the_hover_share(gains: Floats, estimate: Floats) -> None:
+def test_every_motor_gives_hover_thrust_at_rest(gains: Floats, estimate: Floats) -> None:
     setpoint, memory = hovering()
     assert commanded(setpoint, gains, memory, estimate) == pytest.approx([0.4] * 4)
 
@@ -86,7 +92,7 @@ def test_at_rest_on_its_place_every_motor_gives_the_hover_share(gains: Floats, e
         (at.YAW, (1, 2), (3, 4)),  # clockwise: the motors that turn counter-clockwise push
     ],
 )
-def test_each_wish_uses_the_right_motors(
+def test_each_axis_uses_the_right_motors(
     gains: Floats, estimate: Floats, place: int, more: tuple[int, ...], less: tuple[int, ...]
 ) -> None:
     setpoint, memory = hovering()
@@ -95,7 +101,7 @@ def test_each_wish_uses_the_right_motors(
     assert min(motors[k - 1] for k in more) > 0.4 > max(motors[k - 1] for k in less)
 
 
-def test_height_is_gained_with_more_thrust_and_integrators_wait_on_the_ground(gains: Floats, estimate: Floats) -> None:
+def test_climbing_needs_more_thrust_and_integrators_are_reset_on_the_ground(gains: Floats, estimate: Floats) -> None:
     setpoint, memory = hovering()
     setpoint[at.DOWN] = -1.0
     assert commanded(setpoint, gains, memory, estimate).min() > 0.5
@@ -115,14 +121,14 @@ def test_without_a_position_it_stays_level(gains: Floats, estimate: Floats) -> N
     assert np.ptp(commanded(setpoint, gains, memory, estimate)) == 0.0
 
 
-def test_the_lean_of_a_large_error_is_the_greatest_allowed(gains: Floats, estimate: Floats) -> None:
+def test_a_large_error_leans_at_the_limit(gains: Floats, estimate: Floats) -> None:
     setpoint, memory = hovering()
     setpoint[at.NORTH] = 500.0
     commanded(setpoint, gains, memory, estimate)
     assert memory[at.WANTED_PITCH] == pytest.approx(np.radians(-30.0), abs=1e-6)  # ANGLE_MAX, nose down
 
 
-def test_the_throttle_opens_until_the_copter_rises(gains: Floats, estimate: Floats) -> None:
+def test_the_throttle_ramps_up_until_the_copter_rises(gains: Floats, estimate: Floats) -> None:
     setpoint, memory = hovering()
     memory[[at.PHASE, at.HOVER]] = at.GROUND, 0.9
     shares = [commanded(setpoint, gains, memory, estimate).mean() for _ in range(250)]
@@ -140,7 +146,7 @@ def test_the_throttle_opens_until_the_copter_rises(gains: Floats, estimate: Floa
 
 @pytest.mark.parametrize("length", [0.05, 1.0, 20.0, 200.0])
 def test_a_leg_keeps_its_limits_and_ends_where_it_should(length: float) -> None:
-    leg = Leg((1.0, 0.0, 0.0), length, LEVEL)
+    leg = StraightLeg((1.0, 0.0, 0.0), length, LEVEL)
     states = []
     while not leg.over:
         states.append(leg.state())
@@ -152,7 +158,7 @@ def test_a_leg_keeps_its_limits_and_ends_where_it_should(length: float) -> None:
     assert np.diff(way) == pytest.approx(0.5 * (speed[1:] + speed[:-1]) * 0.01, abs=1e-5)
 
 
-def flown(legs: Legs, track: Track, dt: float = 0.02, seconds: float = 60.0) -> tuple[Floats, list[int]]:
+def flown(legs: CopterLegs, track: CopterTrack, dt: float = 0.02, seconds: float = 60.0) -> tuple[Floats, list[int]]:
     """Positions and velocities until the legs have ended."""
     rows = []
     while not legs.arrived and len(rows) * dt < seconds:
@@ -161,10 +167,10 @@ def flown(legs: Legs, track: Track, dt: float = 0.02, seconds: float = 60.0) -> 
     return np.array(rows)
 
 
-def test_a_motion_that_is_under_way_ends_softly_while_the_new_leg_begins() -> None:
-    track = Track()
+def test_an_ongoing_motion_ends_smoothly_while_the_new_leg_starts() -> None:
+    track = CopterTrack()
     track.ve = 5.0
-    legs = Legs(track)
+    legs = CopterLegs(track)
     legs.go((40.0, 0.0, -10.0), LIMITS)
     rows = flown(legs, track)
     assert rows[-1, :3] == pytest.approx([40.0, 0.0, -10.0], abs=1e-6)
@@ -173,8 +179,8 @@ def test_a_motion_that_is_under_way_ends_softly_while_the_new_leg_begins() -> No
 
 
 def test_a_corner_is_cut_by_less_than_the_radius() -> None:
-    track = Track()
-    legs = Legs(track)
+    track = CopterTrack()
+    legs = CopterLegs(track)
     legs.go((50.0, 0.0, 0.0), LIMITS)
     rows = []
     while not legs.arrived:
@@ -189,8 +195,8 @@ def test_a_corner_is_cut_by_less_than_the_radius() -> None:
 
 
 def test_a_waypoint_on_a_straight_line_does_not_change_the_speed() -> None:
-    track = Track()
-    legs = Legs(track)
+    track = CopterTrack()
+    legs = CopterLegs(track)
     legs.go((60.0, 0.0, 0.0), LIMITS)
     rows = []
     while not legs.arrived:
@@ -202,16 +208,16 @@ def test_a_waypoint_on_a_straight_line_does_not_change_the_speed() -> None:
 
 
 def test_the_steepness_of_a_leg_limits_its_speed() -> None:
-    track = Track()
-    legs = Legs(track)
+    track = CopterTrack()
+    legs = CopterLegs(track)
     legs.go((0.0, 30.0, -40.0), LIMITS)  # 3-4-5
     rows = flown(legs, track)
     assert -rows[:, 5].min() == pytest.approx(2.5, abs=0.01)
     assert rows[:, 4].max() == pytest.approx(2.5 * 0.75, abs=0.01)
 
 
-def test_a_track_reaches_its_place_without_passing_it() -> None:
-    track = Track()
+def test_a_track_reaches_its_target_without_overshoot() -> None:
+    track = CopterTrack()
     north = []
     for _ in range(700):
         track.seek(20.0, 0.0, LEVEL, 0.02)
@@ -222,7 +228,7 @@ def test_a_track_reaches_its_place_without_passing_it() -> None:
 
 
 def test_a_heading_turns_the_shorter_way_within_its_rate() -> None:
-    heading = Heading()
+    heading = CopterHeading()
     heading.yaw = np.radians(170.0)
     rates = []
     for _ in range(200):
@@ -233,10 +239,10 @@ def test_a_heading_turns_the_shorter_way_within_its_rate() -> None:
 
 
 def test_the_outputs_are_pwm_of_four_motors(rig: Any) -> None:
-    craft = rig("iris").autopilot.craft
+    craft = rig("iris").autopilot.vehicle
     commands = actuators.ActuatorCommands(motors=(0.0, 0.25, 0.5, 1.0)).row
     assert craft.outputs(commands) == [1000, 1250, 1500, 2000] + [0] * 12
-    assert find_craft("copter") is Copter
+    assert find_vehicle("copter") is Copter
     assert {kind.name: number for number, kind in Copter.modes.items()} == {
         "STABILIZE": 0,
         "ALT_HOLD": 2,

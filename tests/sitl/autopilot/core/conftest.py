@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.craft import Craft
-from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mode import Mode
-from paddock.sitl.autopilot.notices import StatusText
+from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, LocalFrame
 from paddock.sitl.autopilot.parameters import Parameter
-from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.telemetry import Landed, StatusText
+from paddock.sitl.autopilot.vehicle import Mode, VehicleControl
 from paddock.sitl.sensor_data import Floats, SensorData
 
 ORIGIN = (47.0, 8.0, 500.0)
@@ -51,7 +48,7 @@ DRIVING = (
 )
 
 
-class BenchCopter(Craft):
+class BenchCopter(VehicleControl):
     kind = "copter"
     mav_type = 2
     modes: ClassVar[Mapping[int, type[Mode]]] = {m.number: m for m in FLYING}
@@ -68,7 +65,7 @@ class BenchCopter(Craft):
         self.steps.append(dt)
         commands[1:5] = 0.5 if self.autopilot.armed else 0.0
 
-    def relax(self) -> None:
+    def reset_control(self) -> None:
         pass
 
     def update_landed(self, dt: float) -> None:
@@ -109,7 +106,9 @@ class BenchEstimator:
 
 
 class Bench:
-    def __init__(self, craft: type[Craft] = BenchCopter, folder: Path | None = None, **parameters: float) -> None:
+    def __init__(
+        self, craft: type[VehicleControl] = BenchCopter, folder: Path | None = None, **parameters: float
+    ) -> None:
         self.pilot = BuiltInAutopilot(7, craft, parameters, folder)
         self.estimator = BenchEstimator()
         self.pilot.estimator = self.estimator  # type: ignore[assignment]
@@ -143,8 +142,8 @@ class Bench:
         """Armed, in the air."""
         assert self.pilot.set_mode(mode).accepted
         assert self.pilot.arm().accepted, self.pilot.arm().text
-        assert isinstance(self.pilot.craft, BenchCopter)
-        self.pilot.craft.landed = Landed.IN_AIR
+        assert isinstance(self.pilot.vehicle, BenchCopter)
+        self.pilot.vehicle.landed = Landed.IN_AIR
         self.believe(down=-height)
         self.run(0.1)
         self.texts()

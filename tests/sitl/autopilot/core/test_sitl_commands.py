@@ -8,36 +8,35 @@ from typing import Any
 
 import pytest
 
-from paddock.sitl.autopilot.answer import Result
+from paddock.sitl.autopilot.ack import CommandResult
 from paddock.sitl.autopilot.commands import COMMANDS
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
-from paddock.sitl.autopilot.notices import HomeChanged
-from paddock.sitl.autopilot.targets import GuidedTarget
-from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.telemetry import HomeChanged, Landed
 
 Make = Callable[..., Any]
 METRE = 1e-3 / 111.175  # deg of latitude at 47 north
 ACCEPTED, NOT_NOW, DENIED, UNSUPPORTED, FAILED = range(5)
 
 
-def order(vehicle: Any, command: int, *p: float, frame: int = Frame.RELATIVE) -> int:
+def order(vehicle: Any, command: int, *p: float, frame: int = AltitudeFrame.RELATIVE) -> int:
     """The MAV_RESULT of a command whose last parameters are 0."""
     return int(vehicle.pilot.command(command, [*p, *[0.0] * (7 - len(p))], frame).result)
 
 
-def test_what_is_unknown_is_unsupported(copter: Any) -> None:
-    assert copter.pilot.command(31000, [0.0] * 7) == (Result.UNSUPPORTED, "Command 31000 is not supported")
+def test_unknown_commands_are_unsupported(copter: Any) -> None:
+    assert copter.pilot.command(31000, [0.0] * 7) == (CommandResult.UNSUPPORTED, "Command 31000 is not supported")
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 @pytest.mark.parametrize("value", [nan, inf, -inf, 1e30])
 @pytest.mark.parametrize("flying", [False, True])
-def test_no_value_breaks_a_command(copter: Any, command: int, value: float, flying: bool) -> None:
+def test_no_parameter_value_raises(copter: Any, command: int, value: float, flying: bool) -> None:
     if flying:
         copter.fly()
     before = copter.pilot.home
     answer = copter.pilot.command(command, [value] * 7)
-    assert isinstance(answer.result, Result)
+    assert isinstance(answer.result, CommandResult)
     assert answer.accepted or answer.text
     assert copter.pilot.home == before
     copter.run(0.1)
@@ -52,7 +51,7 @@ def test_arm_and_disarm(copter: Any) -> None:
     copter.run(0.02)
     assert order(copter, 400, 1) == FAILED
     assert order(copter, 400, 1, 21196) == ACCEPTED and copter.pilot.armed
-    copter.pilot.craft.landed = Landed.IN_AIR
+    copter.pilot.vehicle.landed = Landed.IN_AIR
     copter.run(0.02)
     assert order(copter, 400, 0) == NOT_NOW
     assert order(copter, 400, 0, 21196) == ACCEPTED and not copter.pilot.armed
@@ -86,13 +85,13 @@ def test_take_off(copter: Any, rover: Any) -> None:
     assert copter.pilot.guided.takeoff == 12.0 and isnan(copter.pilot.guided.yaw)
     for height in (0.0, -3.0, nan, 5000.0):
         assert order(copter, 22, 0, 0, 0, 0, 0, 0, height) == DENIED
-    copter.pilot.craft.landed = Landed.IN_AIR
+    copter.pilot.vehicle.landed = Landed.IN_AIR
     copter.run(0.02)
     assert order(copter, 22, *takeoff) == NOT_NOW
     assert order(rover, 22, *takeoff) == UNSUPPORTED
 
 
-def test_land_return_and_wait(copter: Any, rover: Any) -> None:
+def test_land_return_and_loiter(copter: Any, rover: Any) -> None:
     copter.fly()
     for command, mode in ((21, "LAND"), (20, "RTL"), (17, "LOITER")):
         assert order(copter, command) == ACCEPTED and copter.pilot.mode.name == mode
@@ -154,11 +153,11 @@ def test_yaw_and_altitude(copter: Any, rover: Any) -> None:
     assert order(rover, 115, 270) == order(rover, 43001, 0, 0, 0, 0, 0, 0, 25.0) == UNSUPPORTED
 
 
-def test_targets_count_only_in_guided_and_only_if_they_make_sense(copter: Any) -> None:
+def test_targets_are_checked_and_need_guided(copter: Any) -> None:
     copter.fly(mode=5)
-    target = copter.pilot.position_target
+    target = copter.pilot.set_guided_target
     assert int(target(GuidedTarget(position=(1.0, 2.0, -3.0))).result) == NOT_NOW
-    assert copter.texts() == ["Target refused: only in GUIDED, not in LOITER"]
+    assert copter.texts() == ["Target rejected: mode is LOITER, not GUIDED"]
     target(GuidedTarget(position=(1.0, 2.0, -3.0)))
     assert copter.texts() == []  # a stream of them is not a stream of lines
     copter.pilot.set_mode(4)
@@ -182,7 +181,7 @@ def test_targets_count_only_in_guided_and_only_if_they_make_sense(copter: Any) -
 
 def load(vehicle: Any) -> None:
     points = [MissionItem(16, x=47.0 + k * 1e-3, y=8.0, z=10.0) for k in range(4)]
-    assert vehicle.pilot.accept_plan(PlanKind.MISSION, points) == (0, 0)
+    assert vehicle.pilot.set_plan(PlanKind.MISSION, points) == (0, 0)
 
 
 def test_start_pause_and_continue_a_mission(copter: Any) -> None:
@@ -223,7 +222,7 @@ def test_set_and_get_home(copter: Any) -> None:
     copter.pilot.set_mode(4)
     copter.pilot.arm()
     assert copter.pilot.home == pytest.approx((*there, 505.0), abs=1e-6)  # arming leaves what somebody set
-    assert order(copter, 179, 0, 0, 0, 0, *there, 480.0, frame=Frame.GLOBAL) == ACCEPTED
+    assert order(copter, 179, 0, 0, 0, 0, *there, 480.0, frame=AltitudeFrame.GLOBAL) == ACCEPTED
     assert copter.pilot.home[2] == 480.0
     for p in ((0.0, 0.0, 5.0), (nan, 8.0, 5.0), (47.0, 8.0, nan), (10.0, 8.0, 5.0)):
         assert order(copter, 179, 0, 0, 0, 0, *p) == DENIED
@@ -234,7 +233,7 @@ def test_set_and_get_home(copter: Any) -> None:
 
 def test_home_without_a_position(bench: Make) -> None:
     copter = bench()
-    copter.pilot.homes.place = None
+    copter.pilot.home_position.place = None
     copter.believe(position_ok=0.0)
     copter.run(0.02)
     assert order(copter, 179, 1) == order(copter, 410) == FAILED

@@ -12,9 +12,9 @@ import pytest
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
-from paddock.sitl.autopilot.notices import StatusText
-from paddock.sitl.autopilot.targets import GuidedTarget
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.telemetry import StatusText
 
 Make = Callable[..., Any]
 WORLD: dict[str, Any] = {"clock": {"rate": 250}, "vehicles": []}
@@ -89,7 +89,7 @@ def test_a_copter_that_leaves_its_fence_comes_back(trip: Make, standalone_world:
     copter.take_off(5.0)
     assert copter.height == pytest.approx(5.0, abs=1.0)
     for _ in range(6):
-        copter.pilot.position_target(GuidedTarget(velocity=(5.0, 0.0, 0.0)))
+        copter.pilot.set_guided_target(GuidedTarget(velocity=(5.0, 0.0, 0.0)))
         copter.run(2.0, lambda: copter.pilot.fence.breached)
     assert copter.pilot.fence.breached and copter.pilot.mode.name == "RTL"
     farthest = copter.distance
@@ -132,7 +132,7 @@ def test_gnss_can_be_switched_off_in_every_simulator(trip: Make, adapter: str, s
     assert "EKF: position recovered" in rover.lines and rover.pilot.sensors.gnss_fix >= 3.0
 
 
-def test_a_weak_battery_can_be_tried_where_there_is_none(trip: Make) -> None:
+def test_sim_batt_voltage_simulates_a_low_battery(trip: Make) -> None:
     rover = trip("rover", LightweightAdapter(), BATT_LOW_VOLT=10.5, BATT_LOW_TIMER=1, BATT_FS_LOW_ACT=2)
     rover.wait()
     rover.order(176, 1, 15)
@@ -144,12 +144,12 @@ def test_a_weak_battery_can_be_tried_where_there_is_none(trip: Make) -> None:
     assert rover.pilot.mode.name == "HOLD" and rover.pilot.sensors.battery_voltage == 10.0
 
 
-def test_targets_outside_of_the_fence_are_refused(trip: Make) -> None:
+def test_targets_outside_the_fence_are_rejected(trip: Make) -> None:
     rover = trip("rover", LightweightAdapter(), FENCE_ENABLE=1, FENCE_RADIUS=50)
     rover.wait()
     home = rover.pilot.home
     answer = rover.pilot.command(192, [-1, 1, 0, nan, home[0] + 60 * METRE, home[1], 0.0])
-    assert answer.text == "Target refused: outside the fence" and int(answer.result) == 2
+    assert answer.text == "Target rejected: outside the fence" and int(answer.result) == 2
     rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
     assert rover.pilot.mode.name == "GUIDED"
 
@@ -159,7 +159,7 @@ def test_a_rover_holds_at_an_exclusion_zone_of_an_uploaded_fence(trip: Make) -> 
     rover.wait()
     home = rover.pilot.home
     tree = MissionItem(5004, p1=5.0, x=home[0] + 20 * METRE, y=home[1])
-    assert rover.pilot.accept_plan(PlanKind.FENCE, [tree]) == (0, 0)
+    assert rover.pilot.set_plan(PlanKind.FENCE, [tree]) == (0, 0)
     rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
     rover.order(400, 1)
     rover.run(20.0, lambda: rover.pilot.mode.name == "HOLD")
@@ -172,7 +172,7 @@ def test_a_lost_ground_station_brings_a_rover_home(trip: Make) -> None:
     rover = trip("rover", LightweightAdapter(), FS_GCS_ENABLE=1, FS_GCS_TIMEOUT=2)
     rover.wait()
     home = rover.pilot.home
-    rover.pilot.heard_gcs(rover.pilot.now_us)
+    rover.pilot.note_gcs_heartbeat(rover.pilot.now_us)
     rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
     rover.order(400, 1)
     rover.run(2.5)
@@ -191,7 +191,7 @@ def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str, standalone_w
         if craft == "copter":
             one.order(22, 0, 0, 0, 0, 0, 0, 5.0)
         else:
-            one.pilot.position_target(GuidedTarget(position=(20.0, 10.0, 0.0)))
+            one.pilot.set_guided_target(GuidedTarget(position=(20.0, 10.0, 0.0)))
         one.run(2.0)
         return one.actuators, one.lines
 
@@ -200,7 +200,7 @@ def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str, standalone_w
     assert np.unique(np.array([np.frombuffer(row) for row in first[0]]), axis=0).shape[0] > 10
 
 
-def test_without_a_fix_nothing_that_needs_one_arms(trip: Make, standalone_world: Any) -> None:
+def test_modes_that_need_a_position_do_not_arm_without_a_fix(trip: Make, standalone_world: Any) -> None:
     adapter = standalone_world(scenario=WORLD)
     copter = trip("copter", adapter)
     adapter.set_gnss(1, False)

@@ -14,8 +14,8 @@ from scipy.spatial.transform import Rotation
 from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
-from paddock.sitl.autopilot.estimator import Estimator
-from paddock.sitl.autopilot.local_frame import LocalFrame
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.estimator.estimator import Estimator
 from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 from paddock.world.columns import defaults_of
 from paddock.world.geodesy import Origin

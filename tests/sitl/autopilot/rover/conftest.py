@@ -11,9 +11,9 @@ import pytest
 
 from paddock.scenario.loading import load_preset
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import Frame, MissionItem, PlanKind
-from paddock.sitl.autopilot.notices import CurrentItem, ItemReached, Notice, StatusText
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Notice, StatusText
 from paddock.sitl.sensor_data import Floats, SensorData
 from paddock.vehicles.models import rover
 from paddock.vehicles.models.car import kinematic
@@ -136,12 +136,12 @@ class Yard:
 
     def plan(self, items: Sequence[MissionItem]) -> None:
         """Upload a mission; home goes before it, as ground stations send it."""
-        result = self.autopilot.accept_plan(PlanKind.MISSION, [self.waypoint(0.0, 0.0), *items])
+        result = self.autopilot.set_plan(PlanKind.MISSION, [self.waypoint(0.0, 0.0), *items])
         assert result == (0, 0)
 
     def waypoint(self, north: float, east: float, command: int = 16, **values: Any) -> MissionItem:
         latitude, longitude, _ = ORIGIN.to_geodetic(north, east, 0.0)
-        return MissionItem(command, Frame.RELATIVE, x=latitude, y=longitude, **values)
+        return MissionItem(command, AltitudeFrame.RELATIVE, x=latitude, y=longitude, **values)
 
     # what was seen ---------------------------------------------------------------------------------------------------
 

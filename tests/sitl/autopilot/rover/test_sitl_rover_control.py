@@ -11,12 +11,12 @@ import pytest
 
 from paddock.sitl.actuators import WIDTH
 from paddock.sitl.autopilot.control import rover_path as path
-from paddock.sitl.autopilot.control.rover_parameters import ROVER_PARAMETERS, gains
-from paddock.sitl.autopilot.control.rover_rates import DIRECT, RATES, Memory, Setpoint, rover_control
-from paddock.sitl.autopilot.control.rover_trail import Trail, simplified
+from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverMemory, RoverSetpoint, rover_control, rover_gains
+from paddock.sitl.autopilot.control.rover_path import Trail, simplified
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE
+from paddock.sitl.autopilot.parameter_tables import ROVER
 from paddock.sitl.autopilot.parameters import Parameters
-from paddock.sitl.autopilot.targets import Sticks
+from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.sensor_data import Floats
 
 Make = Callable[..., Any]
@@ -31,75 +31,77 @@ def moving(speed: float, rate: float = 0.0, yaw: float = 0.4) -> Floats:
 
 
 @pytest.mark.parametrize("skid", [True, False])
-def test_the_compiled_loops_are_the_plain_ones(skid: bool) -> None:
+def test_compiled_loops_equal_plain_python(skid: bool) -> None:
     chance = np.random.default_rng(3)
-    g = gains(Parameters(ROVER_PARAMETERS), skid)
-    plain = compiled = Memory()
+    g = rover_gains(Parameters(ROVER), skid)
+    plain = compiled = RoverMemory()
     for k in range(300):
         speed, rate = chance.normal(0.0, 2.0), chance.normal(0.0, 1.0)
-        wanted = Setpoint(RATES if k % 7 else DIRECT, *chance.uniform(-1.2, 1.2, 2), *chance.normal(0.0, 1.5, 2))
+        wanted = RoverSetpoint(RATES if k % 7 else DIRECT, *chance.uniform(-1.2, 1.2, 2), *chance.normal(0.0, 1.5, 2))
         one, other = np.zeros(WIDTH), np.zeros(WIDTH)
         plain = rover_control.plain(wanted, g, plain, moving(speed, rate), DT, one)
         compiled = rover_control(wanted, g, compiled, moving(speed, rate), DT, other)
         assert compiled == plain and (one == other).all()
 
 
-def test_gains_begin_as_the_parameters_say() -> None:
+def test_gains_start_from_the_parameters() -> None:
     """CRUISE_SPEED 2 m/s at 50 %: a rover that does what it should gets a quarter of the throttle for 1 m/s."""
-    g = gains(Parameters(ROVER_PARAMETERS), True)
-    memory, row = Memory(speed=1.0, turn_rate=0.5, throttle=0.25, steering=0.1, seen_speed=1.0), np.zeros(WIDTH)
-    rover_control(Setpoint(RATES, 0.0, 0.0, 1.0, 0.5), g, memory, moving(1.0, 0.5), DT, row)
+    g = rover_gains(Parameters(ROVER), True)
+    memory, row = RoverMemory(speed=1.0, turn_rate=0.5, throttle=0.25, steering=0.1, seen_speed=1.0), np.zeros(WIDTH)
+    rover_control(RoverSetpoint(RATES, 0.0, 0.0, 1.0, 0.5), g, memory, moving(1.0, 0.5), DT, row)
     assert row[1:3] == pytest.approx([0.25 + 0.1, 0.25 - 0.1])
 
 
-def test_a_turn_takes_throttle_away_never_the_turn() -> None:
-    g = gains(Parameters(ROVER_PARAMETERS), True)
-    memory, row = Memory(speed=4.0, turn_rate=2.0, throttle=1.0), np.zeros(WIDTH)
-    rover_control(Setpoint(RATES, 0.0, 0.0, 4.0, 2.0), g, memory, moving(4.0, 2.0), DT, row)
+def test_turning_has_priority_over_throttle() -> None:
+    g = rover_gains(Parameters(ROVER), True)
+    memory, row = RoverMemory(speed=4.0, turn_rate=2.0, throttle=1.0), np.zeros(WIDTH)
+    rover_control(RoverSetpoint(RATES, 0.0, 0.0, 4.0, 2.0), g, memory, moving(4.0, 2.0), DT, row)
     assert row[1] == pytest.approx(1.0)
     assert row[1] - row[2] == pytest.approx(2.0 * 2.0 * 0.2)
 
 
 def test_without_brake_the_throttle_never_reverses_to_slow_down() -> None:
-    parameters = Parameters(ROVER_PARAMETERS)
-    memory, row = Memory(speed=1.0), np.zeros(WIDTH)
-    wanted = Setpoint(RATES, 0.0, 0.0, 1.0, 0.0)
-    rover_control(wanted, gains(parameters, True), memory, moving(3.0), DT, row)
+    parameters = Parameters(ROVER)
+    memory, row = RoverMemory(speed=1.0), np.zeros(WIDTH)
+    wanted = RoverSetpoint(RATES, 0.0, 0.0, 1.0, 0.0)
+    rover_control(wanted, rover_gains(parameters, True), memory, moving(3.0), DT, row)
     assert row[1] < 0.0
     parameters.set("ATC_BRAKE", 0)
-    rover_control(wanted, gains(parameters, True), memory, moving(3.0), DT, row)
+    rover_control(wanted, rover_gains(parameters, True), memory, moving(3.0), DT, row)
     assert row[1] == 0.0
 
 
 def test_the_throttle_changes_no_faster_than_its_slew_rate() -> None:
-    parameters = Parameters(ROVER_PARAMETERS)
+    parameters = Parameters(ROVER)
     parameters.set("MOT_SLEWRATE", 50)
     row = np.zeros(WIDTH)
-    memory = rover_control(Setpoint(DIRECT, 1.0, 0.0), gains(parameters, True), Memory(), moving(0.0), DT, row)
+    memory = rover_control(
+        RoverSetpoint(DIRECT, 1.0, 0.0), rover_gains(parameters, True), RoverMemory(), moving(0.0), DT, row
+    )
     assert memory.throttle == pytest.approx(0.5 * DT)
 
 
 @pytest.mark.parametrize(("preset", "top", "turn"), [("indoor", 1.0, 13.33), ("outdoor", 2.0, 4.0), ("skid", 4.0, 5.0)])
-def test_what_the_motors_give_is_learnt(skid: Make, preset: str, top: float, turn: float) -> None:
+def test_the_speed_gain_is_learned(skid: Make, preset: str, top: float, turn: float) -> None:
     """A throttle of 1 gives the top speed, a steering of 1 turns by twice that over the wheel base."""
     yard = skid(preset, WP_SPEED=0.5 * top, ACRO_TURN_RATE=50)
     yard.begin(1)
     for _ in range(10):
         yard.autopilot.manual(Sticks(roll=1.0, throttle=1.0))
         yard.run(1.0)
-    assert yard.autopilot.craft.memory.speed_gain == pytest.approx(top, rel=0.02)
-    assert yard.autopilot.craft.memory.turn_gain == pytest.approx(turn, rel=0.02)
+    assert yard.autopilot.vehicle.memory.speed_gain == pytest.approx(top, rel=0.02)
+    assert yard.autopilot.vehicle.memory.turn_gain == pytest.approx(turn, rel=0.02)
 
 
-def test_a_cars_turning_circle_is_learnt(car: Make) -> None:
+def test_the_turn_radius_of_a_car_is_learned(car: Make) -> None:
     """Wheel base 0.6 m, 0.61 rad: the middle of the rear axle goes round on 0.6 / tan(0.61) = 0.86 m."""
     yard = car(CIRC_RADIUS=2, WP_SPEED=1, TURN_RADIUS=3)
     yard.begin(9)
     yard.run(30.0)
-    assert yard.autopilot.craft.smallest_circle == pytest.approx(0.86, rel=0.25)
+    assert yard.autopilot.vehicle.smallest_circle == pytest.approx(0.86, rel=0.25)
 
 
-def test_where_it_is_on_a_leg() -> None:
+def test_position_relative_to_a_leg() -> None:
     on = path.track((3.0, 4.0), (0.0, 0.0), (0.0, 10.0))
     assert on == pytest.approx((4.0, -3.0, 10.0, pi / 2))  # north of a leg to the east is left of it
     assert path.track((3.0, 4.0), (1.0, 1.0), (1.0, 1.0)).length == 0.0
@@ -142,7 +144,7 @@ def test_a_straight_stretch_of_the_trail_is_two_points() -> None:
     assert simplified([(0.0, 0.0), (5.0, 0.0), (5.0, 5.0)], 0.2) == [(0.0, 0.0), (5.0, 0.0), (5.0, 5.0)]
 
 
-def test_a_loop_of_the_trail_is_cut_off() -> None:
+def test_a_loop_of_the_trail_is_removed() -> None:
     trail = Trail(100, 1.0)
     trail.begin((0.0, 0.0))
     loop = [(k, 0.0) for k in range(11)] + [(10.0, k) for k in range(8)] + [(10.0 - k, 7.0) for k in range(6)]
@@ -151,7 +153,7 @@ def test_a_loop_of_the_trail_is_cut_off() -> None:
     assert trail.way_back((5.0, 0.1)) == [(0.0, 0.0)]
 
 
-def test_a_trail_that_is_too_long_is_not_known() -> None:
+def test_a_trail_that_is_too_long_is_incomplete() -> None:
     trail = Trail(5, 1.0)
     trail.begin((0.0, 0.0))
     for k in range(1, 30):

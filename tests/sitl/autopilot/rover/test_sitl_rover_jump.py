@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.targets import GuidedTarget
+from paddock.sitl.autopilot.guided import GuidedTarget
 
 LOITER, CIRCLE, GUIDED = 5, 9, 15
 
@@ -17,7 +17,7 @@ def jumped(mode: int, **parameters: float) -> Any:
     autopilot = BuiltInAutopilot(1, "rover", parameters)
     assert autopilot.set_mode(mode).accepted
     if mode == GUIDED:
-        assert autopilot.position_target(GuidedTarget(position=(30.0, 5.0, 0.0))).accepted
+        assert autopilot.set_guided_target(GuidedTarget(position=(30.0, 5.0, 0.0))).accepted
         autopilot.mode.update(0.02)
     assert autopilot.estimator.on_jump is not None
     autopilot.estimator.on_jump(10.0, -4.0, 1.0)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl.autopilot.targets import GuidedTarget, Sticks
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.rc import Sticks
 
 Make = Callable[..., Any]
 MANUAL, ACRO, STEERING, HOLD, LOITER, CIRCLE, AUTO, RTL, SMARTRTL, GUIDED = 0, 1, 3, 4, 5, 9, 10, 11, 12, 15
@@ -23,19 +24,19 @@ def stick(yard: Any, seconds: float, throttle: float = 0.0, roll: float = 0.0) -
 
 
 def order(yard: Any, **values: Any) -> None:
-    answer = yard.autopilot.position_target(GuidedTarget(**values))
+    answer = yard.autopilot.set_guided_target(GuidedTarget(**values))
     assert answer.accepted, answer.text
 
 
 def test_all_modes_have_ardupilots_numbers_and_names(skid: Make) -> None:
-    modes = {number: kind.name for number, kind in skid().autopilot.craft.modes.items()}
+    modes = {number: kind.name for number, kind in skid().autopilot.vehicle.modes.items()}
     assert modes == {
         0: "MANUAL", 1: "ACRO", 3: "STEERING", 4: "HOLD", 5: "LOITER",
         9: "CIRCLE", 10: "AUTO", 11: "RTL", 12: "SMARTRTL", 15: "GUIDED",
     }  # fmt: skip
 
 
-def test_manual_passes_the_sticks_on(skid: Make, car: Make) -> None:
+def test_manual_passes_the_sticks_through(skid: Make, car: Make) -> None:
     yard = skid()
     yard.begin(MANUAL)
     stick(yard, 2.0, 0.5, 0.2)
@@ -50,7 +51,7 @@ def test_manual_passes_the_sticks_on(skid: Make, car: Make) -> None:
     assert yard.autopilot.telemetry.outputs[:3] == [1750, 0, 1400]
 
 
-def test_disarming_stops_the_motors_at_once(skid: Make) -> None:
+def test_disarming_stops_the_motors_immediately(skid: Make) -> None:
     yard = skid()
     yard.begin(MANUAL)
     stick(yard, 2.0, 0.5)
@@ -104,12 +105,12 @@ def test_without_a_position_hold_does_not_trust_the_speed(skid: Make) -> None:
     stick(yard, 3.0, 1.0)
     autopilot = yard.autopilot
     autopilot.estimate = autopilot.estimate._replace(position_ok=0.0)
-    autopilot.craft.driver.halt()
-    autopilot.craft.control(np.array(autopilot.estimate), np.zeros(1), 10.0, autopilot.commands)
+    autopilot.vehicle.driver.halt()
+    autopilot.vehicle.control(np.array(autopilot.estimate), np.zeros(1), 10.0, autopilot.commands)
     assert not autopilot.commands[1:].any()
 
 
-def test_loiter_comes_back_when_it_has_been_moved(skid: Make) -> None:
+def test_loiter_returns_after_being_moved(skid: Make) -> None:
     yard = skid()
     yard.begin(LOITER)
     yard.plant.state = yard.plant.state._replace(x=1.5)
@@ -151,7 +152,7 @@ def test_rtl_drives_straight_home_and_stops(skid: Make) -> None:
     assert max(point[3] for point in yard.track) == pytest.approx(1.0, abs=0.05)
 
 
-def test_smart_rtl_drives_back_the_way_it_came(skid: Make) -> None:
+def test_smart_rtl_retraces_its_path(skid: Make) -> None:
     way = [(0.0, 0.0), (20.0, 0.0), (20.0, 15.0), (5.0, 15.0)]
     yard = skid(SRTL_ACCURACY=1)
     yard.begin(GUIDED)
@@ -177,7 +178,7 @@ def test_guided_heading_and_speed_then_stale(skid: Make) -> None:
     assert speed == pytest.approx(1.2, abs=0.05)
     yard.run(3.0)
     assert abs(yard.plant.motion()[3]) < 0.01
-    assert yard.texts.count("Guided: no order for 3 s, stopping") == 1
+    assert yard.texts.count("Guided: target timed out, stopping") == 1
 
 
 def test_guided_velocity_with_and_without_a_turn_rate(skid: Make) -> None:
@@ -194,7 +195,7 @@ def test_guided_velocity_with_and_without_a_turn_rate(skid: Make) -> None:
     assert yard.plant.motion()[3] == pytest.approx(-1.0, abs=0.05)
 
 
-def test_guided_stands_without_an_order_and_forgets_old_ones(skid: Make) -> None:
+def test_guided_stands_without_a_target_and_discards_old_ones(skid: Make) -> None:
     yard = skid()
     yard.begin(GUIDED)
     order(yard, position=(10.0, 0.0, 0.0), speed=0.7)
@@ -208,7 +209,7 @@ def test_guided_stands_without_an_order_and_forgets_old_ones(skid: Make) -> None
     assert yard.distance(place) < 0.05
 
 
-def test_rtl_and_smart_rtl_are_not_for_arming(skid: Make) -> None:
+def test_rtl_and_smart_rtl_cannot_arm(skid: Make) -> None:
     yard = skid()
     yard.run(2.0)
     yard.enter(RTL)
@@ -224,4 +225,4 @@ def test_parameters_are_read_while_driving(skid: Make) -> None:
     assert yard.autopilot.parameters.set("WP_SPEED", 1.0)
     yard.run(3.0)
     assert yard.plant.motion()[3] == pytest.approx(1.0, abs=0.03)
-    assert min((yard.autopilot.parameters.value(p.name) for p in yard.autopilot.craft.parameters), default=inf) >= 0.0
+    assert min((yard.autopilot.parameters.value(p.name) for p in yard.autopilot.vehicle.parameters), default=inf) >= 0.0

@@ -11,8 +11,8 @@ import pytest
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.local_frame import LocalFrame
-from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
+from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
 from paddock.sitl.sensor_data import Floats
 
 ORIGIN = (35.6812, 139.7671, 40.0)
@@ -47,7 +47,7 @@ def begin(autopilot: BuiltInAutopilot) -> None:
     frame = LocalFrame(*ORIGIN)
     places = [frame.to_geodetic(*point, 0.0) for point in BENDS]
     items = [MissionItem(16, x=latitude, y=longitude) for latitude, longitude, _ in places]
-    assert autopilot.accept_plan(PlanKind.MISSION, items) == (0, 0)
+    assert autopilot.set_plan(PlanKind.MISSION, items) == (0, 0)
     armed = autopilot.arm()
     assert armed.accepted, armed.text
     assert autopilot.set_mode(10).accepted

@@ -1,6 +1,6 @@
-// Moving a point agent: up on the keyboard is away from the camera.
-import { axisOf, BACKWARD, clamp, FORWARD, type Hands, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
-import { type Bar, type Driver, type Inputs, type Known, limitOf, type Seen } from "./driver";
+// Driving a point agent: the up key moves away from the camera.
+import { axisOf, BACKWARD, clamp, FORWARD, type InputState, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
+import { type Bar, type Driver, type Inputs, limitOf, type VehicleInfo, type VehicleMotion } from "./driver";
 
 const RISE = 4;
 const FALL = 6;
@@ -11,25 +11,25 @@ export class AgentDriver implements Driver {
     ["move", "W A S D"],
     ["up, down", "R F"],
   ] as const;
-  readonly words: readonly string[] = [];
+  readonly status: readonly string[] = [];
   private ahead = 0; // -1 to 1
   private left = 0;
   private up = 0;
   private velocity: [number, number, number] = [0, 0, 0];
   private readonly most: number;
 
-  constructor(known: Known) {
+  constructor(known: VehicleInfo) {
     this.most = limitOf(known, "speed_max", "vx", 5);
   }
 
-  step(hands: Hands, seen: Seen, dt: number): Inputs {
-    this.ahead = ramp(this.ahead, opposed(hands.held(...FORWARD), hands.held(...BACKWARD)), RISE, FALL, dt);
-    this.left = ramp(this.left, opposed(hands.held(...LEFT), hands.held(...RIGHT)), RISE, FALL, dt);
-    this.up = ramp(this.up, opposed(hands.held("KeyR"), hands.held("KeyF")), RISE, FALL, dt);
-    const ahead = stronger(this.ahead, -axisOf(hands, 1));
-    const left = stronger(this.left, -axisOf(hands, 0));
-    const up = clamp(stronger(this.up, -axisOf(hands, 3)), -1, 1);
-    const over = Math.max(1, Math.hypot(ahead, left)); // two keys at once are no faster than one
+  step(input: InputState, seen: VehicleMotion, dt: number): Inputs {
+    this.ahead = ramp(this.ahead, opposed(input.held(...FORWARD), input.held(...BACKWARD)), RISE, FALL, dt);
+    this.left = ramp(this.left, opposed(input.held(...LEFT), input.held(...RIGHT)), RISE, FALL, dt);
+    this.up = ramp(this.up, opposed(input.held("KeyR"), input.held("KeyF")), RISE, FALL, dt);
+    const ahead = stronger(this.ahead, -axisOf(input, 1));
+    const left = stronger(this.left, -axisOf(input, 0));
+    const up = clamp(stronger(this.up, -axisOf(input, 3)), -1, 1);
+    const over = Math.max(1, Math.hypot(ahead, left)); // diagonal input is not faster
     const heading = Number.isFinite(seen.heading) ? seen.heading : Math.PI / 2;
     const [c, s] = [Math.cos(heading), Math.sin(heading)];
     const scale = this.most / over;

@@ -1,11 +1,23 @@
-// Flying an aircraft: a speed that stays as set, bank and climb that spring back. Left alone it circles.
-import { axisOf, BACKWARD, buttonOf, clamp, FORWARD, type Hands, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
-import { type Bar, type Driver, type Inputs, type Known, limitOf, type Seen } from "./driver";
+// Flying an aircraft: the speed setting stays; bank and climb return to neutral. Without inputs it circles.
+import {
+  axisOf,
+  BACKWARD,
+  buttonOf,
+  clamp,
+  FORWARD,
+  type InputState,
+  LEFT,
+  opposed,
+  RIGHT,
+  ramp,
+  stronger,
+} from "../input";
+import { type Bar, type Driver, type Inputs, limitOf, type VehicleInfo, type VehicleMotion } from "./driver";
 
 const RISE = 1.5;
 const FALL = 2.5;
 const SPEED_TIME = 4; // s from the slowest to the fastest
-const LOITER = 0.3; // rad, at most, when nobody flies
+const LOITER = 0.3; // rad, maximum bank without inputs
 
 export class AircraftDriver implements Driver {
   readonly codes = new Set<string>([...FORWARD, ...BACKWARD, ...LEFT, ...RIGHT, "KeyR", "KeyF", "KeyQ", "KeyE"]);
@@ -14,7 +26,7 @@ export class AircraftDriver implements Driver {
     ["climb, sink", "S W"],
     ["faster, slower", "R F"],
   ] as const;
-  readonly words: readonly string[] = [];
+  readonly status: readonly string[] = [];
   private bank = 0; // -1 to 1
   private climb = 0;
   private speed: number; // m/s
@@ -24,7 +36,7 @@ export class AircraftDriver implements Driver {
   private readonly bankMax: number;
   private readonly climbMax: number;
 
-  constructor(known: Known) {
+  constructor(known: VehicleInfo) {
     this.slowest = known.parameters.get("speed_min") ?? 10;
     this.fastest = limitOf(known, "speed_max", "speed", 30);
     this.bankMax = limitOf(known, "bank_max", "bank", 0.5);
@@ -33,16 +45,16 @@ export class AircraftDriver implements Driver {
     this.speed = clamp(cruise, this.slowest, this.fastest);
   }
 
-  step(hands: Hands, _seen: Seen, dt: number): Inputs {
-    this.bank = ramp(this.bank, opposed(hands.held(...RIGHT), hands.held(...LEFT)), RISE, FALL, dt);
+  step(input: InputState, _seen: VehicleMotion, dt: number): Inputs {
+    this.bank = ramp(this.bank, opposed(input.held(...RIGHT), input.held(...LEFT)), RISE, FALL, dt);
     // as with a stick: back is up
-    this.climb = ramp(this.climb, opposed(hands.held(...BACKWARD), hands.held(...FORWARD)), RISE, FALL, dt);
-    const keys = opposed(hands.held("KeyR", "KeyE"), hands.held("KeyF", "KeyQ"));
-    const faster = stronger(keys, buttonOf(hands, 7) - buttonOf(hands, 6));
+    this.climb = ramp(this.climb, opposed(input.held(...BACKWARD), input.held(...FORWARD)), RISE, FALL, dt);
+    const keys = opposed(input.held("KeyR", "KeyE"), input.held("KeyF", "KeyQ"));
+    const faster = stronger(keys, buttonOf(input, 7) - buttonOf(input, 6));
     const range = this.fastest - this.slowest;
     this.speed = clamp(this.speed + (faster * range * dt) / SPEED_TIME, this.slowest, this.fastest);
-    const across = stronger(axisOf(hands, 2), axisOf(hands, 0));
-    const along = stronger(axisOf(hands, 3), axisOf(hands, 1));
+    const across = stronger(axisOf(input, 2), axisOf(input, 0));
+    const along = stronger(axisOf(input, 3), axisOf(input, 1));
     this.wanted.bank = clamp(stronger(this.bank, across), -1, 1) * this.bankMax;
     this.wanted.climb = clamp(stronger(this.climb, along), -1, 1) * this.climbMax;
     return { speed: this.speed, ...this.wanted };

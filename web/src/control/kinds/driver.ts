@@ -1,11 +1,11 @@
-// The contract of a way to drive one kind of vehicle: hands in, inputs out. Drivers know no events and no sockets.
-import type { Hands } from "../input";
+// The interface of a driver for one vehicle kind: inputs of the user to commands. No events, no sockets.
+import type { InputState } from "../input";
 
 export type Inputs = Record<string, number | string>;
 
-/** What a driver is told about the vehicle at each step. */
-export interface Seen {
-  speed: number; // m/s; NaN: not known yet
+/** Motion of the vehicle at each step. */
+export interface VehicleMotion {
+  speed: number; // m/s; NaN: unknown
   heading: number; // rad, of the camera over the ground, counter-clockwise from east
 }
 
@@ -17,31 +17,31 @@ export interface Bar {
 }
 
 export interface Driver {
-  /** Inputs after dt seconds of these hands. */
-  step(hands: Hands, seen: Seen, dt: number): Inputs;
-  /** What a vehicle is to do when nobody has it in hand: it stops, or goes on safely. Forgets what was ramped. */
+  /** Commands after dt seconds of these inputs. */
+  step(input: InputState, seen: VehicleMotion, dt: number): Inputs;
+  /** Safe commands without inputs: stop, or continue safely. Resets all ramps. */
   safe(): Inputs;
-  /** A key that does something once (arm, mode); whether it was one. */
+  /** Handle a one-shot key (arm, mode); return whether it was one. */
   press(code: string): boolean;
   readonly bars: readonly Bar[];
-  /** Words for the HUD: gear, mode, armed. */
-  readonly words: readonly string[];
-  /** Keys that it wants, for the HUD: what, and which. */
+  /** Status words for the HUD: gear, mode, armed. */
+  readonly status: readonly string[];
+  /** Key hints for the HUD: action and keys. */
   readonly help: readonly (readonly [string, string])[];
-  /** Codes that belong to the driver while driving. */
+  /** Key codes reserved while driving. */
   readonly codes: ReadonlySet<string>;
 }
 
-/** What is known of a vehicle when driving begins: its parameters and its last command, by name. */
-export interface Known {
+/** Parameters and last command of a vehicle, by name, when driving starts. */
+export interface VehicleInfo {
   parameters: ReadonlyMap<string, number>;
   command: ReadonlyMap<string, number>;
   limits: ReadonlyMap<string, readonly [low: number, high: number]>; // of inputs
-  height: number; // m over the ground
+  height: number; // m above the ground
 }
 
-/** A parameter, or the input's own limit, or something sensible. */
-export function limitOf(known: Known, parameter: string, input: string, otherwise: number): number {
+/** A parameter, otherwise the input's limit, otherwise a default. */
+export function limitOf(known: VehicleInfo, parameter: string, input: string, otherwise: number): number {
   const high = known.parameters.get(parameter) ?? known.limits.get(input)?.[1];
   return high !== undefined && Number.isFinite(high) && high > 0 ? high : otherwise;
 }

@@ -1,12 +1,12 @@
-// Which way of driving belongs to which kind of vehicle.
+// Drivers by vehicle kind.
 import { AgentDriver } from "./agent";
 import { AircraftDriver } from "./aircraft";
 import { CarDriver } from "./car";
-import type { Driver, Known } from "./driver";
+import type { Driver, VehicleInfo } from "./driver";
 import { QuadDriver } from "./quad";
 import { RoverDriver } from "./rover";
 
-const DRIVERS: Readonly<Record<string, new (known: Known) => Driver>> = {
+const DRIVERS: Readonly<Record<string, new (known: VehicleInfo) => Driver>> = {
   car: CarDriver,
   rover: RoverDriver,
   quad: QuadDriver,
@@ -14,8 +14,8 @@ const DRIVERS: Readonly<Record<string, new (known: Known) => Driver>> = {
   agent: AgentDriver,
 };
 
-/** A driver, or null where nobody has taught the page this kind. */
-export function driverFor(kind: string, known: Known): Driver | null {
+/** The driver of a kind; null if the page has none. */
+export function driverFor(kind: string, known: VehicleInfo): Driver | null {
   const Made = Object.hasOwn(DRIVERS, kind) ? DRIVERS[kind] : undefined;
   return Made ? new Made(known) : null;
 }

@@ -1,14 +1,26 @@
-// Flying a drone by sticks (mode 2: left throttle and yaw, right pitch and roll), or by keys that stand for them.
-import { axisOf, BACKWARD, buttonOf, clamp, FORWARD, type Hands, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
-import type { Bar, Driver, Inputs, Known, Seen } from "./driver";
+// Flying a quadrotor with sticks (mode 2: left throttle and yaw, right pitch and roll) or with equivalent keys.
+import {
+  axisOf,
+  BACKWARD,
+  buttonOf,
+  clamp,
+  FORWARD,
+  type InputState,
+  LEFT,
+  opposed,
+  RIGHT,
+  ramp,
+  stronger,
+} from "../input";
+import type { Bar, Driver, Inputs, VehicleInfo, VehicleMotion } from "./driver";
 
 export const MODES = ["altitude", "position", "angle", "acro"] as const;
 export type QuadMode = (typeof MODES)[number];
 
 const RISE = 3;
 const FALL = 6;
-const THROTTLE_RATE = 0.5; // per s, where the throttle stays as set
-const AIRBORNE = 0.3; // m over the ground
+const THROTTLE_RATE = 0.5; // per s, where the throttle setting stays
+const AIRBORNE = 0.3; // m above the ground
 const GRAVITY = 9.81;
 const START = 9; // buttons of the standard mapping
 const UPPER = 3;
@@ -26,40 +38,40 @@ export class QuadDriver implements Driver {
   ] as const;
   mode: QuadMode = "altitude";
   armed: boolean;
-  private readonly hover: number; // throttle that carries it
+  private readonly hover: number; // hover throttle
   private keys = { roll: 0, pitch: 0, yaw: 0, lift: 0 };
   private sticks = { roll: 0, pitch: 0, yaw: 0 };
   private throttle = 0.5;
   private pressed = { start: false, upper: false };
 
-  constructor(known: Known) {
+  constructor(known: VehicleInfo) {
     this.armed = known.height > AIRBORNE || (known.command.get("armed") ?? 0) > 0.5;
     const weight = (known.parameters.get("mass") ?? 0.65) * GRAVITY;
     this.hover = clamp(weight / (4 * (known.parameters.get("thrust_max") ?? 11.77)), 0, 1);
-    // on the ground the sticks start where nothing happens
+    // on the ground the sticks start at idle
     this.throttle = this.springs ? 0.5 : 0;
   }
 
-  /** Whether the throttle stick goes back to its middle, which holds the height. */
+  /** Whether the throttle stick returns to its centre, which holds the height. */
   get springs(): boolean {
     return this.mode === "altitude" || this.mode === "position";
   }
 
-  step(hands: Hands, _seen: Seen, dt: number): Inputs {
-    this.buttons(hands);
+  step(input: InputState, _seen: VehicleMotion, dt: number): Inputs {
+    this.buttons(input);
     const { keys } = this;
-    keys.pitch = ramp(keys.pitch, opposed(hands.held("KeyW"), hands.held("KeyS")), RISE, FALL, dt);
-    keys.roll = ramp(keys.roll, opposed(hands.held("KeyD"), hands.held("KeyA")), RISE, FALL, dt);
-    const left = hands.held("KeyQ", "ArrowLeft");
-    keys.yaw = ramp(keys.yaw, opposed(left, hands.held("KeyE", "ArrowRight")), RISE, FALL, dt);
-    this.sticks.pitch = clamp(stronger(keys.pitch, -axisOf(hands, STICKS.pitch)), -1, 1);
-    this.sticks.roll = clamp(stronger(keys.roll, axisOf(hands, STICKS.roll)), -1, 1);
-    this.sticks.yaw = clamp(stronger(keys.yaw, -axisOf(hands, STICKS.yaw)), -1, 1);
-    this.lift(hands, dt);
+    keys.pitch = ramp(keys.pitch, opposed(input.held("KeyW"), input.held("KeyS")), RISE, FALL, dt);
+    keys.roll = ramp(keys.roll, opposed(input.held("KeyD"), input.held("KeyA")), RISE, FALL, dt);
+    const left = input.held("KeyQ", "ArrowLeft");
+    keys.yaw = ramp(keys.yaw, opposed(left, input.held("KeyE", "ArrowRight")), RISE, FALL, dt);
+    this.sticks.pitch = clamp(stronger(keys.pitch, -axisOf(input, STICKS.pitch)), -1, 1);
+    this.sticks.roll = clamp(stronger(keys.roll, axisOf(input, STICKS.roll)), -1, 1);
+    this.sticks.yaw = clamp(stronger(keys.yaw, -axisOf(input, STICKS.yaw)), -1, 1);
+    this.lift(input, dt);
     return this.inputs();
   }
 
-  /** Hands off: holds its height and place, whatever the mode was. */
+  /** Without inputs: hold height and position, in any mode. */
   safe(): Inputs {
     this.keys = { roll: 0, pitch: 0, yaw: 0, lift: 0 };
     this.sticks = { roll: 0, pitch: 0, yaw: 0 };
@@ -74,7 +86,7 @@ export class QuadDriver implements Driver {
     return true;
   }
 
-  get words(): readonly string[] {
+  get status(): readonly string[] {
     return [this.mode, this.armed ? "armed" : "disarmed"];
   }
 
@@ -96,20 +108,20 @@ export class QuadDriver implements Driver {
 
   private nextMode(): void {
     this.mode = MODES[(MODES.indexOf(this.mode) + 1) % MODES.length] ?? "altitude";
-    this.throttle = this.springs ? 0.5 : this.hover; // neither jumps nor drops
+    this.throttle = this.springs ? 0.5 : this.hover; // keep the present throttle
   }
 
-  private buttons(hands: Hands): void {
-    const now = { start: buttonOf(hands, START) > 0.5, upper: buttonOf(hands, UPPER) > 0.5 };
+  private buttons(input: InputState): void {
+    const now = { start: buttonOf(input, START) > 0.5, upper: buttonOf(input, UPPER) > 0.5 };
     if (now.start && !this.pressed.start) this.arm();
     if (now.upper && !this.pressed.upper) this.nextMode();
     this.pressed = now;
   }
 
-  private lift(hands: Hands, dt: number): void {
-    const down = hands.held("KeyF", "ShiftLeft", "ShiftRight", "ArrowDown");
-    const wanted = opposed(hands.held("KeyR", "Space", "ArrowUp"), down);
-    const stick = -axisOf(hands, STICKS.throttle);
+  private lift(input: InputState, dt: number): void {
+    const down = input.held("KeyF", "ShiftLeft", "ShiftRight", "ArrowDown");
+    const wanted = opposed(input.held("KeyR", "Space", "ArrowUp"), down);
+    const stick = -axisOf(input, STICKS.throttle);
     this.keys.lift = ramp(this.keys.lift, wanted, RISE, FALL, dt);
     if (this.springs || stick !== 0) this.throttle = clamp(0.5 + 0.5 * stronger(this.keys.lift, stick), 0, 1);
     else this.throttle = clamp(this.throttle + wanted * THROTTLE_RATE * dt, 0, 1);

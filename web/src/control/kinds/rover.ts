@@ -1,6 +1,6 @@
-// Driving a rover: how fast, and how fast it turns, within what its model can.
-import { axisOf, BACKWARD, clamp, FORWARD, type Hands, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
-import { type Bar, type Driver, type Inputs, type Known, limitOf, type Seen } from "./driver";
+// Driving a rover: speed and yaw rate within the model's limits.
+import { axisOf, BACKWARD, clamp, FORWARD, type InputState, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
+import { type Bar, type Driver, type Inputs, limitOf, type VehicleInfo, type VehicleMotion } from "./driver";
 
 const RISE = 2;
 const FALL = 5;
@@ -11,7 +11,7 @@ export class RoverDriver implements Driver {
     ["drive", "W S"],
     ["turn", "A D"],
   ] as const;
-  readonly words: readonly string[] = [];
+  readonly status: readonly string[] = [];
   private ahead = 0; // -1 to 1
   private turn = 0;
   private speed = 0; // m/s
@@ -19,16 +19,16 @@ export class RoverDriver implements Driver {
   private readonly speedMax: number;
   private readonly rateMax: number;
 
-  constructor(known: Known) {
+  constructor(known: VehicleInfo) {
     this.speedMax = limitOf(known, "speed_max", "speed", 1);
     this.rateMax = limitOf(known, "turn_rate_max", "turn_rate", 1);
   }
 
-  step(hands: Hands, _seen: Seen, dt: number): Inputs {
-    this.ahead = ramp(this.ahead, opposed(hands.held(...FORWARD), hands.held(...BACKWARD)), RISE, FALL, dt);
-    this.turn = ramp(this.turn, opposed(hands.held(...LEFT), hands.held(...RIGHT)), RISE, FALL, dt);
-    const across = stronger(axisOf(hands, 0), axisOf(hands, 2));
-    this.speed = clamp(stronger(this.ahead, -axisOf(hands, 1)), -1, 1) * this.speedMax;
+  step(input: InputState, _seen: VehicleMotion, dt: number): Inputs {
+    this.ahead = ramp(this.ahead, opposed(input.held(...FORWARD), input.held(...BACKWARD)), RISE, FALL, dt);
+    this.turn = ramp(this.turn, opposed(input.held(...LEFT), input.held(...RIGHT)), RISE, FALL, dt);
+    const across = stronger(axisOf(input, 0), axisOf(input, 2));
+    this.speed = clamp(stronger(this.ahead, -axisOf(input, 1)), -1, 1) * this.speedMax;
     this.rate = clamp(stronger(this.turn, -across), -1, 1) * this.rateMax;
     return { speed: this.speed, turn_rate: this.rate };
   }

@@ -1,28 +1,28 @@
-// The go tool: a click on the ground sends the selected vehicles there, each to a spot of its own.
+// The go tool: a click on the ground sends the selected vehicles there, each to its own point.
 import type { Stage } from "../../scene/stage";
 import { groundHeight } from "../../state/mission";
-import { selection, tell } from "../../state/store";
-import { canCommand, giveOrders } from "../overrides";
+import { selection, showNotice } from "../../state/store";
+import { canCommand, setOverrides } from "../overrides";
 import { cruiseOf, type Placed, ping, placesOf, spreadGoals } from "../placement";
 
-const MOST_SPOTS = 1000; // beyond, neighbours share a spot: one for each of many thousands helps nobody
-const MOST_TOGETHER = 10_000; // vehicles in one order: more do not fit into one message
+const MOST_SPOTS = 1000; // more vehicles share points: separate ones would not be distinguishable
+const MOST_TOGETHER = 10_000; // vehicles per override: message size limit
 
 export async function goTo(stage: Stage, x: number, y: number): Promise<void> {
   if (!canCommand()) return;
   const point = stage.groundPoint(x, y, groundHeight());
   const vehicles = placesOf(selection.value);
-  if (vehicles.length === 0) return tell("info", "Choose vehicles first, then click where they are to go.");
-  if (!point) return tell("info", "There is no ground to go to.");
+  if (vehicles.length === 0) return showNotice("info", "Select vehicles first, then click on the ground");
+  if (!point) return showNotice("info", "Click on the ground");
   ping(stage, point);
-  await giveOrders(goOrders(vehicles, [point[0], point[1]]));
+  await setOverrides(goOverrides(vehicles, [point[0], point[1]]));
 }
 
-type Order = readonly [number[], { goto: Record<string, number | number[]> }];
+type GoOverride = readonly [number[], { goto: Record<string, number | number[]> }];
 type Goal = { id: number; x: number; y: number; z: number; speed: number };
 
-/** One order for all, with a spot for each vehicle; several only for very many. */
-export function goOrders(vehicles: readonly Placed[], to: readonly [number, number]): Order[] {
+/** One override for all, with a goal for each vehicle; several only for very many. */
+export function goOverrides(vehicles: readonly Placed[], to: readonly [number, number]): GoOverride[] {
   const groups = sharing(vehicles, MOST_SPOTS);
   const spots = spreadGoals(
     groups.flatMap((group) => group.slice(0, 1)),
@@ -41,13 +41,13 @@ function goalsOf(group: readonly Placed[], spots: ReadonlyMap<number, readonly n
   return group.map(({ id }) => ({ id, ...goal }));
 }
 
-function together(goals: readonly Goal[]): Order {
+function together(goals: readonly Goal[]): GoOverride {
   const column = (name: keyof Goal) => shortened(goals.map((goal) => goal[name]));
   const goto = { x: column("x"), y: column("y"), z: column("z"), speed: column("speed") };
   return [goals.map(({ id }) => id), { goto }];
 }
 
-/** The one value that all share, or the list. */
+/** The common value, or the list. */
 function shortened(values: number[]): number | number[] {
   const [first = 0] = values;
   return values.every((value) => value === first) ? first : values;
@@ -57,7 +57,7 @@ function toMillimetre(metres: number): number {
   return Math.round(metres * 1000) / 1000;
 }
 
-/** Vehicles in at most so many groups of one kind, neighbours in the list together. */
+/** Vehicles in at most this many groups of one kind, neighbours together. */
 export function sharing(vehicles: readonly Placed[], most: number): Placed[][] {
   const size = Math.ceil(vehicles.length / most);
   const groups: Placed[][] = [];

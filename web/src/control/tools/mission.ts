@@ -1,15 +1,15 @@
-// The mission under the pointer: a task is dragged elsewhere, a click adds one.
+// The task tool: drag a task to another place, click to add one.
 import { call } from "../../net/connection";
 import { reasonOf } from "../../net/rpc";
 import type { Stage } from "../../scene/stage";
-import { awaited, awaitTask, freeName, groundHeight, mission } from "../../state/mission";
-import { tell } from "../../state/store";
+import { addPendingTask, freeName, groundHeight, mission, pendingTasks } from "../../state/mission";
+import { showNotice } from "../../state/store";
 import { canCommand } from "../overrides";
 import { ping } from "../placement";
 
 type Place = readonly [number, number, number];
 
-/** While dragged, a task is shown where it would be; when dropped, the server is asked. */
+/** While dragged, a task is shown at the new place; on drop the server is asked to move it. */
 export class TaskDrag {
   private point: Place | null = null;
 
@@ -22,7 +22,7 @@ export class TaskDrag {
     const point = this.stage.groundPoint(x, y, groundHeight());
     if (!point) return;
     this.point = point;
-    awaitTask(this.name, { x: point[0], y: point[1], kind: "dragged" });
+    addPendingTask(this.name, { x: point[0], y: point[1], kind: "dragged" });
   }
 
   async drop(): Promise<void> {
@@ -32,34 +32,34 @@ export class TaskDrag {
   }
 
   cancel(): void {
-    awaitTask(this.name, null);
+    addPendingTask(this.name, null);
   }
 }
 
 async function moveTask(stage: Stage, name: string, point: Place): Promise<void> {
   const [x, y] = toMillimetres(point);
-  awaitTask(name, { x, y, kind: "asked" }); // until the mission says that it is there
+  addPendingTask(name, { x, y, kind: "asked" }); // until the mission confirms it
   ping(stage, point);
-  await asked(name, `${name} stays where it is`, call("move_task", { name, x, y }));
+  await asked(name, `Cannot move ${name}`, call("move_task", { name, x, y }));
 }
 
-/** One more task to pass a place, where the ground was clicked. */
+/** Add a waypoint task at the clicked point. */
 export async function addTaskAt(stage: Stage, sx: number, sy: number): Promise<void> {
   const point = stage.groundPoint(sx, sy, groundHeight());
   if (!point || !canCommand()) return;
-  const name = freeName(mission.peek(), awaited.peek().keys());
+  const name = freeName(mission.peek(), pendingTasks.peek().keys());
   const [x, y] = toMillimetres(point);
-  awaitTask(name, { x, y, kind: "asked" });
+  addPendingTask(name, { x, y, kind: "asked" });
   ping(stage, point);
-  await asked(name, "No task was added", call("add_task", { task: { name, point: { at: [x, y] } } }));
+  await asked(name, "Cannot add a task", call("add_task", { task: { name, point: { at: [x, y] } } }));
 }
 
 async function asked(name: string, otherwise: string, answer: Promise<unknown>): Promise<void> {
   try {
     await answer;
   } catch (error) {
-    awaitTask(name, null);
-    tell("error", `${otherwise}: ${reasonOf(error)}`);
+    addPendingTask(name, null);
+    showNotice("error", `${otherwise}: ${reasonOf(error)}`);
   }
 }
 

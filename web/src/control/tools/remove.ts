@@ -1,41 +1,44 @@
-// Taking vehicles out of the world: whole fleets by name, others one by one; several only after a question.
+// Removing vehicles: whole fleets by name, others one by one; several only after confirmation.
 import { call } from "../../net/connection";
 import { reasonOf } from "../../net/rpc";
-import { formatCount, isRemoving, removing, vehiclesOf } from "../../state/removed-vehicles";
+import { formatCount, formatVehicles, isRemoving, removing } from "../../state/removed-vehicles";
 import type { Fleet, Roster } from "../../state/roster";
-import { roster, select, selection, tell } from "../../state/store";
+import { roster, select, selection, showNotice } from "../../state/store";
 import { canCommand } from "../overrides";
 
 const WITHOUT_ASKING = 5;
-const AT_ONCE = 200; // requests that wait for their answers
+const AT_ONCE = 200; // concurrent requests
 
 type Ask = (question: string) => boolean;
-const askPerson: Ask = (question) => window.confirm(question);
+const confirmRemoval: Ask = (question) => window.confirm(question);
 
 interface Request {
   ids: readonly number[];
   params: { vehicle: string } | { vehicle_id: number };
 }
 
-export async function removeSelected(ask: Ask = askPerson): Promise<void> {
-  await removeIds([...selection.value], { ask });
+export async function removeSelected(confirm: Ask = confirmRemoval): Promise<void> {
+  await removeIds([...selection.value], { ask: confirm });
 }
 
-/** `always`: ask also for a few, where the next button slides under the pointer. */
-export async function removeIds(wanted: readonly number[], { always = false, ask = askPerson } = {}): Promise<void> {
+/** `always`: confirm few vehicles, too, where another button moves under the pointer. */
+export async function removeIds(
+  wanted: readonly number[],
+  { always = false, ask: confirm = confirmRemoval } = {},
+): Promise<void> {
   const ids = wanted.filter((id) => !isRemoving(id)); // a second click on the same button
   if (ids.length === 0 || !canCommand()) return;
-  const question = `Remove ${whoAre(ids, roster.peek())} from the world?`;
-  if ((always || ids.length > WITHOUT_ASKING) && !ask(question)) return;
+  const question = `Remove ${describe(ids, roster.peek())}?`;
+  if ((always || ids.length > WITHOUT_ASKING) && !confirm(question)) return;
   const over = removing(ids);
   const { gone, reason } = await removeAll(requestsFor(ids, roster.peek()));
   over(gone);
   select([...selection.value].filter((id) => !gone.has(id)));
-  if (reason === "") tell("info", `Removed ${vehiclesOf(gone.size)}.`, 3);
-  else tell("error", `Removed ${formatCount(gone.size)} of ${vehiclesOf(ids.length)}: ${reason}`);
+  if (reason === "") showNotice("info", `Removed ${formatVehicles(gone.size)}`, 3);
+  else showNotice("error", `Removed ${formatCount(gone.size)} of ${formatVehicles(ids.length)}: ${reason}`);
 }
 
-/** One request for each fleet of which all go, and one for each other vehicle. */
+/** One request per complete fleet, and one per other vehicle. */
 export function requestsFor(ids: readonly number[], present: Roster): Request[] {
   const left = new Set(ids);
   const requests: Request[] = [];
@@ -48,7 +51,7 @@ export function requestsFor(ids: readonly number[], present: Roster): Request[] 
   return [...requests, ...[...left].map((id) => ({ ids: [id], params: { vehicle_id: id } }))];
 }
 
-/** Which are gone, and the first reason why others are not. */
+/** The removed ids, and the first error. */
 async function removeAll(requests: readonly Request[]): Promise<{ gone: Set<number>; reason: string }> {
   const gone = new Set<number>();
   let reason = "";
@@ -67,7 +70,7 @@ function idsOf({ ids }: Fleet): number[] {
   return ids.flatMap(([first, count]) => Array.from({ length: count }, (_, k) => first + k));
 }
 
-function whoAre(ids: readonly number[], present: Roster): string {
+function describe(ids: readonly number[], present: Roster): string {
   const row = ids.length === 1 ? present.rowOfId(ids[0] as number) : undefined;
-  return row === undefined ? vehiclesOf(ids.length) : present.nameAt(row);
+  return row === undefined ? formatVehicles(ids.length) : present.nameAt(row);
 }

@@ -1,15 +1,15 @@
-// The route tool: clicks add waypoints; Enter or a double click orders them (Shift: a patrol); Escape forgets them.
+// The route tool: clicks add waypoints; Enter or double click sends them (Shift: patrol); Escape discards them.
 import { effect } from "@preact/signals";
 import type { Stage } from "../../scene/stage";
 import { groundHeight } from "../../state/mission";
-import { selection, tell, tool, untell } from "../../state/store";
-import { canCommand, giveOrders } from "../overrides";
+import { selection, showNotice, tool, withdrawNotice } from "../../state/store";
+import { canCommand, setOverrides } from "../overrides";
 import { cruiseOf, type Placed, ping, placesOf } from "../placement";
 
 type Point = [number, number, number];
-const APART = 0.2; // m: closer points are one (a double click makes two)
-const KEYS = "Enter: go this way once. Shift+Enter: patrol it. Escape: forget it.";
-const GROUND = 0.5; // m: what is higher keeps its height
+const APART = 0.2; // m: closer points count as one (a double click makes two)
+const KEYS = "Enter: fly or drive once. Shift+Enter: patrol. Escape: discard.";
+const GROUND = 0.5; // m: higher vehicles keep their height
 
 export class RouteTool {
   private points: Point[] = [];
@@ -27,13 +27,13 @@ export class RouteTool {
   }
 
   add(x: number, y: number): void {
-    if (selection.value.size === 0) return tell("info", "Choose vehicles first, then click their way.");
+    if (selection.value.size === 0) return showNotice("info", "Select vehicles first, then click waypoints");
     const point = this.stage.groundPoint(x, y, groundHeight());
     const last = this.points.at(-1);
     if (!point || (last && Math.hypot(point[0] - last[0], point[1] - last[1]) < APART)) return;
     this.points = [...this.points, point];
     this.stage.setDraft(this.points);
-    if (this.points.length === 1) tell("info", KEYS, Number.POSITIVE_INFINITY); // it goes with the drawing
+    if (this.points.length === 1) showNotice("info", KEYS, Number.POSITIVE_INFINITY); // shown while drawing
   }
 
   async finish(patrol: boolean): Promise<void> {
@@ -42,12 +42,12 @@ export class RouteTool {
     this.cancel();
     if (points.length === 0 || vehicles.length === 0 || !canCommand()) return;
     for (const point of points) ping(this.stage, point);
-    await giveOrders(routeOrders(vehicles, points, patrol));
+    await setOverrides(routeOverrides(vehicles, points, patrol));
   }
 
   cancel(): void {
     this.points = [];
-    untell(KEYS);
+    withdrawNotice(KEYS);
     this.stage.setDraft([]);
   }
 
@@ -57,8 +57,8 @@ export class RouteTool {
   }
 }
 
-/** One order for each kind; flyers keep their (mean) height. A single point is no way: they go there. */
-export function routeOrders(
+/** One override per kind; flying vehicles keep their mean height. A single point becomes a goal. */
+export function routeOverrides(
   vehicles: readonly Placed[],
   points: readonly (readonly [number, number, number])[],
   patrol: boolean,
@@ -70,7 +70,7 @@ export function routeOrders(
   });
 }
 
-/** Those of one kind together, on the ground and in the air apart. */
+/** Grouped by kind, and by on the ground or in the air. */
 function alikes(vehicles: readonly Placed[]): Placed[][] {
   const groups = new Map<string, Placed[]>();
   for (const vehicle of vehicles) {

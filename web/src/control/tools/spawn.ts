@@ -3,16 +3,16 @@ import { call } from "../../net/connection";
 import { type Params, reasonOf } from "../../net/rpc";
 import type { Stage } from "../../scene/stage";
 import { groundHeight } from "../../state/mission";
-import { type Spawning, select, spawning, tell } from "../../state/store";
+import { type Spawning, select, showNotice, spawning } from "../../state/store";
 import { canCommand } from "../overrides";
 import { gridSpots, ping, spacingOf } from "../placement";
 
-type Robot = Params<"spawn_robots">["robots"][number];
+type SpawnEntry = Params<"spawn_robots">["robots"][number];
 
-const MOST_NAMED = 50; // each that has a name is a fleet of its own: more of them are one fleet without
+const MOST_NAMED = 50; // each named vehicle is a fleet: larger numbers are spawned as one fleet without names
 
-/** What to ask for, all of it facing the same way. */
-export function robotsAt(what: Spawning, middle: readonly [number, number]): Robot[] {
+/** The entries to spawn, all with the same heading. */
+export function spawnEntries(what: Spawning, middle: readonly [number, number]): SpawnEntry[] {
   const { model, preset, name, count, heading, height } = what;
   return gridSpots(count, spacingOf(model)).map(([dx, dy], k) => {
     const called = count > 1 ? `${name}_${k + 1}` : name;
@@ -25,13 +25,13 @@ export function robotsAt(what: Spawning, middle: readonly [number, number]): Rob
 export async function spawnAt(stage: Stage, x: number, y: number): Promise<void> {
   if (!canCommand()) return;
   const point = stage.groundPoint(x, y, groundHeight());
-  if (!point) return tell("info", "There is no ground to stand on.");
-  if (spawning.value.model === "") return tell("info", "Choose a model to spawn first.");
+  if (!point) return showNotice("info", "Click on the ground");
+  if (spawning.value.model === "") return showNotice("info", "Select a model first");
   ping(stage, point);
   try {
-    const { ids } = await call("spawn_robots", { robots: robotsAt(spawning.value, [point[0], point[1]]) });
+    const { ids } = await call("spawn_robots", { robots: spawnEntries(spawning.value, [point[0], point[1]]) });
     select(ids);
   } catch (error) {
-    tell("error", `Nothing was spawned: ${reasonOf(error)}`);
+    showNotice("error", `Spawn failed: ${reasonOf(error)}`);
   }
 }

@@ -1,8 +1,8 @@
-// A small fixed-wing aircraft, 2.5 m of span, pusher-free: propeller in front, wing on top, fin and tailplane behind.
+// A small fixed-wing aircraft, 2.5 m span: propeller in front, high wing, fin and tailplane.
 import type { BufferGeometry } from "three";
 import { type P3, PROPELLER, ShapeBuilder } from "./builder";
 
-/** An octagon across the fuselage. */
+/** An octagonal section of the fuselage. */
 function hoop(x: number, wide: number, high: number, z: number): P3[] {
   return Array.from({ length: 8 }, (_, k) => {
     const angle = (2 * Math.PI * (k + 0.5)) / 8 - Math.PI / 2;
@@ -63,7 +63,7 @@ interface Panel {
   thick: number;
 }
 
-/** A piece of wing: diamond-like section, from one station of y to another. */
+/** A wing panel: diamond section, between two stations of y. */
 function panel(b: ShapeBuilder, side: number, p: Panel, hex: string, accent: number): void {
   const ring = ([lead, trail]: readonly [number, number], y: number, z: number): P3[] => {
     const crest = lead - 0.35 * (lead - trail);

@@ -1,20 +1,20 @@
-// Builds the shapes of vehicles from triangles with flat shading: position, normal, colour with its share of the
-// fleet's colour, and what moves.
+// Builds vehicle shapes from flat-shaded triangles: position, normal, colour with a share of the fleet's colour, and
+// moving parts.
 import { BufferAttribute, BufferGeometry } from "three";
 
 export type P3 = readonly [number, number, number];
 
-/** A colour; `accent` is how much of it is the vehicle's own colour, `shine` is not shaded (lamps). */
+/** A colour; `accent`: share of the vehicle's own colour. */
 export interface Paint {
   rgb: P3;
   accent: number;
 }
 
 export const FIXED = 0;
-export const STEERED = 1; // wheels that turn about the vertical through their pivot and roll
+export const STEERED = 1; // wheels that steer about the vertical through their pivot and roll
 export const ROLLING = 2; // wheels that roll
-export const ROTOR = 3; // turns about its own vertical
-export const PROPELLER = 4; // turns about its own forward axis
+export const ROTOR = 3; // spins about its vertical axis
+export const PROPELLER = 4; // spins about its forward axis
 
 export class ShapeBuilder {
   private readonly positions: number[] = [];
@@ -31,7 +31,7 @@ export class ShapeBuilder {
     return this;
   }
 
-  /** What comes next moves about a point. */
+  /** The following parts move about a pivot. */
   moving(part: number, pivot: P3 = [0, 0, 0]): this {
     this.part = part;
     this.pivot = pivot;
@@ -55,7 +55,7 @@ export class ShapeBuilder {
     return this.triangle(a, b, c).triangle(a, c, d);
   }
 
-  /** A box from its least to its greatest corner; `taper` narrows the top. */
+  /** A box between two corners; `taper` narrows the top. */
   box([x0, y0, z0]: P3, [x1, y1, z1]: P3, taper: readonly [number, number] = [0, 0], bottom = true): this {
     const [tx, ty] = taper;
     const low: P3[] = [
@@ -75,7 +75,7 @@ export class ShapeBuilder {
       .cap(bottom ? [...low].reverse() : []);
   }
 
-  /** Walls between two rings of as many points each; rings counter-clockwise seen from the second's side. */
+  /** Walls between two rings with equal numbers of points; counter-clockwise seen from the second ring's side. */
   bridge(from: readonly P3[], to: readonly P3[]): this {
     const n = from.length;
     for (let k = 0; k < n; k++) {
@@ -91,10 +91,7 @@ export class ShapeBuilder {
     return this;
   }
 
-  /**
-   * Skin over rings that follow each other along +x (each counter-clockwise seen from the front), closed at both
-   * ends.
-   */
+  /** A closed skin over rings along +x (each counter-clockwise seen from the front). */
   loft(rings: readonly (readonly P3[])[]): this {
     for (let k = 1; k < rings.length; k++) this.bridge(rings[k - 1] as P3[], rings[k] as P3[]);
     this.cap([...(rings[0] as P3[])].reverse());
@@ -111,7 +108,7 @@ export class ShapeBuilder {
       .cap([...low].reverse());
   }
 
-  /** A flat disc that faces along an axis, on one side only. */
+  /** A flat one-sided disc facing along an axis. */
   disc(middle: P3, radius: number, axis: "y" | "z", sides = 12, facing = 1): this {
     const ring = circle(middle, radius, 0, axis, sides);
     return this.cap(facing > 0 ? ring : ring.reverse());

@@ -1,4 +1,4 @@
-// A sports car, 4.5 m long, standing on z = 0 with its nose along +x; body in the vehicle's own colour.
+// A sports car, 4.5 m long, standing on z = 0 with its nose along +x; body in the vehicle's colour.
 import type { BufferGeometry } from "three";
 import { FIXED, type P3, ROLLING, ShapeBuilder, STEERED } from "./builder";
 
@@ -7,7 +7,7 @@ const AXLE_REAR = -1.34;
 const TRACK = 0.79;
 const WHEEL = 0.34;
 
-/** A cross-section of the body: half widths at sill, waist and shoulder, and their heights. */
+/** A section of the body: half widths at sill, waist and shoulder, and their heights. */
 function section(
   x: number,
   sill: number,
@@ -115,7 +115,7 @@ function wheel(b: ShapeBuilder, x: number, side: number, part: number): void {
   b.moving(FIXED);
 }
 
-/** The dark gap between two spokes: without them one would not see a wheel roll. */
+/** The dark gap between two spokes, which makes rolling visible. */
 function spoke(b: ShapeBuilder, x: number, y: number, angle: number, side: number): void {
   const at = (r: number, turn: number): P3 => [x + r * Math.sin(angle + turn), y, WHEEL + r * Math.cos(angle + turn)];
   const corners = [at(0.07, 0), at(0.205, -0.38), at(0.215, 0), at(0.205, 0.38)];

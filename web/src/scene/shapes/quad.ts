@@ -1,8 +1,8 @@
-// A quadrotor in X layout, 0.35 m from its middle to the rotors' rims; the front has white lamps, the back red ones.
+// A quadrotor in X layout, 0.35 m from its centre to the rotor rims; white lamps in front, red ones behind.
 import type { BufferGeometry } from "three";
 import { type P3, ROTOR, ShapeBuilder } from "./builder";
 
-const ARM = 0.16; // m: of a motor from the middle, along x and along y
+const ARM = 0.16; // m: motor position along x and along y
 const ROTOR_RADIUS = 0.125;
 const CORNERS: readonly (readonly [number, number])[] = [
   [1, 1],
@@ -69,7 +69,7 @@ function beam(b: ShapeBuilder, from: readonly [number, number], to: readonly [nu
     .cap([...low].reverse());
 }
 
-/** What fast blades look like: translucent discs with a brighter rim, drawn after all that is solid. */
+/** Spinning blades: translucent discs with a brighter rim, drawn after solid parts. */
 export function quadBlur(): BufferGeometry {
   const b = new ShapeBuilder();
   for (const [sx, sy] of CORNERS) {

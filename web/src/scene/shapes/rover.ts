@@ -1,4 +1,4 @@
-// A field rover about 1 m long: four chunky wheels, a deck in its own colour, a mast with a camera head.
+// A field rover about 1 m long: four large wheels, a deck in the vehicle's colour, a mast with a camera.
 import type { BufferGeometry } from "three";
 import { FIXED, type P3, ROLLING, ShapeBuilder } from "./builder";
 

@@ -1,7 +1,7 @@
-"""TCP: binary frames and JSON-RPC on one socket, to subscribers that connect and to renderers that are dialled."""
+"""TCP: binary frames and JSON-RPC on one socket, for clients that connect and renderers that are dialled."""
 
 from __future__ import annotations
 
-from paddock.serve.endpoints.stream.endpoint import StreamEndpoint
+from paddock.serve.endpoints.stream.endpoint import StreamServer
 
-ENDPOINT = StreamEndpoint
+ENDPOINT = StreamServer

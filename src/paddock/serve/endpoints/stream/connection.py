@@ -1,4 +1,4 @@
-"""One TCP connection: bytes in, taken apart; bytes out, never waited for."""
+"""A TCP connection in the hub's event loop."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PIECE = 1 << 18
 LONGEST_LINE = 1 << 20
 LARGEST_FRAME = 4 << 20
 SEND_BUFFER = 1 << 20
-"""Bytes the kernel may hold for a peer: a large group in a few pieces, and not many old small ones."""
+"""Bytes that the kernel may hold for a peer: a large group in a few pieces, and not many small old ones."""
 KEEPALIVE = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}
-"""A peer whose machine has vanished is noticed after s, s and tries."""
+"""Detects a peer whose machine has vanished: s, s, tries."""
 
 
 class TcpConnection(Connection):
-    """A connected socket in the hub's loop. `hear` gets every message; `lost` is told once, when it is over."""
+    """Splits received bytes into messages and sends without blocking."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class TcpConnection(Connection):
         lost: Lost,
         types: Collection[FrameType] = (),
     ) -> None:
-        """`types` are the frames that this side takes; `lost` hears a word for the reason, empty if the peer left."""
+        """`types` are the accepted frames; `lost` is called with a word for the reason, empty if the peer left."""
         super().__init__(loop, hear, lost)
         self.socket = peer
         self._splitter = Splitter(LARGEST_FRAME, LONGEST_LINE, frozenset(types))
@@ -41,7 +41,7 @@ class TcpConnection(Connection):
         loop.add_reader(peer, self._on_readable)
 
     def close(self) -> None:
-        """Let go at once."""
+        """Close immediately."""
         if self._closed:
             return
         self.open, self._closed = False, True
@@ -59,7 +59,7 @@ class TcpConnection(Connection):
             piece = b""
         if not piece:
             self.close()
-        elif self.open:  # what comes after the end is read, or the peer would never see why it was cut off
+        elif self.open:  # read and discard after the end, or the peer would not see the reason
             self._take(piece)
 
     def _take(self, piece: bytes) -> None:

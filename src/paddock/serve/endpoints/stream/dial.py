@@ -1,4 +1,4 @@
-"""Renderers that listen: Paddock connects, tells who is there, and sends frames; it tries again until it can."""
+"""Renderers that listen: Paddock connects to them, sends the roster and then frames; it retries until it succeeds."""
 
 from __future__ import annotations
 
@@ -22,19 +22,17 @@ from paddock.world.rotation import euler_from_quaternion
 from paddock.world.snapshot import FleetSnapshot, Snapshot
 
 if TYPE_CHECKING:
-    from paddock.serve.endpoints.stream.endpoint import StreamEndpoint
+    from paddock.serve.endpoints.stream.endpoint import StreamServer
 
 
-SOONEST, LATEST = 0.2, 5.0
-"""s between tries: doubled from the one to the other, and shaken a little."""
-CONNECTING = 5.0
-"""s that a try may take."""
+SOONEST, LATEST = 0.2, 5.0  # s between attempts: doubled from the first to the second value, with jitter
+CONNECTING = 5.0  # s for one attempt
 
 
 class Dialer:
-    """Keeps one renderer connected. `link` is the connection while there is one that may be shown frames."""
+    """Keeps one renderer connected; `link` is its connection, if any."""
 
-    def __init__(self, endpoint: StreamEndpoint, options: dict[str, Any]) -> None:
+    def __init__(self, endpoint: StreamServer, options: dict[str, Any]) -> None:
         self.endpoint = endpoint
         self.to = options["to"]
         self.rate = float(options["rate"])
@@ -44,11 +42,11 @@ class Dialer:
         self._task: asyncio.Task[None] | None = None
 
     def open(self) -> None:
-        """Begin to dial."""
+        """Start to dial."""
         self._task = self.endpoint.hub.loop.create_task(self._keep())
 
     def close(self) -> None:
-        """Hang up."""
+        """Disconnect."""
         if self._task is not None:
             self._task.cancel()
         if self.link is not None:
@@ -67,7 +65,7 @@ class Dialer:
             wait = min(2.0 * wait, LATEST)
 
     async def _connected(self) -> socket.socket | None:
-        """One try."""
+        """One attempt."""
         loop = self.endpoint.hub.loop
         host, port = split_address(self.to)
         peer = None
@@ -85,31 +83,31 @@ class Dialer:
 
 
 class Renderer:
-    """A renderer that is connected."""
+    """A connected renderer."""
 
     def __init__(self, dialer: Dialer, peer: socket.socket) -> None:
         self.endpoint = dialer.endpoint
         self.dialer = dialer
         self.gone = asyncio.Event()
-        self.subscription: Subscription | None = None  # none until it knows the roster
+        self.subscription: Subscription | None = None  # None until it has the roster
         self.connection = TcpConnection(self.endpoint.hub.loop, peer, self._hear, self._lost)
-        self._roster: int | None = None  # that it was told; None while it is being told
+        self._roster: int | None = None  # number of its roster; None while that is being sent
         self._task: asyncio.Task[None] | None = None
         self._number = 0  # of the last request
-        self._waiting: set[int] = set()  # requests without an answer
+        self._waiting: set[int] = set()  # unanswered requests
         self._begin()
 
     def hear_roster(self, layout: Layout) -> None:
-        """Tell who is there, if that has changed; until then no frames are sent."""
+        """Send a changed roster; no frames are sent before that."""
         if not self.informed(layout):
             self._begin()
 
     def informed(self, layout: Layout) -> bool:
-        """Whether it knows this roster, or is just being told."""
+        """Whether it has this roster, or is about to get it."""
         return self._roster in (None, layout.roster)
 
     def _begin(self) -> None:
-        """Send the roster, then frames from there on."""
+        """Send the roster, then frames."""
         self.subscription, self._roster = None, None
         self.connection.withdraw()
         if self._task is not None:
@@ -123,13 +121,13 @@ class Renderer:
             self._roster = snapshot.roster
             frame = self.dialer.view.frame
             self._number += 1
-            line = await asyncio.to_thread(_line, self._number, snapshot, frame)  # 100,000 robots take a while
+            line = await asyncio.to_thread(_line, self._number, snapshot, frame)  # slow with 100,000 vehicles
             self._waiting.add(self._number)
             self.connection.put(line)
             self.subscription = Subscription(self.dialer.view, self.dialer.rate)
             self.endpoint.show_newest([self])
         except PaddockError as error:
-            self._log("roster", f"could not be told the roster: {error}")
+            self._log("roster", f"did not get the roster: {error}")
             self.connection.close()
 
     def _hear(self, message: Frame | Json) -> None:
@@ -139,7 +137,7 @@ class Renderer:
             parsed = parse(message.line)
         except RpcError as error:
             self._count(error.reason)
-            self._log("message", f"sent something that is no message: {error}")
+            self._log("message", f"sent an invalid message: {error}")
             return
         for one in parsed if isinstance(parsed, list) else [parsed]:
             self._take(one)
@@ -175,7 +173,7 @@ def _line(number: int, snapshot: Any, frame: str) -> bytes:
 
 
 def robots_tree(snapshot: Snapshot, frame: str) -> list[dict[str, Any]]:
-    """All vehicles, in a frame's axes and units; `robot_type` is the kind of vehicle, yaw in rad."""
+    """All vehicles as the robots that renderers expect: `robot_type` is the kind, yaw in rad."""
     return [robot for fleet in snapshot for robot in _fleet_robots(fleet, frame)]
 
 

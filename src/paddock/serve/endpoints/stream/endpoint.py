@@ -1,4 +1,4 @@
-"""The stream endpoint: subscribers that connect over TCP, and renderers that are dialled."""
+"""The stream endpoint: clients that connect over TCP, and renderers that are dialled."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.serve.endpoints.stream.connection import TcpConnection
 from paddock.serve.endpoints.stream.dial import Dialer, Renderer
-from paddock.serve.subscribers.audience import Audience, Viewer
 from paddock.serve.subscribers.connection import Hear, Lost
+from paddock.serve.subscribers.endpoint import SubscriberEndpoint, Viewer
 from paddock.wire.stream.frames import FrameType
 from paddock.world.layout import Layout
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from paddock.serve.hub import Hub
 
 
-class StreamEndpoint(Audience):
+class StreamServer(SubscriberEndpoint):
     """Frames and calls over TCP."""
 
     name = "stream"
@@ -26,7 +26,7 @@ class StreamEndpoint(Audience):
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
         super().__init__(hub, options, every)
         self.dialers = [Dialer(self, dial) for dial in options["dial"]]
-        self._listener = Listener(hub.loop, self._accept)
+        self._listener = Acceptor(hub.loop, self._accept)
         self._port = int(options["port"])
 
     async def open(self) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class StreamEndpoint(Audience):
         return {"port": port}
 
     async def close(self) -> None:
-        """Tell the clients and let go."""
+        """Notify the clients and close."""
         self._listener.close()
         for dialer in self.dialers:
             dialer.close()
@@ -49,11 +49,11 @@ class StreamEndpoint(Audience):
         return [*self.clients, *self._renderers()]
 
     def has_news_of(self, layout: Layout) -> bool:
-        """Whether a client or a renderer does not know this roster."""
+        """Whether a client or a renderer lacks this roster."""
         return super().has_news_of(layout) or not all(link.informed(layout) for link in self._renderers())
 
     def tell_roster(self, layout: Layout) -> None:
-        """Tell who is there to whoever does not know."""
+        """Send the roster to clients and renderers that lack it."""
         super().tell_roster(layout)
         for renderer in self._renderers():
             renderer.hear_roster(layout)
@@ -62,7 +62,7 @@ class StreamEndpoint(Audience):
         return [link for dialer in self.dialers if (link := dialer.link) is not None]
 
     def _accept(self, peer: socket.socket, address: str) -> None:
-        """Someone has connected."""
+        """Accept a client."""
 
         def connect(hear: Hear, lost: Lost) -> TcpConnection:
             return TcpConnection(self.hub.loop, peer, hear, lost, (FrameType.COMMANDS,))
@@ -73,13 +73,11 @@ class StreamEndpoint(Audience):
             peer.close()
 
 
-WAITING = 128
-"""Connections that may wait to be accepted."""
-PAUSE = 0.2
-"""s without accepting after the system has run out of something."""
+WAITING = 128  # connections that may wait to be accepted
+PAUSE = 0.2  # s without accepting after the system has run out of a resource
 
 
-class Listener:
+class Acceptor:
     """Accepts connections: `welcome(socket, address)`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, welcome: Callable[[socket.socket, str], None]) -> None:
@@ -117,7 +115,7 @@ class Listener:
             peer, address = self._socket.accept()
         except (BlockingIOError, ConnectionAbortedError, InterruptedError):
             return
-        except OSError:  # out of file descriptors, say: try again when there may be some
+        except OSError:  # e.g. out of file descriptors: try again later
             self._loop.remove_reader(self._socket)
             self._loop.call_later(PAUSE, self._resume)
             return

@@ -1,9 +1,9 @@
-"""VDS1 over UDP: states of all cars to every subscriber, commands from any number of clients."""
+"""VDS1 over UDP: states of all cars to every subscriber, commands from any number of senders."""
 
 from __future__ import annotations
 
-from paddock.serve.endpoints.vds1.endpoint import Vds1Endpoint
+from paddock.serve.endpoints.vds1.endpoint import Vds1Server
 
 __all__ = ["ENDPOINT"]
 
-ENDPOINT = Vds1Endpoint
+ENDPOINT = Vds1Server

@@ -1,4 +1,4 @@
-"""Which vehicles are cars, who may drive them, and how large their wheels are."""
+"""The cars: which vehicles are cars, whether commands drive them, and the radii of their wheels."""
 
 from __future__ import annotations
 
@@ -16,18 +16,15 @@ from paddock.world.layout import Layout
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub
 
-CLIENT = "vds1"
-"""The name under which commands enter the simulation."""
+CLIENT = "vds1"  # the client name of VDS1 commands
 INPUTS = ("steer", "throttle", "brake", "gear", "handbrake")
-"""What a CMD tells a car, in the order of paddock.wire.vds1.Command."""
-EXTERNAL = "external"
-"""The order to take commands."""
-PATIENCE = 0.2
-"""s between two questions while vehicles keep coming and going."""
+"""The inputs of a CMD, in the order of paddock.wire.vds1.Command."""
+EXTERNAL = "external"  # the override to take commands
+PATIENCE = 0.2  # s between two requests while the fleet keeps changing
 
 
-class Fleet(NamedTuple):
-    """What snapshots do not say about a fleet of cars."""
+class CarFleet(NamedTuple):
+    """What snapshots do not contain about a fleet of cars."""
 
     driven_by: str  # a behaviour's name, or empty
     inputs: tuple[str, ...]  # of INPUTS
@@ -35,38 +32,38 @@ class Fleet(NamedTuple):
 
 
 class Cars:
-    """The roster as the newest snapshot has it; what else must be known of a fleet is asked once per change."""
+    """The layout of the newest snapshot; other facts about fleets are requested once per change."""
 
     def __init__(self, hub: Hub, changed: Callable[[], None]) -> None:
-        """`changed` is called when everything is known."""
+        """`changed` is called when all facts are known."""
         self.layout: Layout | None = None
         self.asking = False
         self._hub = hub
         self._changed = changed
-        self._fleets: dict[str, Fleet] = {}
-        self._orders: dict[int, str] = {}  # vehicle -> what it was told to do
-        self._changes = 0  # of vehicles or orders
+        self._fleets: dict[str, CarFleet] = {}
+        self._overrides: dict[int, str] = {}  # vehicle -> its override
+        self._changes = 0  # of vehicles or overrides
         self._task: asyncio.Task[None] | None = None
 
     def show(self, layout: Layout) -> None:
-        """Vehicles have come or gone."""
+        """Handle a changed layout."""
         self.layout = layout
         self.ask_again()
 
     def ask_again(self) -> None:
-        """Who drives what has changed."""
+        """Request the facts again."""
         self._changes += 1
         if not self.asking and self.layout is not None:
             self.asking = True
             self._task = self._hub.loop.create_task(self._ask())
 
     def close(self) -> None:
-        """Ask no more."""
+        """Cancel the request."""
         if self._task is not None:
             self._task.cancel()
 
     def radii(self) -> dict[str, Floats]:
-        """Fleet -> (n,) radius of the wheels in m, for the fleets of cars that are known."""
+        """Fleet -> (n,) radius of the wheels in m, for known fleets of cars."""
         found = {}
         for layout in self.layout.fleets if self.layout is not None else ():
             fleet = self._fleets.get(layout.name)
@@ -75,9 +72,9 @@ class Cars:
         return found
 
     def trouble(self, vehicle: int) -> str:
-        """Why no datagram can drive this vehicle; empty if one may."""
+        """Why commands cannot drive this vehicle; empty if they can."""
         if self.layout is None:
-            return f"vehicle {vehicle}: nothing has been simulated yet"
+            return f"vehicle {vehicle}: no snapshot yet"
         try:
             fleet, row = self.layout.find(vehicle)
         except UnknownNameError as error:
@@ -87,40 +84,40 @@ class Cars:
             return f"vehicle {vehicle} is {layout.vehicle_name(row)!r} ({layout.model}); only cars are driven by VDS1"
         known = self._fleets.get(layout.name)
         own = "" if known is None else known.driven_by
-        order = self._orders.get(vehicle)
+        order = self._overrides.get(vehicle)
         if order == EXTERNAL or not (order or own):
             return ""
-        what = f"order {order!r}" if order else f"behaviour {own!r}"
+        what = f"override {order!r}" if order else f"behaviour {own!r}"
         return f"vehicle {vehicle} is driven by its {what}, not by commands"
 
     def inputs(self, vehicle: int) -> tuple[str, ...]:
-        """What a car without trouble can be told."""
+        """The inputs of a car that commands can drive."""
         assert self.layout is not None
         fleet = self._fleets.get(self.layout.fleets[self.layout.find(vehicle)[0]].name)
         return INPUTS if fleet is None else fleet.inputs
 
     async def _ask(self) -> None:
-        """Until nothing has changed meanwhile."""
+        """Repeat until nothing has changed meanwhile."""
         while True:
             changes = self._changes
-            with suppress(PaddockError):  # the simulation is ending, or gone
+            with suppress(PaddockError):  # the simulation is ending
                 self._fleets = await self._answer()
-                orders = (await self._hub.request("orders", CLIENT)).result
-                self._orders = {id: order["behaviour"] for order in orders for id in order["ids"].tolist()}
+                found = (await self._hub.request("orders", CLIENT)).result
+                self._overrides = {id: order["behaviour"] for order in found for id in order["ids"].tolist()}
             self.asking = changes != self._changes
             self._changed()
             if not self.asking:
                 return
             await asyncio.sleep(PATIENCE)
 
-    async def _answer(self) -> dict[str, Fleet]:
+    async def _answer(self) -> dict[str, CarFleet]:
         told = (await self._hub.request("metadata", CLIENT)).result["fleets"]
         return {tree["name"]: await self._fleet(tree) for tree in told if tree["kind"] == "car"}
 
-    async def _fleet(self, tree: dict[str, Any]) -> Fleet:
+    async def _fleet(self, tree: dict[str, Any]) -> CarFleet:
         radius = tree["parameters"].get("wheel_radius", 0.0)
         if "wheel_radius" in tree.get("varying", ()):
             request = self._hub.request("parameter", CLIENT, target=tree["name"], name="wheel_radius")
             radius = (await request).result
         known = {column["name"] for column in tree["inputs"]}
-        return Fleet(tree["driven_by"] or "", tuple(name for name in INPUTS if name in known), radius)
+        return CarFleet(tree["driven_by"] or "", tuple(name for name in INPUTS if name in known), radius)

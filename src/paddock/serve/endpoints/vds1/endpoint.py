@@ -1,4 +1,4 @@
-"""The endpoint: one UDP socket that hears commands and sends states."""
+"""The VDS1 endpoint: one UDP socket that receives commands and sends states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
 from paddock.serve.endpoints.vds1.cars import Cars
-from paddock.serve.endpoints.vds1.inbox import Clients, Inbox
+from paddock.serve.endpoints.vds1.inbox import Inbox, Senders
 from paddock.serve.endpoints.vds1.publisher import Address, DatagramSender, StatePublisher
 from paddock.wire.vds1 import STATE_RECORD, STATE_VALUES, encode_states
 from paddock.world.layout import Layout
@@ -23,14 +23,12 @@ from paddock.world.snapshot import Snapshot
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
-BUFFER = 4 << 20
-"""Bytes of the kernel's queues, if it grants so many: a few hundredths of a second of a flood."""
-SWEEP = 0.25
-"""s between two looks for clients that have fallen silent."""
+BUFFER = 4 << 20  # bytes of the kernel's queues, if it grants them: a few hundredths of a second of a flood
+SWEEP = 0.25  # s between checks for silent senders
 
 
-class Vds1Endpoint:
-    """Sends one datagram per car and publish to everybody who has been heard lately."""
+class Vds1Server:
+    """Sends one datagram per car and tick to every recent sender."""
 
     latest = False
 
@@ -38,20 +36,20 @@ class Vds1Endpoint:
         self.hub = hub
         self.every = every
         self.port = options["port"]
-        self.clients = Clients(options["subscribers"])
+        self.clients = Senders(options["subscribers"])
         self.cars = Cars(hub, self._roster_known)
         self.inbox = Inbox(hub, self.cars, self.clients, options["timeout"], options["datagrams"])
         self.publisher = StatePublisher(options["vehicles"])
         self._state = options["state"]
         self._period = max(every / hub.rate, 1.0 / options["rate"])  # simulated s
-        self._always: list[Address] = []  # subscribers that need not speak
+        self._always: list[Address] = []  # subscribers by configuration
         self._socket: socket.socket | None = None
         self._sender: DatagramSender | None = None
         self._sweeper: asyncio.TimerHandle | None = None
 
     @property
     def clients_now(self) -> int:
-        """Subscribers that were heard lately."""
+        """The number of recent senders."""
         return len(self.clients.known)
 
     async def open(self) -> dict[str, Any]:
@@ -61,7 +59,7 @@ class Vds1Endpoint:
         if self._state is not None:
             self._always = [await self._reachable(self._state, bound)]
         self._sender = DatagramSender(bound, STATE_RECORD.size)
-        encode_states([0], [0], 0.0, np.zeros((len(STATE_VALUES), 1)))  # compiles what would else be late
+        encode_states([0], [0], 0.0, np.zeros((len(STATE_VALUES), 1)))  # compiles the encoder
         self._sweep()
         self.port = bound.getsockname()[1]
         return {"port": self.port}
@@ -81,7 +79,7 @@ class Vds1Endpoint:
         return bound
 
     async def _reachable(self, state: str, bound: socket.socket) -> Address:
-        """The address that states go to unasked; PaddockError if none can get there from the one that is bound."""
+        """The configured address of states; PaddockError if it cannot be reached from the bound one."""
         host, port = split_address(state)
         try:
             found = await self.hub.loop.getaddrinfo(host, port, family=bound.family, type=socket.SOCK_DGRAM)
@@ -96,7 +94,7 @@ class Vds1Endpoint:
         return address
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
-        """Snapshots say everything that is sent; who may be driven changes with orders."""
+        """Update the cars when overrides change."""
         if kind == "restart" or (kind == "event" and content["kind"] in ("ordered", "order_ended")):
             self.cars.ask_again()
 
@@ -110,10 +108,8 @@ class Vds1Endpoint:
             self.hub.loop.remove_reader(self._socket)
             self._socket.close()
 
-    # commands --------------------------------------------------------------------------------------------------------
-
     def _show(self, layout: Layout) -> None:
-        """Take up a roster. Before the first one, datagrams wait in the kernel's queue: nobody could judge them."""
+        """Use a layout. Before the first one, datagrams wait in the kernel's queue, because they cannot be checked."""
         assert self._socket is not None
         if self.cars.layout is None:
             self.hub.loop.add_reader(self._socket, self.inbox.drain, self._socket)
@@ -121,8 +117,8 @@ class Vds1Endpoint:
         self._plan()
 
     def _look(self) -> None:
-        """A run that is held between two publishes has a roster too."""
-        with suppress(PaddockError):  # the simulation is gone
+        """Use the layout of a run that is paused between two publishes."""
+        with suppress(PaddockError):  # the simulation is ending
             newest = self.hub.newest()
             if newest is not None:
                 self._show(newest.layout)
@@ -135,10 +131,8 @@ class Vds1Endpoint:
             self.hub.counters.add("subscribers_evicted", evicted, endpoint="vds1")
         self._sweeper = self.hub.loop.call_later(SWEEP, self._sweep)
 
-    # states ----------------------------------------------------------------------------------------------------------
-
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode all cars, if there are any and somebody listens."""
+        """Encode all cars if there are subscribers."""
         if snapshot.layout is not self.cars.layout:
             self._show(snapshot.layout)
         addresses = list(dict.fromkeys([*self._always, *self.clients.known]))
@@ -174,4 +168,4 @@ class Vds1Endpoint:
         self.publisher.plan(self.cars.layout, self.cars.radii())
         if self.publisher.left_out:
             most, more = self.publisher.most, self.publisher.left_out
-            self.inbox.log.warn("vehicles", f"states of {most} cars are sent, the limit, not of {more} more")
+            self.inbox.log.warn("vehicles", f"the limit of {most} cars is reached; states of {more} more are not sent")

@@ -1,4 +1,4 @@
-"""Datagrams that come in: each is checked, counted, and what counts goes to the simulation in one message."""
+"""Received datagrams: checked, counted and forwarded to the simulation together."""
 
 from __future__ import annotations
 
@@ -19,35 +19,32 @@ if TYPE_CHECKING:
     from paddock.serve.hub import Hub
 
 
-AT_ONCE = 256
-"""Datagrams read before others have their turn, a millisecond or two."""
-LONGEST = STATE_RECORD.size + 1
-"""Bytes that are read of a datagram: one more than any valid one has."""
-APART = 0.001
-"""s between two messages to the simulation at least: a flood of commands is thinned out here, not there."""
+AT_ONCE = 256  # datagrams read at a time, which takes 1 to 2 ms
+LONGEST = STATE_RECORD.size + 1  # bytes read of a datagram: one more than the longest valid one
+APART = 0.001  # s between two messages to the simulation, so that a flood of commands does not reach it
 INPUT_FIELDS = slice(Command._fields.index(INPUTS[0]), Command._fields.index(INPUTS[-1]) + 1)
-"""Where INPUTS stand in a Command."""
+"""The positions of INPUTS in a Command."""
 
 
 class Inbox:
     """Reads a non-blocking socket."""
 
-    def __init__(self, hub: Hub, cars: Cars, clients: Clients, timeout: float, rate: float) -> None:
-        """`timeout`: simulated s that a command holds; `rate`: datagrams per second of one client at most."""
+    def __init__(self, hub: Hub, cars: Cars, clients: Senders, timeout: float, rate: float) -> None:
+        """`timeout`: simulated s until a command expires; `rate`: limit of datagrams per second and sender."""
         self.hub, self.cars, self.clients = hub, cars, clients
         self.log = LimitedLog("paddock.vds1")
         self._timeout, self._rate = timeout, rate
-        self._waiting: dict[int, Command] = {}  # car -> what it was told last; no more entries than there are cars
-        self._next = 0.0  # when the simulation may be told again, monotonic s
+        self._waiting: dict[int, Command] = {}  # car -> its last command
+        self._next = 0.0  # time of the next message to the simulation, monotonic s
         self._timer: asyncio.TimerHandle | None = None
 
     def drain(self, source: socket.socket) -> None:
-        """Read what is there, up to a limit, and pass it on."""
+        """Read waiting datagrams, up to a limit, and forward them."""
         now, count = monotonic(), 0
         for count in range(1, AT_ONCE + 1):
             try:
                 datagram, address = source.recvfrom(LONGEST)
-            except OSError:  # nothing more, or an error that an earlier datagram has left on the socket
+            except OSError:  # nothing more, or an error of an earlier datagram
                 count -= 1
                 break
             self._take(datagram, address, now)
@@ -55,7 +52,7 @@ class Inbox:
         self.flush()
 
     def close(self) -> None:
-        """Pass nothing on any more."""
+        """Discard waiting commands."""
         self._waiting.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -64,37 +61,37 @@ class Inbox:
         try:
             message = decode(datagram)
         except WireError as error:
-            self._refuse(error.reason, f"{_told(address)}: {error}")
+            self._refuse(error.reason, f"{_shown(address)}: {error}")
             return
         if not isinstance(message, Command | Subscribe):
-            self._refuse("type", f"{_told(address)}: VDS1 STATE is sent by the server, not to it")
+            self._refuse("type", f"{_shown(address)}: VDS1 STATE is sent by the server, not to it")
             return
         trouble = self.cars.trouble(message.vehicle) if isinstance(message, Command) else ""
         if trouble:
-            self._misdirected(f"{_told(address)}: {trouble}")
+            self._misdirected(f"{_shown(address)}: {trouble}")
         else:
             self._hear(message, address, now)
 
     def _hear(self, message: Command | Subscribe, address: Address, now: float) -> None:
         client = self.clients.hear(address, now)
         if client is None:
-            self._refuse("full", f"{_told(address)}: there are {self.clients.most} subscribers, which is the limit")
+            self._refuse("full", f"{_shown(address)}: the limit of {self.clients.most} subscribers is reached")
         elif not client.within(self._rate, now):
-            self._refuse("rate", f"{_told(address)}: more than {self._rate:g} datagrams per second")
+            self._refuse("rate", f"{_shown(address)}: more than {self._rate:g} datagrams per second")
         elif isinstance(message, Command):
             self._command(client, message, address, now)
 
-    def _command(self, client: Client, command: Command, address: Address, now: float) -> None:
+    def _command(self, client: Sender, command: Command, address: Address, now: float) -> None:
         if not client.takes(command.vehicle, command.sequence, now):
-            self._refuse("stale", f"{_told(address)}: sequence number {command.sequence} is old or used already")
+            self._refuse("stale", f"{_shown(address)}: sequence number {command.sequence} is old or a duplicate")
             return
         if command.aux_accel is not None or command.aux_speed is not None:
             self.hub.counters.add("aux_unsupported", endpoint="vds1")
-            self.log.warn("aux", f"{_told(address)}: aux_accel and aux_speed are not supported and must be NaN")
+            self.log.warn("aux", f"{_shown(address)}: aux_accel and aux_speed are not supported and must be NaN")
         self._waiting[command.vehicle] = command
 
     def flush(self) -> None:
-        """Tell the simulation what waits; later, if it was told just now or not all is known of the cars."""
+        """Forward waiting commands; later, if the last message is too recent or facts about cars are missing."""
         if not self._waiting or self._timer is not None or self.cars.asking:
             return
         now = monotonic()
@@ -111,10 +108,10 @@ class Inbox:
         self.flush()
 
     def _by_inputs(self, waiting: dict[int, Command]) -> dict[tuple[str, ...], list[Command]]:
-        """Commands for cars that take the same inputs; usually all of them do."""
+        """Group commands by the inputs of their cars, which are usually the same."""
         alike: dict[tuple[str, ...], list[Command]] = {}
         for vehicle, command in waiting.items():
-            trouble = self.cars.trouble(vehicle)  # again: it may have left while this waited
+            trouble = self.cars.trouble(vehicle)  # again: it may have been removed meanwhile
             if not trouble and self.cars.inputs(vehicle):
                 alike.setdefault(self.cars.inputs(vehicle), []).append(command)
             else:
@@ -136,34 +133,30 @@ class Inbox:
         self.log.warn("misdirected", message)
 
 
-def _told(address: Address) -> str:
+def _shown(address: Address) -> str:
     return f"{address[0]}:{address[1]}"
 
 
-SILENCE = 2.0
-"""s of wall time without a word after which a client is forgotten."""
-PAUSE = 1.0
-"""s after which any sequence number counts as a new beginning."""
-WINDOW = 1000
-"""Sequence numbers that a late datagram may be behind; further back, its sender has begun again."""
-IN_A_ROW = 3
-"""Datagrams that count up, one by one, from an older number: their sender has begun again."""
+SILENCE = 2.0  # s of silence after which a sender is forgotten
+PAUSE = 1.0  # s after which any sequence number counts as a restart
+WINDOW = 1000  # how far a late datagram may be behind; further back counts as a restart of its sender
+IN_A_ROW = 3  # datagrams that count up one by one from an older number and count as a restart
 HALF = 1 << 31
 
 
-class Track:
-    """The sequence numbers of one client for one car."""
+class SequenceTrack:
+    """The sequence numbers of one sender for one car."""
 
     __slots__ = ("at", "last", "older", "row")
 
     def __init__(self, sequence: int, now: float) -> None:
         self.last, self.at = sequence, now
-        self.older, self.row = 0, 0  # the old number that came last, and how many of them counted up to it
+        self.older, self.row = 0, 0  # the last old number, and how many counted up to it
 
     def takes(self, sequence: int, now: float) -> bool:
-        """Whether a datagram counts; a duplicate, a replayed or a late one does not. `now` in s.
+        """Whether to accept a datagram; duplicates, replays and late ones are refused. `now` in s.
 
-        A client that has begun again is taken at once after a pause or from far back, else with its third datagram.
+        A restarted sender is accepted after a pause or from far back, otherwise with its third datagram.
         """
         behind = (self.last - sequence) % (1 << 32)
         if behind < HALF and behind <= WINDOW and now - self.at <= PAUSE and not self._begins_again(sequence):
@@ -178,53 +171,53 @@ class Track:
         return self.row >= IN_A_ROW
 
 
-class Client:
-    """One address."""
+class Sender:
+    """The sender at one address."""
 
     __slots__ = ("heard", "said", "since", "tracks")
 
     def __init__(self, now: float) -> None:
-        self.heard = self.since = now  # s: last heard; when counting `said` began
+        self.heard = self.since = now  # s: last datagram; start of the count
         self.said = 0  # datagrams in this second
-        self.tracks: dict[int, Track] = {}  # car -> its sequence numbers
+        self.tracks: dict[int, SequenceTrack] = {}  # car -> its sequence numbers
 
     def within(self, rate: float, now: float) -> bool:
-        """Whether it keeps to so many datagrams per second."""
+        """Whether it keeps a rate in datagrams per second."""
         if now - self.since >= 1.0:
             self.since, self.said = now, 0
         self.said += 1
         return self.said <= rate
 
     def takes(self, vehicle: int, sequence: int, now: float) -> bool:
-        """Whether its datagram for a car counts."""
+        """Whether to accept its datagram for a car."""
         track = self.tracks.get(vehicle)
         if track is None:
-            self.tracks[vehicle] = Track(sequence, now)
+            self.tracks[vehicle] = SequenceTrack(sequence, now)
             return True
         return track.takes(sequence, now)
 
 
-class Clients:
-    """All that were heard lately, up to a number."""
+class Senders:
+    """The recent senders, up to a limit."""
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.known: dict[Address, Client] = {}
+        self.known: dict[Address, Sender] = {}
 
-    def hear(self, address: Address, now: float) -> Client | None:
-        """The client at an address, which has just been heard; None if there is no room for one more."""
+    def hear(self, address: Address, now: float) -> Sender | None:
+        """The sender of a datagram; None if the limit is reached."""
         client = self.known.get(address)
         if client is None:
             if len(self.known) >= self.most:
                 self.forget(now)
             if len(self.known) >= self.most:
                 return None
-            client = self.known[address] = Client(now)
+            client = self.known[address] = Sender(now)
         client.heard = now
         return client
 
     def forget(self, now: float) -> int:
-        """Drop those that have been silent for too long; how many."""
+        """Remove silent senders; return how many."""
         silent = [address for address, client in self.known.items() if now - client.heard > SILENCE]
         for address in silent:
             del self.known[address]

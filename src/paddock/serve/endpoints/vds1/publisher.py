@@ -1,10 +1,9 @@
-"""All cars of a snapshot as STATE datagrams, encoded at once."""
+"""STATE datagrams: which columns their 51 values come from, encoding all cars together, and sending them."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Iterator
-from collections.abc import Mapping as Dict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -17,8 +16,7 @@ from paddock.world.layout import FleetLayout, Ints, Layout
 from paddock.world.rotation import euler_from_quaternion, quaternion_conjugate, rotate
 from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELOCITY, Snapshot
 
-Source = tuple[str, float]
-"""A column of a snapshot, and what its values are multiplied by."""
+Source = tuple[str, float]  # A column of a snapshot, and a factor
 
 AXLES = {"fl": "front", "fr": "front", "rl": "rear", "rr": "rear"}
 PLAIN: dict[str, tuple[Source, ...]] = {
@@ -36,7 +34,7 @@ WHEELS: dict[str, tuple[tuple[str, float], ...]] = {
     "force_x": (("force_x_{wheel}", 1.0), ("force_x_{axle}", 0.5)),
     "force_y": (("force_y_{wheel}", 1.0), ("force_y_{axle}", 0.5)),
 }
-"""Quantity -> columns it may come from, the best first: of the wheel itself, else of its axle, which has two wheels."""
+"""Quantity -> possible columns, the best first: of the wheel, else of its axle, which has two wheels."""
 MEASURED = {
     "measured_ax": ("imu.ax", "ax"),
     "measured_ay": ("imu.ay", "ay"),
@@ -45,7 +43,7 @@ MEASURED = {
     "measured_x": ("gnss.x", "x"),
     "measured_y": ("gnss.y", "y"),
 }
-"""Value -> a sensor's reading, and the true value that stands for it without one."""
+"""Value -> a sensor's reading, and the true value used without the sensor."""
 
 ROW = {name: row for row, name in enumerate(STATE_NAMES)}
 PLACE = slice(ROW["x"], ROW["z"] + 1)
@@ -55,7 +53,7 @@ RATES = slice(ROW["roll_rate"], ROW["yaw_rate"] + 1)
 
 
 def sources(columns: tuple[str, ...]) -> dict[str, Source]:
-    """Value -> the column it is taken from, for those that these columns have; the pose and sensors aside."""
+    """Value -> its source among these columns, without pose and sensors."""
     found = {}
     for name, candidates in _candidates():
         for column, factor in candidates:
@@ -73,8 +71,8 @@ def _candidates() -> Iterator[tuple[str, tuple[Source, ...]]]:
             yield f"{quantity}_{wheel}", tuple(named)
 
 
-class Mapping:
-    """Turns blocks of certain columns into values of STATE; what the columns do not have is 0."""
+class StateMapping:
+    """Converts blocks of certain columns to STATE values; missing ones are 0."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
         found = sources(columns)
@@ -105,28 +103,28 @@ class Mapping:
 NOBODY = np.empty(0, np.int64)
 
 
-class Group(NamedTuple):
+class CarGroup(NamedTuple):
     """Cars with the same columns, of one fleet or of several."""
 
-    mapping: Mapping
+    mapping: StateMapping
     where: NDArray[np.intp]  # (columns, n) words of a snapshot's buffer
     radius: Floats  # (n,) m
 
 
 class StatePublisher:
-    """Knows which words of a snapshot make up which datagram, and how many were sent for each car."""
+    """Encodes datagrams from a snapshot's buffer; counts the sequence numbers of each car."""
 
     def __init__(self, most: int) -> None:
-        """For at most so many cars; `left_out` says how many there are beyond them."""
+        """For at most `most` cars; `left_out` is the number of others."""
         self.most = most
         self.left_out = 0
-        self.not_finite = 0  # values that had to be sent as 0
+        self.not_finite = 0  # values sent as 0
         self.ids: Ints = NOBODY
         self._sequences = np.zeros(0, np.uint32)
-        self._groups: list[Group] = []
+        self._groups: list[CarGroup] = []
 
-    def plan(self, layout: Layout, radii: Dict[str, Floats]) -> None:
-        """Send the cars of these fleets from now on, given the radii (n,) of their wheels in m."""
+    def plan(self, layout: Layout, radii: Mapping[str, Floats]) -> None:
+        """Prepare for the cars of these fleets, with the radii (n,) of their wheels in m."""
         alike: dict[tuple[str, ...], list[int]] = {}
         for k, fleet in enumerate(layout.fleets):
             if fleet.name in radii and fleet.n:
@@ -137,24 +135,24 @@ class StatePublisher:
         self._groups = self._grouped(layout, radii, list(alike.values()))
         self._take_ids(ids[: self.most])
 
-    def _grouped(self, layout: Layout, radii: Dict[str, Floats], alike: list[list[int]]) -> list[Group]:
+    def _grouped(self, layout: Layout, radii: Mapping[str, Floats], alike: list[list[int]]) -> list[CarGroup]:
         groups, room = [], self.most
         for fleets in alike:
             where = np.concatenate([_words(layout, k) for k in fleets], axis=1)[:, :room]
             radius = np.concatenate([radii[layout.fleets[k].name] for k in fleets])[:room]
-            groups.append(Group(Mapping(layout.fleets[fleets[0]].columns), where, radius))
+            groups.append(CarGroup(StateMapping(layout.fleets[fleets[0]].columns), where, radius))
             room -= where.shape[1]
         return [group for group in groups if group.where.shape[1]]
 
     def _take_ids(self, ids: Ints) -> None:
-        """Cars that stay go on counting; new ones begin with 0."""
+        """Keep the counts of cars that stay; new ones start at 0."""
         sequences = np.zeros(len(ids), np.uint32)
         _, before, now = np.intersect1d(self.ids, ids, return_indices=True)
         sequences[now] = self._sequences[before]
         self.ids, self._sequences = ids, sequences
 
     def encode(self, snapshot: Snapshot) -> NDArray[np.uint8]:
-        """(n, 436) bytes: a datagram for every car of a snapshot with the layout that was planned for."""
+        """(n, 436) bytes: a datagram for every car of a snapshot with the prepared layout."""
         words = snapshot.buffer.view(np.float64)
         parts = [group.mapping.values(words[group.where], group.radius) for group in self._groups]
         values = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
@@ -165,32 +163,30 @@ class StatePublisher:
         return encode_states(self.ids, self._sequences, snapshot.time, values)
 
     def sent(self) -> None:
-        """What was encoded last has gone out."""
-        self._sequences += np.uint32(1)  # goes on with 0 after 2^32 - 1
+        """Count the last datagrams as sent."""
+        self._sequences += np.uint32(1)  # wraps at 2^32
 
 
 def _words(layout: Layout, k: int) -> NDArray[np.intp]:
-    """Where each column of each vehicle of a fleet stands, (columns, n), in words of 8 bytes."""
+    """The positions of a fleet's columns in a snapshot, (columns, n), in words of 8 bytes."""
     fleet: FleetLayout = layout.fleets[k]
     first = layout.offsets[k] // 8
     count = len(fleet.columns) * fleet.n
     return np.arange(first, first + count, dtype=np.intp).reshape(len(fleet.columns), fleet.n)
 
 
-Address = tuple[Any, ...]
-"""As the socket module has it: (host, port), and two numbers more for IPv6."""
+Address = tuple[Any, ...]  # as in the socket module: (host, port), and two more numbers for IPv6
 
-UDP_SEGMENT = 103
-"""Linux' option (since 4.18) that cuts what is sent at once into datagrams of a size; Python has no name for it."""
+UDP_SEGMENT = 103  # Linux option (since 4.18) that splits one send into datagrams of a size; Python has no name for it
 TOGETHER = 64
-"""Datagrams of one send: what every such kernel takes, and less than the 64 KiB of a datagram up to 1,000 bytes each.
+"""Datagrams per send: the limit of such kernels, and less than 64 KiB with up to 1,000 bytes each.
 
 Measured on loopback with 436 bytes each: 0.4 us per datagram, against 2.5 us with sendmmsg and 3.6 us with sendto.
 """
 
 
 class DatagramSender:
-    """Sends rows of bytes through a non-blocking UDP socket: nothing waits, what does not go at once is lost."""
+    """Sends rows of bytes through a non-blocking UDP socket; what cannot be sent now is lost."""
 
     def __init__(self, sender: socket.socket, size: int, together: bool = True) -> None:
         """Rows of `size` bytes, at most 1,000; `together`: use the kernel's segmentation where there is one."""

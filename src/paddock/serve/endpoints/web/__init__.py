@@ -1,7 +1,7 @@
-"""The page over HTTP, and its WebSocket: the same frames and calls as on the stream, to browsers."""
+"""The page over HTTP, and its WebSocket with the frames and calls of the stream."""
 
 from __future__ import annotations
 
-from paddock.serve.endpoints.web.endpoint import WebEndpoint
+from paddock.serve.endpoints.web.endpoint import WebServer
 
-ENDPOINT = WebEndpoint
+ENDPOINT = WebServer

@@ -1,4 +1,4 @@
-"""One WebSocket as a connection to a subscriber: whatever waits goes out in one task, the latest group at last."""
+"""A WebSocket as a connection to a client; messages go first, then the latest group of frames."""
 
 from __future__ import annotations
 
@@ -10,24 +10,22 @@ from contextlib import suppress
 from typing import Any
 
 from starlette.types import Receive, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
-from paddock.serve.subscribers.connection import Bytes, Connection, Group, Hear, Lost
+from paddock.serve.subscribers.connection import Bytes, Connection, Hear, Lost
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import FrameType
 from paddock.wire.stream.split import JSON_STARTS, Frame, Json, frames_in
 
 LOG = logging.getLogger("paddock.web")
 GOING_AWAY = 1001
-REFUSED = 1008
-"""Codes that a WebSocket is closed with."""
+REFUSED = 1008  # close codes of WebSockets
 
 
 class SocketConnection(Connection):
-    """A WebSocket that was accepted. `run` serves it until it is over."""
+    """An accepted WebSocket; `run` serves it until it closes."""
 
     def __init__(self, receive: Receive, send: Send, wire: Wire, hear: Hear, lost: Lost) -> None:
         super().__init__(asyncio.get_running_loop(), hear, lost)
@@ -36,7 +34,7 @@ class SocketConnection(Connection):
         self._tasks: list[asyncio.Task[None]] = []
 
     def close(self) -> None:
-        """Let go at once; a peer that has taken the last word is gone already."""
+        """Close immediately."""
         if not self._closed:
             self.open, self._closed = False, True
             for task in self._tasks:
@@ -44,7 +42,7 @@ class SocketConnection(Connection):
             self._wire.abort()
 
     async def run(self) -> None:
-        """Pass messages on until either side has had enough."""
+        """Serve until either side closes."""
         self._tasks = [self.loop.create_task(self._read()), self.loop.create_task(self._write())]
         try:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -82,8 +80,8 @@ class SocketConnection(Connection):
                 await self._waiting.wait()
                 await self._wire.ready()
                 item = self._outbox.next()
-                if isinstance(item, Group):
-                    self._wire.send(item.parts)
+                if isinstance(item, tuple):
+                    self._wire.send(item)
                 elif item is not None:
                     await self._send(_message(item))
                 elif self.open:
@@ -101,21 +99,15 @@ def _accepted(frame: Frame) -> Frame:
 
 
 def _message(item: Bytes) -> dict[str, Any]:
-    """Whatever is JSON is a text, frames are binary."""
+    """JSON is sent as text, frames as binary."""
     if item and item[0] in JSON_STARTS:
         return {"type": "websocket.send", "text": bytes(item).rstrip(b"\n").decode()}
     return {"type": "websocket.send", "bytes": bytes(item)}
 
 
 EXTENSION = "paddock.wire"
-SILENCE = 20.0
-"""s between two pings, and s that a peer has to answer one."""
-PATIENCE = 10.0
-"""s that a client has for its first request."""
-
-
-BINARY = 0x82
-"""The first byte of a message that is whole, and binary."""
+SILENCE = 20.0  # s between two pings, and s to answer one
+BINARY = 0x82  # the first byte of an unfragmented binary message
 
 
 class Wire:
@@ -126,14 +118,14 @@ class Wire:
         self._transport: asyncio.Transport = protocol.transport
 
     async def ready(self) -> None:
-        """Wait until the peer has taken most of what it was sent: only then is it worth choosing what comes next."""
+        """Wait until the peer has read most of the sent data, so that the next group is recent."""
         await self._protocol.writable.wait()
 
     def send(self, parts: Sequence[bytes | memoryview]) -> None:
-        """Some bytes as one binary message; ClientDisconnected if the peer has left.
+        """Send parts as one binary message; ClientDisconnected if the peer has left.
 
-        Written here because ASGI takes a message as one object, and copies it twice more on its way: of 100,000
-        vehicles at 30 Hz that took most of the hub's time.
+        ASGI takes a message as one object and copies it twice: with 100,000 vehicles at 30 Hz that took most of the
+        hub's time.
         """
         if self._transport.is_closing() or self._protocol.conn.state is not State.OPEN:
             raise ClientDisconnected
@@ -142,12 +134,12 @@ class Wire:
             self._transport.write(part)
 
     def abort(self) -> None:
-        """Close at once, though the peer has not taken everything."""
+        """Close immediately, discarding unsent data."""
         self._transport.abort()
 
 
 def header(size: int) -> bytes:
-    """What goes before a binary message of so many bytes to a client (RFC 6455, section 5.2)."""
+    """The header of a binary message to a client (RFC 6455, section 5.2); `size` in bytes."""
     if size < 126:
         return struct.pack("!BB", BINARY, size)
     if size < 1 << 16:
@@ -156,7 +148,7 @@ def header(size: int) -> bytes:
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
-    """Puts the wire into the scope: ASGI itself can neither look at it nor break it off."""
+    """Puts the wire into the scope, because ASGI gives no access to it."""
 
     async def run_asgi(self) -> None:
         """Run the application."""
@@ -166,20 +158,6 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         await super().run_asgi()
 
     def keepalive_timeout(self) -> None:
-        """A peer that answers no ping does not take what waits for it, either."""
+        """Abort the connection of a peer that answers no ping."""
         super().keepalive_timeout()
         self.transport.abort()
-
-
-class PageProtocol(H11Protocol):
-    """Lets nobody hold a connection without asking for something."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Someone has connected."""
-        super().connection_made(transport)
-        self.loop.call_later(PATIENCE, self._look_after)
-
-    def _look_after(self) -> None:
-        upgraded = self.transport.get_protocol() is not self
-        if self.cycle is None and not upgraded:
-            self.transport.abort()

@@ -1,4 +1,4 @@
-"""The notebook interface: requests on a ROUTER socket, states on a PUB socket; what `paddock.connect` speaks."""
+"""ZeroMQ: requests on a ROUTER socket, states on a PUB socket, for `paddock.connect`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 def _endpoint(hub: Hub, options: dict[str, Any], every: int) -> Endpoint:
     """The endpoint, if ZeroMQ is installed."""
     try:
-        from paddock.serve.endpoints.zmq.endpoint import ZmqEndpoint
+        from paddock.serve.endpoints.zmq.endpoint import ZmqServer
     except ImportError as error:
         if error.name != "zmq":
             raise
         raise MissingFeatureError("serving zmq needs pyzmq: pip install paddock[zmq]") from None
-    return ZmqEndpoint(hub, options, every)
+    return ZmqServer(hub, options, every)
 
 
 ENDPOINT = _endpoint

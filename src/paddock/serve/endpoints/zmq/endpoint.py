@@ -1,10 +1,12 @@
-"""The endpoint: who may ask, what is asked, and what comes of it."""
+"""The ZeroMQ endpoint: clients, their limits, their requests and the replies."""
 
 from __future__ import annotations
 
 import hmac
 import traceback
+from dataclasses import dataclass, field
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import zmq
@@ -12,12 +14,11 @@ import zmq
 from paddock import __version__
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.serve.counters import LimitedLog
-from paddock.serve.endpoints.zmq.peers import IGNORED, SILENCE, STRIKES, Peer, Peers
 from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.endpoints.zmq.requests import Translated, operation_of
 from paddock.serve.hub import OperationError
-from paddock.serve.hub import Reply as Outcome
+from paddock.serve.hub import Outcome as Outcome
 from paddock.serve.states import state_of
 from paddock.wire.error import WireError
 from paddock.wire.messages.replies import Body, Done, Error, Reply, Welcome, encode_id, encode_reply
@@ -27,33 +28,32 @@ from paddock.wire.messages.requests import (
     Goodbye,
     Heartbeat,
     Hello,
-    Request,
+    RequestMessage,
     decode_request,
     request_id,
 )
+from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
-MESSAGE_MOST = 64 << 20
-"""Bytes of a message at most: a saved state may be large."""
-OPEN_MOST = 1024
-"""Requests of a client that may wait for their answers."""
+
+MESSAGE_MOST = 64 << 20  # bytes of a message: a saved state may be large
+OPEN_MOST = 1024  # unanswered requests of a client
 LOG = LimitedLog(__name__)
-LOOK = 0.25
-"""s between looks at who has fallen silent."""
+LOOK = 0.25  # s between checks for silent clients
 
 
-class ZmqEndpoint:
-    """Clients are known by their routing ids, and by name since they said Hello."""
+class ZmqServer:
+    """Clients have routing ids, and names after Hello."""
 
     latest = False
 
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
         self.hub = hub
         self.every = every
-        self.peers = Peers(options["clients"], options["requests"])
+        self.peers = ZmqPeers(options["clients"], options["requests"])
         self._port, self._publish = options["port"], options["publish"]
         self._context = zmq.Context()
         self._router = Port(self._context, zmq.ROUTER, MESSAGE_MOST, self._take)
@@ -63,7 +63,7 @@ class ZmqEndpoint:
 
     @property
     def clients_now(self) -> int:
-        """Clients that have said Hello and not left."""
+        """The number of clients."""
         return len(self.peers.clients)
 
     async def open(self) -> dict[str, Any]:
@@ -71,26 +71,26 @@ class ZmqEndpoint:
         self._port = self._bound(self._router, self._port)
         after = self._port + 1 if self._given_port else 0
         self._publish = self._bound(self.publisher.port, after if self._publish is None else self._publish)
-        self._look_around()
+        self._check()
         return {"port": self._port, "publish": self._publish}
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode a state for those who subscribed."""
+        """Encode a state for subscribers."""
         return self.publisher.prepare(snapshot, wall_time)
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
-        """Pass on what concerns clients."""
+        """Pass on control requests and refusals; publish the rest."""
         peer = self.peers.clients.get(content["client"]) if "client" in content else None
         if kind == "control_request" and peer is not None:
             self._send(peer, content["message"])
         elif kind == "refused" and peer is not None:
             self._count("refused_controls", reason=content["kind"])
-            self._say(peer, 0, Error(content["kind"], content["message"]))
+            self._reply(peer, 0, Error(content["kind"], content["message"]))
         else:
             self.publisher.hear(kind, content)
 
     async def close(self) -> None:
-        """Let go."""
+        """Close the sockets."""
         if self._timer is not None:
             self._timer.cancel()
         self._router.close()
@@ -100,17 +100,17 @@ class ZmqEndpoint:
     # requests --------------------------------------------------------------------------------------------------------
 
     def _take(self, frames: list[bytes]) -> None:
-        """One message from anybody; whatever goes wrong with it stays here."""
+        """Handle one message; errors are contained here."""
         peer = self.peers.at(frames[0])
         try:
-            self._hear_from(peer, frames)
+            self._receive(peer, frames)
         except Exception as error:
             self._count("endpoint_errors")
             LOG.warn(type(error).__name__, f"a request failed in the zmq endpoint: {traceback.format_exc()}")
-            self._say(peer, request_id(frames[-1]), Error("PaddockError", "the server failed at this request"))
+            self._reply(peer, request_id(frames[-1]), Error("PaddockError", "internal error of the server"))
 
-    def _hear_from(self, peer: Peer, frames: list[bytes]) -> None:
-        """One message, unless its sender has sent too many."""
+    def _receive(self, peer: ZmqPeer, frames: list[bytes]) -> None:
+        """Handle one message within the limits of its sender."""
         if peer.ignored_until > peer.heard:
             self._count("ignored")
             return
@@ -123,49 +123,49 @@ class ZmqEndpoint:
                 raise WireError("count", f"a message has one frame, not {len(frames) - 1}")
             request = decode_request(frames[1])
         except WireError as error:
-            self._strike(peer, error.id, "malformed", str(error))
+            self._reject(peer, error.id, "malformed", str(error))
             return
         self._serve(peer, request)
 
-    def _serve(self, peer: Peer, request: Request) -> None:
-        """One request that makes sense."""
+    def _serve(self, peer: ZmqPeer, request: RequestMessage) -> None:
+        """Handle one valid request."""
         if not peer.name:
-            self._meet(peer, request)
+            self._introduce(peer, request)
             return
         match request.body:
             case Heartbeat():
-                self._say(peer, request.id, Done())
+                self._reply(peer, request.id, Done())
             case Hello():
                 self._welcome(peer, request.id)
             case Goodbye():
-                self._say(peer, request.id, Done())
-                self._part(peer)
+                self._reply(peer, request.id, Done())
+                self._remove(peer)
             case _:
                 self._operate(peer, request)
 
-    def _meet(self, peer: Peer, request: Request) -> None:
-        """A peer that has not said Hello: its token is looked at first."""
+    def _introduce(self, peer: ZmqPeer, request: RequestMessage) -> None:
+        """Handle a request before Hello: check the token first."""
         token = self.hub.options.token
         if token is not None and not hmac.compare_digest(request.token.encode(), token.encode()):
-            self._strike(peer, request.id, "token", "the token is wrong: connect with the server's token")
+            self._reject(peer, request.id, "token", "the token is wrong: connect with the server's token")
         elif not isinstance(request.body, Hello):
-            self._refuse(peer, request.id, "hello", "say Hello first")
+            self._refuse(peer, request.id, "hello", "send Hello first")
         elif request.body.protocol != PROTOCOL:
             told = f"this server speaks protocol {PROTOCOL}, not {request.body.protocol}"
             self._refuse(peer, request.id, "protocol", told)
         elif not self.peers.welcome(peer, request.body.client):
-            self._refuse(peer, request.id, "full", f"there are {self.peers.most_clients} clients already")
+            self._refuse(peer, request.id, "full", f"the limit of {self.peers.most_clients} clients is reached")
         else:
             self._welcome(peer, request.id)
 
-    def _welcome(self, peer: Peer, number: int) -> None:
+    def _welcome(self, peer: ZmqPeer, number: int) -> None:
         run = int(self.hub.mirror.figures.get("run", 0))
         told = Welcome(__version__, peer.name, self.hub.rate, run, SILENCE, PROTOCOL, self._publish)
-        self._say(peer, number, told)
+        self._reply(peer, number, told)
 
-    def _operate(self, peer: Peer, request: Request) -> None:
+    def _operate(self, peer: ZmqPeer, request: RequestMessage) -> None:
         if peer.open_requests >= OPEN_MOST:
-            self._refuse(peer, request.id, "busy", f"{OPEN_MOST} requests wait for their answers already")
+            self._refuse(peer, request.id, "busy", f"{OPEN_MOST} requests are unanswered already")
             return
         body = request.body
         if isinstance(body, Call) and body.method == "snapshot" and body.arguments.get("roster") is True:
@@ -183,33 +183,33 @@ class ZmqEndpoint:
         self.hub.ask(operation.name, peer.name, operation.arguments, then)
 
     def _answer(
-        self, peer: Peer, name: str, number: int, operation: Translated, outcome: Outcome | OperationError
+        self, peer: ZmqPeer, name: str, number: int, operation: Translated, outcome: Outcome | OperationError
     ) -> None:
-        """The simulation has done it, or not."""
+        """Reply with the outcome of an operation."""
         peer.open_requests -= 1
         if peer.name != name:
             return  # it left meanwhile
         if isinstance(outcome, OperationError):
             self._count("refused_controls" if operation.name == "control" else "refused", reason=outcome.kind)
-            self._say(peer, number, Error(outcome.kind, str(outcome)))
+            self._reply(peer, number, Error(outcome.kind, str(outcome)))
             return
         body = self._state(peer) if operation.name == "snapshot" else operation.reply(outcome)
         if isinstance(body, bytes):
             self._send(peer, encode_id(number) + body)
         else:
-            self._say(peer, number, body, outcome)
+            self._reply(peer, number, body, outcome)
 
-    def _state(self, peer: Peer) -> Body:
-        """The newest state, with the roster if the client does not know it."""
+    def _state(self, peer: ZmqPeer) -> Body:
+        """The newest state, with the roster if the client lacks it."""
         snapshot = self.hub.newest()
         if snapshot is None:
-            return Error("PaddockError", "there is no state yet")
+            return Error("PaddockError", "no snapshot yet")
         state = state_of(snapshot, self.hub.ring.wall_time, peer.layout)
         peer.layout = snapshot.layout
         return state
 
     def _name_of(self, number: int) -> str:
-        """The vehicle of an id."""
+        """The name of a vehicle by id."""
         snapshot = self.hub.newest()
         if snapshot is None:
             raise UnknownNameError(f"no vehicle has the id {number}")
@@ -217,7 +217,7 @@ class ZmqEndpoint:
 
     # replies ---------------------------------------------------------------------------------------------------------
 
-    def _say(self, peer: Peer, number: int, body: Body, outcome: Outcome | None = None) -> None:
+    def _reply(self, peer: ZmqPeer, number: int, body: Body, outcome: Outcome | None = None) -> None:
         tick, time = (self.hub.tick, self.hub.time) if outcome is None else (outcome.tick, outcome.time)
         try:
             data = encode_reply(Reply(number, tick, time, body))
@@ -225,56 +225,128 @@ class ZmqEndpoint:
             data = encode_reply(Reply(number, tick, time, Error(type(error).__name__, str(error))))
         self._send(peer, data)
 
-    def _send(self, peer: Peer, data: bytes) -> None:
+    def _send(self, peer: ZmqPeer, data: bytes) -> None:
         if not self._router.send(peer.address, data) and peer.name:
             self._count("cut_off", reason="unreachable")
-            self._part(peer)
+            self._remove(peer)
 
-    def _refuse(self, peer: Peer, number: int, code: str, message: str) -> None:
+    def _refuse(self, peer: ZmqPeer, number: int, code: str, message: str) -> None:
         self._count("refused", reason=code)
-        self._say(peer, number, Error(code, message))
+        self._reply(peer, number, Error(code, message))
 
-    def _strike(self, peer: Peer, number: int, reason: str, message: str) -> None:
-        """Something without sense; too much of it is not listened to."""
+    def _reject(self, peer: ZmqPeer, number: int, reason: str, message: str) -> None:
+        """Count an invalid message; too many of them block the peer for a while."""
         self._count("malformed", reason=reason)
         peer.strikes += 1.0
         if peer.strikes > STRIKES:
             self._cut_off(peer, reason, f"too many messages like this: {message}")
         else:
-            self._say(peer, number, Error(reason, message))
+            self._reply(peer, number, Error(reason, message))
 
-    def _cut_off(self, peer: Peer, reason: str, message: str) -> None:
+    def _cut_off(self, peer: ZmqPeer, reason: str, message: str) -> None:
         self._count("cut_off", reason=reason)
         peer.ignored_until, peer.allowance, peer.strikes = peer.heard + IGNORED, self.peers.rate, 0.0
-        self._say(peer, 0, Error("cut_off", f"cut off for {IGNORED:g} s: {message}"))
-        self._part(peer)
+        self._reply(peer, 0, Error("cut_off", f"blocked for {IGNORED:g} s: {message}"))
+        self._remove(peer)
 
-    def _part(self, peer: Peer) -> None:
+    def _remove(self, peer: ZmqPeer) -> None:
         if peer.name:
             self.hub.gone(self.peers.part(peer))
 
     def _count(self, name: str, reason: str = "") -> None:
         self.hub.counters.add(name, endpoint="zmq", reason=reason)
 
-    # life ------------------------------------------------------------------------------------------------------------
+    # sockets ---------------------------------------------------------------------------------------------------------
 
-    def _look_around(self) -> None:
-        """Let go of the silent, and look whether a socket has something after all."""
+    def _check(self) -> None:
+        """Remove silent clients, and poll the sockets."""
         for peer in self.peers.silent():
             self._count("cut_off", reason="silent")
-            self._part(peer)
+            self._remove(peer)
         self._router.look()
-        self.publisher.look_around()
-        self._timer = self.hub.loop.call_later(LOOK, self._look_around)
+        self.publisher.check()
+        self._timer = self.hub.loop.call_later(LOOK, self._check)
 
     @property
     def _given_port(self) -> bool:
         return bool(self.hub.options.zmq and self.hub.options.zmq.port)
 
     def _bound(self, port: Port, number: int) -> int:
-        """Listen on a TCP port, or a free one for 0; which one it became."""
+        """Listen on a TCP port, a free one for 0, and return it."""
         bind = self.hub.options.bind
         host = f"[{bind}]" if ":" in bind else bind.replace("localhost", "127.0.0.1")
         port.socket.setsockopt(zmq.IPV6, int(":" in bind))
         address = port.open(f"tcp://{host}:{number or '*'}")
         return int(address.rpartition(":")[2])
+
+
+SILENCE = 5.0  # s without a message after which a client is removed
+IGNORED = 5.0  # s for which messages of a blocked peer are ignored
+STRIKES = 20  # invalid messages or wrong tokens before a peer is blocked; one per second is forgotten
+STRANGERS = 256  # peers without Hello that are remembered
+NAME_LENGTH = 64
+
+
+@dataclass
+class ZmqPeer:
+    """One connection."""
+
+    address: bytes
+    name: str = ""  # its client name; empty before Hello
+    heard: float = field(default_factory=monotonic)
+    ignored_until: float = 0.0
+    allowance: float = 0.0  # requests left in its burst
+    strikes: float = 0.0
+    open_requests: int = 0
+    layout: Layout | None = None  # of the last roster sent
+
+
+class ZmqPeers:
+    """The peers of the endpoint, up to a limit."""
+
+    def __init__(self, most_clients: int, requests_per_second: float) -> None:
+        self.most_clients = most_clients
+        self.rate = requests_per_second
+        self.clients: dict[str, ZmqPeer] = {}  # by name
+        self._peers: dict[bytes, ZmqPeer] = {}
+        self._names = 0
+
+    def at(self, address: bytes) -> ZmqPeer:
+        """The sender of a message, with its limits updated."""
+        peer = self._peers.get(address)
+        if peer is None:
+            self._forget_strangers()
+            peer = self._peers[address] = ZmqPeer(address, allowance=self.rate)
+        now = monotonic()
+        passed, peer.heard = now - peer.heard, now
+        peer.allowance = min(self.rate, peer.allowance + passed * self.rate)
+        peer.strikes = max(0.0, peer.strikes - passed)
+        return peer
+
+    def welcome(self, peer: ZmqPeer, wanted: str) -> bool:
+        """Give a peer a unique name; False if the limit of clients is reached."""
+        if len(self.clients) >= self.most_clients:
+            return False
+        told = "".join(letter for letter in wanted if letter.isprintable())[:NAME_LENGTH] or "client"
+        self._names += 1  # never reused: pending work of one client must not reach another
+        peer.name = f"{told} (zmq {self._names})"
+        peer.layout = None
+        self.clients[peer.name] = peer
+        return True
+
+    def part(self, peer: ZmqPeer) -> str:
+        """Remove a client; return its name."""
+        name, peer.name = peer.name, ""
+        self.clients.pop(name, None)
+        return name
+
+    def silent(self) -> list[ZmqPeer]:
+        """Clients that have been silent for too long."""
+        now = monotonic()
+        return [peer for peer in self.clients.values() if now - peer.heard > SILENCE]
+
+    def _forget_strangers(self) -> None:
+        """Forget the oldest peers without Hello."""
+        if len(self._peers) - len(self.clients) >= STRANGERS:
+            oldest = next(address for address, peer in self._peers.items() if not peer.name)
+            del self._peers[oldest]

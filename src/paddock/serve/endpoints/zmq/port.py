@@ -1,4 +1,4 @@
-"""A ZeroMQ socket in the hub's event loop."""
+"""A ZeroMQ socket in the hub's event loop, and the PLAIN handshake that checks the token of subscribers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ if TYPE_CHECKING:
     from paddock.serve.hub import Hub
 
 
-EVENTS, POLLIN, NOBLOCK = int(zmq.EVENTS), int(zmq.POLLIN), int(zmq.NOBLOCK)  # as enums they take twice as long
-BATCH = 64
-"""Messages taken at a time, before others have their turn."""
-WAITING = 1000
-"""Messages that may wait for a peer, each way."""
-BEAT_MS, DEAD_MS = 1000, 5000
-"""ms between heartbeats of a connection, and without one after which it is given up."""
+EVENTS, POLLIN, NOBLOCK = int(zmq.EVENTS), int(zmq.POLLIN), int(zmq.NOBLOCK)  # enums are twice as slow
+BATCH = 64  # messages read at a time
+WAITING = 1000  # messages that may wait for a peer, in each direction
+BEAT_MS, DEAD_MS = 1000, 5000  # ms between heartbeats, and ms without one after which a connection is closed
 
 
 class Port:
-    """Takes messages whenever there are any; sending never waits.
+    """Receives messages as they arrive; sending never blocks.
 
-    ZeroMQ's descriptor tells of changes, not of what is there: after whatever may have swallowed one, EVENTS is asked.
+    ZeroMQ's descriptor is edge-triggered: EVENTS is read after every operation that may have consumed an edge.
     """
 
     def __init__(
@@ -49,7 +46,7 @@ class Port:
             self.socket.setsockopt(option, value)
 
     def open(self, address: str) -> str:
-        """Listen on a ZeroMQ address; returns the one it became. OSError if it cannot be."""
+        """Listen on a ZeroMQ address and return the actual one. OSError if that is not possible."""
         try:
             self.socket.bind(address)
         except zmq.ZMQError as error:
@@ -60,8 +57,8 @@ class Port:
         return self.socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
     def look(self) -> None:
-        """Take what there is."""
-        self._looking = True  # so that sending need not ask for EVENTS: this does
+        """Receive waiting messages."""
+        self._looking = True  # sending need not read EVENTS meanwhile
         for _ in range(BATCH):
             if not self._readable():
                 self._looking = False
@@ -70,7 +67,7 @@ class Port:
         self._look_again()
 
     def send(self, *frames: bytes) -> bool:
-        """Send, unless the peer is gone or does not read."""
+        """Send; False if the peer is gone or does not read."""
         try:
             self.socket.send_multipart(frames, NOBLOCK)
             return True
@@ -81,7 +78,7 @@ class Port:
                 self._look_again()
 
     def close(self) -> None:
-        """Let go."""
+        """Close the socket."""
         if self._loop is not None:
             self._loop.remove_reader(self.socket.fileno())
             self._loop = None
@@ -105,10 +102,10 @@ ZAP = "inproc://zeromq.zap.01"
 
 
 class Gate:
-    """Answers for the sockets of a context that ask for a password."""
+    """Answers libzmq's authentication requests (ZAP, RFC 27): user `paddock`, the token as password."""
 
     def __init__(self, context: zmq.Context[Any], guarded: Port, hub: Hub) -> None:
-        """Guard a socket that does not listen yet."""
+        """Guard a socket before it listens."""
         self.hub = hub
         self.port = Port(context, zmq.ROUTER, -1, self._take)
         self.port.open(ZAP)

@@ -1,8 +1,8 @@
-"""What everybody hears who subscribed: states, rosters, events, markers.
+"""Publishes states, rosters, events and markers to subscribers.
 
-A message is two frames: its topic (`state`, `roster`, `event`, `markers`) and what it says (StateUpdate, Roster, Event,
-MarkerCommand). A roster is published when it changes, when someone subscribes and once a second; all markers when
-someone subscribes to them.
+A message is two frames: its topic (`state`, `roster`, `event`, `markers`) and its content (StateUpdate, Roster, Event,
+MarkerCommand). A roster is published when it changes, after a subscription and once a second; all markers after a
+subscription to them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from paddock.serve.states import roster_of, state_of
 from paddock.wire.messages.markers import (
     ClearMarkers,
     DeleteMarkers,
-    Marker,
     MarkerCommand,
+    MarkerMessage,
     PutMarkers,
     ShowMarkers,
     encode_marker_command,
 )
-from paddock.wire.messages.recordings import Event, encode_event
+from paddock.wire.messages.recordings import EventMessage, encode_event
 from paddock.wire.messages.states import encode_roster, encode_state_update
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
@@ -34,27 +34,25 @@ if TYPE_CHECKING:
 
 
 STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
-SUBSCRIPTION_MOST = 256
-"""Bytes of a subscription at most."""
-REPEAT = 1.0
-"""s of wall time between rosters."""
+SUBSCRIPTION_MOST = 256  # bytes of a subscription
+REPEAT = 1.0  # s of wall time between rosters
 
 
 class Publisher:
-    """Encodes nothing that nobody has subscribed to."""
+    """Encodes only topics with subscribers."""
 
     def __init__(self, hub: Hub, context: zmq.Context[Any]) -> None:
         self.hub = hub
         self.port = Port(context, zmq.XPUB, SUBSCRIPTION_MOST, self._take)
-        self.port.socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # every subscription is told, so that they can be counted
+        self.port.socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # report every subscription, so that they can be counted
         self._gate = None if hub.options.token is None else Gate(context, self.port, hub)
         self._subscribed: Counter[bytes] = Counter()
-        self._new: set[bytes] = set()  # topics that someone has just subscribed to
-        self._layout: Layout | None = None  # of the roster published last
-        self._told = 0.0
+        self._new: set[bytes] = set()  # topics with a new subscription
+        self._layout: Layout | None = None  # of the last published roster
+        self._sent = 0.0
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode a state; before it its roster if that is new."""
+        """Encode a state, after its roster if that is new."""
         fresh = snapshot.layout is not self._layout and snapshot.layout != self._layout
         roster = encode_roster(roster_of(snapshot.layout)) if fresh and self._wanted(ROSTER) else None
         self._layout = snapshot.layout
@@ -70,33 +68,33 @@ class Publisher:
         return send
 
     def hear(self, kind: str, content: dict[str, Any]) -> None:
-        """Publish what has happened."""
+        """Publish a push of the simulation."""
         if kind == "event" and self._wanted(EVENT):
-            self._send(EVENT, encode_event(Event(**content)))
+            self._send(EVENT, encode_event(EventMessage(**content)))
         if kind == "markers" and self._wanted(MARKERS):
             self._say(marker_commands(content, self.hub.time))
         if kind == "restart" and content["how"] == "reset" and self._wanted(MARKERS):
             self._say([ClearMarkers()])
 
-    def look_around(self) -> None:
-        """What is due without anything having happened: called a few times a second."""
+    def check(self) -> None:
+        """Publish what is due by time; called a few times a second."""
         self.port.look()
         if self._gate is not None:
             self._gate.port.look()
         if MARKERS in self._new:
             self._say(self._all_markers())
-        if ROSTER in self._new or monotonic() - self._told > REPEAT:
-            self._tell_roster()
+        if ROSTER in self._new or monotonic() - self._sent > REPEAT:
+            self._send_roster()
         self._new.clear()
 
     def close(self) -> None:
-        """Let go."""
+        """Close the socket."""
         self.port.close()
         if self._gate is not None:
             self._gate.port.close()
 
-    def _tell_roster(self) -> None:
-        self._told = monotonic()
+    def _send_roster(self) -> None:
+        self._sent = monotonic()
         if self._layout is not None and self._wanted(ROSTER):
             self._send(ROSTER, encode_roster(roster_of(self._layout)))
 
@@ -118,7 +116,7 @@ class Publisher:
         return any(topic.startswith(prefix) for prefix in self._subscribed)
 
     def _take(self, frames: list[bytes]) -> None:
-        """Someone subscribes (1, prefix) or has enough of it (0, prefix)."""
+        """Handle a subscription (1, prefix) or its end (0, prefix)."""
         told, prefix = frames[0][:1], frames[0][1:]
         if told == b"\1":
             self._subscribed[prefix] += 1
@@ -131,10 +129,10 @@ class Publisher:
             self.hub.counters.add("malformed", endpoint="zmq", reason="subscription")
 
 
-def marker_of(tree: dict[str, Any], time: float) -> Marker:
-    """A marker as the hub knows it, with what is left of its time (s)."""
+def marker_of(tree: dict[str, Any], time: float) -> MarkerMessage:
+    """A marker of the mirror, with its remaining time to live (s)."""
     expires = tree["expires"]
-    return Marker(
+    return MarkerMessage(
         namespace=tree["namespace"],
         id=tree["id"],
         kind=tree["kind"],
@@ -150,7 +148,7 @@ def marker_of(tree: dict[str, Any], time: float) -> Marker:
 
 
 def marker_commands(content: dict[str, Any], time: float) -> list[MarkerCommand]:
-    """What the simulation tells of its markers."""
+    """A change of markers as messages."""
     commands: list[MarkerCommand] = []
     if "namespace" in content:
         commands.append(ShowMarkers(content["namespace"], content["visible"]))

@@ -6,19 +6,27 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.serve.hub import Reply
-from paddock.wire.messages.controls import Command, Control
-from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, Marker, MarkerCommand, PutMarkers, ShowMarkers
+from paddock.serve.hub import Outcome
+from paddock.wire.messages.markers import (
+    ClearMarkers,
+    DeleteMarkers,
+    MarkerCommand,
+    MarkerMessage,
+    PutMarkers,
+    ShowMarkers,
+)
 from paddock.wire.messages.replies import Body as ReplyBody
-from paddock.wire.messages.replies import ControlAck, Done, Result
+from paddock.wire.messages.replies import ControlAck, Done, ResultMessage
 from paddock.wire.messages.requests import Body as RequestBody
 from paddock.wire.messages.requests import (
     Call,
+    Command,
+    ControlMessage,
     GetMetadata,
     Pause,
     Reset,
     Resume,
-    Run,
+    RunRequest,
     SetMode,
     SetPace,
     Step,
@@ -31,7 +39,7 @@ CALLS = {name: operation for name, operation in OPERATIONS.items() if operation.
 """The operations that clients call by name; others have a message of their own."""
 REFUSALS = {"value": InvalidValueError, "unknown": UnknownNameError}
 """What a client gets for an argument that is wrong, by the reason; otherwise PaddockError."""
-MARKER_FIELDS = tuple(Marker.__dataclass_fields__)
+MARKER_FIELDS = tuple(MarkerMessage.__dataclass_fields__)
 
 
 class Translated(NamedTuple):
@@ -39,13 +47,13 @@ class Translated(NamedTuple):
 
     name: str
     arguments: dict[str, Any]
-    reply: Callable[[Reply], ReplyBody | bytes]  # bytes: an encoded reply without its id
+    reply: Callable[[Outcome], ReplyBody | bytes]  # bytes: an encoded reply without its id
 
 
 def operation_of(body: RequestBody, name_of: NameOf) -> Translated:
     """Return the operation of a request; `name_of` returns the name of a vehicle by id."""
     match body:
-        case Control(tick):
+        case ControlMessage(tick):
             arguments = {"tick": tick, "commands": _named(body, name_of)}
             return Translated("control", arguments, lambda reply: ControlAck(tick))
         case Step():
@@ -107,7 +115,7 @@ def _admin(body: RequestBody) -> Translated:
     match body:
         case Reset(seed):
             return Translated("reset", {"seed": seed}, _done)
-        case Run(until, pace):
+        case RunRequest(until, pace):
             return Translated("run", {"until": until, "pace": pace}, _done)
         case SetPace(pace):
             return Translated("pace", {"pace": pace}, _done)
@@ -122,7 +130,7 @@ def _admin(body: RequestBody) -> Translated:
     raise InvalidValueError(f"{type(body).__name__} is no operation of the simulation")
 
 
-def _named(control: Control, name_of: NameOf) -> dict[str, Any]:
+def _named(control: ControlMessage, name_of: NameOf) -> dict[str, Any]:
     return _plain(
         {
             target if isinstance(target, str) else name_of(target): _plain(inputs)
@@ -139,10 +147,10 @@ def _plain(tree: Mapping[str, Any]) -> dict[str, Any]:
     return dict(tree)
 
 
-def _done(reply: Reply) -> ReplyBody:
+def _done(reply: Outcome) -> ReplyBody:
     return Done()
 
 
-def _result(reply: Reply) -> ReplyBody:
+def _result(reply: Outcome) -> ReplyBody:
     value = reply.result
-    return Result(None, value) if isinstance(value, bytes) else Result(value)
+    return ResultMessage(None, value) if isinstance(value, bytes) else ResultMessage(value)

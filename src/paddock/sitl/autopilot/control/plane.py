@@ -1,12 +1,13 @@
-"""The loops of an aeroplane: from heading, height and airspeed to attitude and throttle, and on to the surfaces.
+"""The control loops of a plane: heading, altitude and airspeed -> attitude and throttle -> surfaces; and its guidance.
 
-Deflections are angles' errors, their integral and the rates against them, less at higher speed; the rudder keeps the
-ball in the middle. Height is flown with the elevator, airspeed with the throttle, which knows what a climb will cost.
+Deflections are PID terms of the attitude error, scaled down at higher speed; the rudder coordinates turns. The elevator
+controls altitude, the throttle airspeed, with a feed-forward for the climb.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.compute.math import atan, clamp, cos, maximum, minimum, sin, sqrt, tan, wrap_angle
 from paddock.compute.routine import routine
@@ -14,12 +15,15 @@ from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.estimate import PLACE
 from paddock.sitl.sensor_data import COLUMN, Floats
 
+if TYPE_CHECKING:
+    from paddock.sitl.autopilot.parameters import Parameters
+
 DIRECT, ATTITUDE, FLIGHT = 0.0, 1.0, 2.0
-"""Sticks move the surfaces; roll, pitch and throttle are given; heading (or roll), height and airspeed are given."""
+"""Kinds of setpoint: surfaces; roll, pitch and throttle; heading (or roll), altitude and airspeed."""
 
 
-class Setpoint(NamedTuple):
-    """What modes ask of the loops."""
+class PlaneSetpoint(NamedTuple):
+    """What the modes write."""
 
     kind: float = DIRECT
     aileron: float = 0.0  # -1 to 1, with DIRECT
@@ -34,8 +38,8 @@ class Setpoint(NamedTuple):
     speed: float = 0.0  # m/s, airspeed
 
 
-class Gains(NamedTuple):
-    """Derived from the parameters."""
+class PlaneGains(NamedTuple):
+    """Gains and limits, derived from the parameters."""
 
     roll_p: float
     roll_i: float
@@ -43,8 +47,8 @@ class Gains(NamedTuple):
     pitch_p: float
     pitch_i: float
     pitch_d: float
-    rudder_slip: float  # deflection for each m/s2 of sideways force
-    rudder_rate: float  # deflection for each rad/s off the coordinated turn
+    rudder_slip: float  # deflection per m/s2 of lateral acceleration
+    rudder_rate: float  # deflection per rad/s off the coordinated turn rate
     roll_limit: float  # rad
     pitch_high: float
     pitch_low: float
@@ -57,18 +61,18 @@ class Gains(NamedTuple):
     height_gain: float  # 1/s
 
 
-class Memory(NamedTuple):
+class PlaneMemory(NamedTuple):
     """Integrals and filters."""
 
     roll_sum: float = 0.0
     pitch_sum: float = 0.0
-    path_sum: float = 0.0  # rad: the angle of attack, as learnt
+    path_sum: float = 0.0  # rad: the learned angle of attack
     speed_sum: float = 0.0  # throttle
     speed: float = 0.0  # m/s, smoothed airspeed
-    slip: float = 0.0  # m/s2, smoothed sideways force
-    roll: float = 0.0  # rad, wanted
+    slip: float = 0.0  # m/s2, smoothed lateral acceleration
+    roll: float = 0.0  # rad, target
     pitch: float = 0.0
-    lean: float = 0.0  # rad: the roll that is believed while it flies straight on
+    lean: float = 0.0  # rad: estimated roll in straight flight, a bias
 
 
 GRAVITY = 9.80665
@@ -77,31 +81,33 @@ DOWN, VN, VE, VD = PLACE["down"], PLACE["vn"], PLACE["ve"], PLACE["vd"]
 ROLL, PITCH, YAW, P, Q, R = (PLACE[name] for name in ("roll", "pitch", "yaw", "p", "q", "r"))
 AIRSPEED, SIDE = COLUMN["airspeed"], COLUMN["accel_y"]
 SUM_MOST = 1.0  # of a deflection
-LEVEL = 0.15  # rad of roll, in which a lean is learnt
+LEVEL = 0.15  # rad of roll below which the lean is learned
 LEAN_TIME = 8.0  # s
 LEAN_MOST = 0.05  # rad
 SMOOTHING = 0.5  # s, of the airspeed
 SLIP_TIME = 0.3  # s
-PATH_P, PATH_I = 0.4, 0.15  # rad, rad/s of pitch for each rad of error of the path
+PATH_P, PATH_I = 0.4, 0.15  # rad, rad/s of pitch per rad of path error
 ATTACK_MOST = 0.25  # rad
-CLIMB_COST = 3.5  # throttle for each rad of climb
-SPEED_P, SPEED_I = 0.05, 0.02  # throttle, throttle/s for each m/s
-TURN_PULL = 0.8  # elevator for each rad/s of pitch rate that a turn needs
-ROLL_SLEW = 0.5  # rad/s, of the wanted roll
-LEAST_SPEED = 3.0  # m/s, to divide by
+CLIMB_COST = 3.5  # throttle per rad of climb angle
+SPEED_P, SPEED_I = 0.05, 0.02  # throttle, throttle/s per m/s
+TURN_PULL = 0.8  # elevator per rad/s of the pitch rate of a turn
+ROLL_SLEW = 0.5  # rad/s, of the target roll
+LEAST_SPEED = 3.0  # m/s, lower bound of divisors
 
 
-def control(s: Setpoint, g: Gains, m: Memory, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> Memory:
-    """Write throttle and surfaces of an actuator row."""
+def control(
+    s: PlaneSetpoint, g: PlaneGains, m: PlaneMemory, estimate: Floats, sensors: Floats, dt: float, commands: Floats
+) -> PlaneMemory:
+    """Write throttle and surfaces of an actuator row; return the new memory."""
     m = _smoothed(m, estimate, sensors, dt)
     if s.kind == DIRECT:
         _write(commands, s.throttle, s.aileron, s.elevator, s.rudder)
-        return Memory(0.0, 0.0, m.path_sum, 0.0, m.speed, m.slip, estimate[ROLL], estimate[PITCH], m.lean)
+        return PlaneMemory(0.0, 0.0, m.path_sum, 0.0, m.speed, m.slip, estimate[ROLL], estimate[PITCH], m.lean)
     throttle = s.throttle
     if s.kind == FLIGHT:
         m, throttle = _fly(s, g, m, estimate, dt)
     else:
-        m = _wanting(m, s.roll, s.pitch)
+        m = _with_target(m, s.roll, s.pitch)
     m, aileron, elevator = _hold_attitude(g, m, estimate, dt)
     _write(commands, throttle, aileron, elevator, s.rudder + _coordination(g, m, estimate))
     return m
@@ -114,21 +120,21 @@ def _write(commands: Floats, throttle: float, aileron: float, elevator: float, r
     commands[FIRST_SERVO + 2] = clamp(rudder, -1.0, 1.0)
 
 
-def _smoothed(m: Memory, estimate: Floats, sensors: Floats, dt: float) -> Memory:
-    """Airspeed (over the ground, where nobody measures it) and sideways force with less noise."""
+def _smoothed(m: PlaneMemory, estimate: Floats, sensors: Floats, dt: float) -> PlaneMemory:
+    """Low-pass airspeed (ground speed without a sensor) and lateral acceleration."""
     seen = sensors[AIRSPEED]
     if not seen >= 0.0:
         seen = sqrt(estimate[VN] * estimate[VN] + estimate[VE] * estimate[VE] + estimate[VD] * estimate[VD])
     speed = seen if m.speed == 0.0 else m.speed + (seen - m.speed) * minimum(dt / SMOOTHING, 1.0)
     side = sensors[SIDE]
-    side = side if side * side >= 0.0 else 0.0  # not a number: nobody measures it
+    side = side if side * side >= 0.0 else 0.0  # NaN: not measured
     slip = m.slip + (side - m.slip) * minimum(dt / SLIP_TIME, 1.0)
     lean = _leaning(m.lean, speed, estimate, dt)
-    return Memory(m.roll_sum, m.pitch_sum, m.path_sum, m.speed_sum, speed, slip, m.roll, m.pitch, lean)
+    return PlaneMemory(m.roll_sum, m.pitch_sum, m.path_sum, m.speed_sum, speed, slip, m.roll, m.pitch, lean)
 
 
 def _leaning(lean: float, speed: float, estimate: Floats, dt: float) -> float:
-    """The believed roll beyond that of the turn that the gyros see, learnt while the wings are nearly level."""
+    """Learn the roll estimate's bias from the turn rate while the wings are nearly level."""
     roll = estimate[ROLL]
     if abs(roll) > LEVEL or speed < LEAST_SPEED:
         return lean
@@ -137,12 +143,12 @@ def _leaning(lean: float, speed: float, estimate: Floats, dt: float) -> float:
     return clamp(lean + (seen - lean) * minimum(dt / LEAN_TIME, 1.0), -LEAN_MOST, LEAN_MOST)
 
 
-def _wanting(m: Memory, roll: float, pitch: float) -> Memory:
-    return Memory(m.roll_sum, m.pitch_sum, m.path_sum, m.speed_sum, m.speed, m.slip, roll, pitch, m.lean)
+def _with_target(m: PlaneMemory, roll: float, pitch: float) -> PlaneMemory:
+    return PlaneMemory(m.roll_sum, m.pitch_sum, m.path_sum, m.speed_sum, m.speed, m.slip, roll, pitch, m.lean)
 
 
-def _fly(s: Setpoint, g: Gains, m: Memory, estimate: Floats, dt: float) -> tuple[Memory, float]:
-    """Attitude and throttle for a heading, a height and an airspeed."""
+def _fly(s: PlaneSetpoint, g: PlaneGains, m: PlaneMemory, estimate: Floats, dt: float) -> tuple[PlaneMemory, float]:
+    """Return target attitude and throttle for heading, altitude and airspeed."""
     speed = maximum(m.speed, LEAST_SPEED)
     roll = s.roll
     if s.turning > 0.0:
@@ -150,7 +156,7 @@ def _fly(s: Setpoint, g: Gains, m: Memory, estimate: Floats, dt: float) -> tuple
     roll = clamp(roll + m.lean, -g.roll_limit, g.roll_limit)
     roll = clamp(roll, m.roll - ROLL_SLEW * dt, m.roll + ROLL_SLEW * dt)
     climb = clamp((estimate[DOWN] - s.down) * g.height_gain, -g.sink, g.climb)
-    # too slow to climb: height waits for speed
+    # too slow to climb: speed first
     climb = minimum(climb, g.climb * clamp((speed - g.slowest) / maximum(g.cruise - g.slowest, 1.0) * 2.0, -1.0, 1.0))
     path = atan(climb / speed)
     error = path - atan(-estimate[VD] / speed)
@@ -161,11 +167,11 @@ def _fly(s: Setpoint, g: Gains, m: Memory, estimate: Floats, dt: float) -> tuple
     throttle = base + m.speed_sum
     pushing = (throttle > 1.0 and slow > 0.0) or (throttle < 0.0 and slow < 0.0)
     speed_sum = m.speed_sum if pushing else clamp(m.speed_sum + SPEED_I * slow * dt, -1.0, 1.0)
-    return Memory(m.roll_sum, m.pitch_sum, path_sum, speed_sum, m.speed, m.slip, roll, pitch, m.lean), throttle
+    return PlaneMemory(m.roll_sum, m.pitch_sum, path_sum, speed_sum, m.speed, m.slip, roll, pitch, m.lean), throttle
 
 
-def _hold_attitude(g: Gains, m: Memory, estimate: Floats, dt: float) -> tuple[Memory, float, float]:
-    """Aileron and elevator for the wanted roll and pitch."""
+def _hold_attitude(g: PlaneGains, m: PlaneMemory, estimate: Floats, dt: float) -> tuple[PlaneMemory, float, float]:
+    """Return aileron and elevator for the target roll and pitch."""
     scale = clamp(g.cruise / maximum(m.speed, LEAST_SPEED), 0.5, 2.0)
     roll_error = wrap_angle(m.roll - estimate[ROLL])
     pitch_error = m.pitch - estimate[PITCH]
@@ -175,21 +181,91 @@ def _hold_attitude(g: Gains, m: Memory, estimate: Floats, dt: float) -> tuple[Me
     elevator = scale * (g.pitch_p * pitch_error - g.pitch_d * (estimate[Q] - pull) + m.pitch_sum + TURN_PULL * pull)
     roll_sum = _summed(m.roll_sum, g.roll_i * roll_error * dt, aileron)
     pitch_sum = _summed(m.pitch_sum, g.pitch_i * pitch_error * dt, elevator)
-    memory = Memory(roll_sum, pitch_sum, m.path_sum, m.speed_sum, m.speed, m.slip, m.roll, m.pitch, m.lean)
+    memory = PlaneMemory(roll_sum, pitch_sum, m.path_sum, m.speed_sum, m.speed, m.slip, m.roll, m.pitch, m.lean)
     return memory, aileron, elevator
 
 
 def _summed(total: float, more: float, deflection: float) -> float:
-    """An integral that does not grow while the surface can do no more."""
+    """Integrate, without wind-up while the surface is saturated."""
     if deflection * more > 0.0 and abs(deflection) > 1.0:
         return total
     return clamp(total + more, -SUM_MOST, SUM_MOST)
 
 
-def _coordination(g: Gains, m: Memory, estimate: Floats) -> float:
-    """Rudder against a slip, and against a yaw rate that the bank does not ask for."""
+def _coordination(g: PlaneGains, m: PlaneMemory, estimate: Floats) -> float:
+    """Return rudder against slip and against yaw rates off the coordinated turn."""
     wanted = GRAVITY * sin(estimate[ROLL]) * cos(estimate[PITCH]) / maximum(m.speed, LEAST_SPEED)
     return clamp(-g.rudder_slip * m.slip - g.rudder_rate * (estimate[R] - wanted), -0.5, 0.5)
 
 
 plane_control = routine(control)
+
+
+HEADING_GAIN = 0.25  # 1/s
+HEIGHT_GAIN = 0.15  # 1/s
+
+
+def plane_gains(p: Parameters) -> PlaneGains:
+    """Return the gains of the loops."""
+    return PlaneGains(
+        roll_p=p.value("RLL_ANG_P"),
+        roll_i=p.value("RLL_ANG_I"),
+        roll_d=p.value("RLL_ANG_D"),
+        pitch_p=p.value("PTCH_ANG_P"),
+        pitch_i=p.value("PTCH_ANG_I"),
+        pitch_d=p.value("PTCH_ANG_D"),
+        rudder_slip=p.value("YAW2SRV_SLIP"),
+        rudder_rate=p.value("YAW2SRV_DAMP"),
+        roll_limit=math.radians(p.value("ROLL_LIMIT_DEG")),
+        pitch_high=math.radians(p.value("PTCH_LIM_MAX_DEG")),
+        pitch_low=math.radians(p.value("PTCH_LIM_MIN_DEG")),
+        cruise=p.value("AIRSPEED_CRUISE"),
+        slowest=p.value("AIRSPEED_MIN"),
+        climb=p.value("TECS_CLMB_MAX"),
+        sink=p.value("TECS_SINK_MAX"),
+        throttle=p.value("TRIM_THROTTLE") / 100.0,
+        heading_gain=HEADING_GAIN,
+        height_gain=HEIGHT_GAIN,
+    )
+
+
+# guidance: roll for a line, a circle, a course; m north and east, rad, m/s -------------------------------------------
+
+COURSE_GAIN = 0.35  # 1/s
+LINE_TIME = 6.0  # s: time constant of the approach to a line
+
+Point = tuple[float, float]
+
+
+def _wrap(angle: float) -> float:
+    return (angle + math.pi) % (2.0 * math.pi) - math.pi
+
+
+def roll_for_course(course: float, velocity: Point, bend: float = 0.0) -> float:
+    """Return the roll that turns the ground track to a course, or along a path of curvature `bend` (rad/m, + right)."""
+    speed = max(math.hypot(*velocity), 1.0)
+    rate = COURSE_GAIN * _wrap(course - math.atan2(velocity[1], velocity[0])) + bend * speed
+    return math.atan(speed * rate / GRAVITY)
+
+
+def roll_for_line(place: Point, velocity: Point, start: Point, end: Point) -> tuple[float, float]:
+    """Return the roll that follows the line from start to end, and the distance to its right."""
+    north, east = end[0] - start[0], end[1] - start[1]
+    length = math.hypot(north, east)
+    if length < 1.0:
+        return roll_for_course(math.atan2(end[1] - place[1], end[0] - place[0]), velocity), 0.0
+    across = ((place[1] - start[1]) * north - (place[0] - start[0]) * east) / length
+    reach = max(math.hypot(*velocity), 1.0) * LINE_TIME
+    return roll_for_course(math.atan2(east, north) - math.atan(across / reach), velocity), across
+
+
+def roll_for_circle(place: Point, velocity: Point, centre: Point, radius: float) -> float:
+    """Return the roll that follows a circle; a positive radius is clockwise."""
+    north, east = place[0] - centre[0], place[1] - centre[1]
+    size, side = abs(radius), 1.0 if radius >= 0.0 else -1.0
+    away = math.hypot(north, east)
+    bearing = math.atan2(east, north) if away > 1e-6 else 0.0
+    reach = min(max(math.hypot(*velocity), 1.0) * LINE_TIME, size)
+    inwards = math.atan((away - size) / reach)
+    near = max(0.0, 1.0 - abs(away - size) / size)
+    return roll_for_course(bearing + side * (math.pi / 2.0 + inwards), velocity, side * near / size)

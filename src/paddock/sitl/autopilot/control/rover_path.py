@@ -1,15 +1,26 @@
-"""The geometry of driving along a way: where to look ahead, and how fast. Metres north and east, angles from north."""
+"""The paths of a rover: look-ahead geometry, the driver that follows legs and circles, and the trail of SMARTRTL.
+
+Metres north and east, angles clockwise from north.
+"""
 
 from __future__ import annotations
 
-from math import atan2, cos, hypot, pi, remainder, sin, sqrt, tau
-from typing import NamedTuple
+from dataclasses import dataclass
+from math import atan2, cos, hypot, pi, radians, remainder, sin, sqrt, tau
+from typing import TYPE_CHECKING, NamedTuple
+
+from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverSetpoint
+
+if TYPE_CHECKING:
+    from paddock.sitl.autopilot.parameters import Parameters
+    from paddock.sitl.autopilot.rover import Rover
+
 
 Point = tuple[float, float]
 
 
-class Track(NamedTuple):
-    """Where a vehicle is on a leg."""
+class LegPosition(NamedTuple):
+    """A position relative to a leg."""
 
     along: float  # m from its start; may be beyond either end
     across: float  # m to the right of it
@@ -17,22 +28,24 @@ class Track(NamedTuple):
     bearing: float  # rad
 
 
-def track(position: Point, start: Point, end: Point) -> Track:
-    """The place of a position relative to the leg; a leg without length has the bearing from the position."""
+def track(position: Point, start: Point, end: Point) -> LegPosition:
+    """Return a position relative to a leg; a leg of zero length has the bearing from the position."""
     north, east = end[0] - start[0], end[1] - start[1]
     length = hypot(north, east)
     if length < 1e-6:
         north, east = end[0] - position[0], end[1] - position[1]
-        return Track(-hypot(north, east), 0.0, 0.0, atan2(east, north))
+        return LegPosition(-hypot(north, east), 0.0, 0.0, atan2(east, north))
     pn, pe = position[0] - start[0], position[1] - start[1]
     along = (pn * north + pe * east) / length
-    return Track(along, (pe * north - pn * east) / length, length, atan2(east, north))
+    return LegPosition(along, (pe * north - pn * east) / length, length, atan2(east, north))
 
 
-def look_ahead(on: Track, position: Point, start: Point, end: Point, after: Point | None, distance: float) -> Point:
-    """The point of the way that is `distance` m from the position, or the nearest if the way is further off.
+def look_ahead(
+    on: LegPosition, position: Point, start: Point, end: Point, after: Point | None, distance: float
+) -> Point:
+    """Return the point of the path `distance` m from the position, or the nearest if the path is further away.
 
-    Beyond the end the way goes on to `after`, or straight on.
+    Beyond the end the path continues to `after`, or straight on.
     """
     if on.length <= 0.0:
         return end
@@ -49,17 +62,17 @@ def _on(start: Point, end: Point, share: float) -> Point:
 
 
 def bearing(a: Point, b: Point) -> float:
-    """From a to b, rad."""
+    """Return the bearing from a to b, rad."""
     return atan2(b[1] - a[1], b[0] - a[0])
 
 
 def turned(a: float, b: float) -> float:
-    """How far it is to turn from heading a to heading b, rad, + clockwise, -pi to pi."""
+    """Return the turn from heading a to heading b, rad, + clockwise, -pi to pi."""
     return remainder(b - a, tau)
 
 
 def curvature_to(point: Point, position: Point, heading: float) -> float:
-    """1/m, + clockwise: of the arc that leaves along the heading and leads to the point; sharpest if it lies behind."""
+    """Return the curvature, 1/m, + clockwise, of the arc from the heading to the point; sharpest if it lies behind."""
     distance = max(hypot(point[0] - position[0], point[1] - position[1]), 0.05)
     error = turned(heading, bearing(position, point))
     sine = sin(error) if abs(error) < 0.5 * pi else (1.0 if error > 0.0 else -1.0)
@@ -67,20 +80,20 @@ def curvature_to(point: Point, position: Point, heading: float) -> float:
 
 
 def corner(start: Point, end: Point, after: Point | None) -> float:
-    """By how much the way turns at the end of the leg, rad, 0 to pi; pi if it ends there."""
+    """Return the turn at the end of the leg, rad, 0 to pi; pi if the path ends there."""
     if after is None or after == end or start == end:
         return pi
     return abs(turned(bearing(start, end), bearing(end, after)))
 
 
 def braking_speed(distance: float, speed_there: float, deceleration: float) -> float:
-    """m/s: the most at `distance` m from where the speed must be `speed_there`."""
+    """Return the maximum speed, m/s, at `distance` m from where it must be `speed_there`."""
     return sqrt(speed_there * speed_there + 2.0 * deceleration * max(distance, 0.0))
 
 
-def circle_heading(position: Point, middle: Point, radius: float, clockwise: bool, distance: float) -> float:
-    """The course (rad) that leads onto a circle and round it, the more directly the further off it is."""
-    north, east = position[0] - middle[0], position[1] - middle[1]
+def circle_heading(position: Point, centre: Point, radius: float, clockwise: bool, distance: float) -> float:
+    """Return the course (rad) that leads onto a circle and around it."""
+    north, east = position[0] - centre[0], position[1] - centre[1]
     outward = atan2(east, north)
     off = hypot(north, east) - radius
     way = 1.0 if clockwise else -1.0
@@ -88,5 +101,269 @@ def circle_heading(position: Point, middle: Point, radius: float, clockwise: boo
 
 
 def ahead(position: Point, heading: float, distance: float) -> Point:
-    """The point `distance` m away in that direction."""
+    """Return the point `distance` m away in a direction."""
     return position[0] + distance * cos(heading), position[1] + distance * sin(heading)
+
+
+# driver --------------------------------------------------------------------------------------------------------------
+
+GRAVITY = 9.80665
+STANDING = 0.2  # m/s: slow enough to pivot
+PIVOTED = radians(5.0)  # heading error at which pivoting ends
+STOP_RADIUS = 0.1  # m: arrival radius where the rover stops
+CREEP = 0.15  # m/s: minimum speed before arrival
+SHORTEST_LOOK = 0.8  # m
+CUT = 0.3  # m: how far a corner may be cut
+GENTLE = 0.6  # share of the maximum deceleration that is planned with
+
+
+@dataclass(frozen=True)
+class RoverLimits:
+    """Path limits, derived from the parameters."""
+
+    speed: float  # m/s
+    deceleration: float  # m/s2
+    sideways: float  # m/s2
+    turn_rate: float  # rad/s
+    turn_acceleration: float  # rad/s2
+    heading_p: float
+    heading_d: float
+    pivot_angle: float  # rad; 0: never
+    pivot_rate: float  # rad/s
+    look: float  # s of driving to look ahead
+
+
+def rover_limits(p: Parameters) -> RoverLimits:
+    """Derive the limits from the parameters."""
+    v = p.value
+    return RoverLimits(
+        speed=v("WP_SPEED") or v("CRUISE_SPEED"),
+        deceleration=GENTLE * (v("ATC_DECEL_MAX") or v("ATC_ACCEL_MAX")),
+        sideways=v("ATC_TURN_MAX_G") * GRAVITY,
+        turn_rate=radians(v("ATC_STR_RAT_MAX")),
+        turn_acceleration=radians(v("ATC_STR_ACC_MAX")),
+        heading_p=v("ATC_STR_ANG_P"),
+        heading_d=v("ATC_STR_ANG_D"),
+        pivot_angle=radians(v("WP_PIVOT_ANGLE")),
+        pivot_rate=radians(v("WP_PIVOT_RATE")),
+        look=v("NAVL1_PERIOD") * v("NAVL1_DAMPING") / pi,
+    )
+
+
+class RoverDriver:
+    """Follows legs, circles and headings: it writes the rover's setpoint. Its only state is whether it pivots."""
+
+    def __init__(self, rover: Rover) -> None:
+        self.rover = rover
+        self.limits = rover_limits(rover.autopilot.parameters)
+        self.pivoting = False
+        self._stood = False  # since the pivot began
+
+    # state -----------------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> Point:
+        """Position, m north and east."""
+        return self.rover.autopilot.estimate.north, self.rover.autopilot.estimate.east
+
+    @property
+    def speed(self) -> float:
+        """Speed along the heading, m/s."""
+        now = self.rover.autopilot.estimate
+        return now.vn * cos(now.yaw) + now.ve * sin(now.yaw)
+
+    def distance(self, point: Point) -> float:
+        """Return the distance to a point, m."""
+        north, east = self.position
+        return hypot(point[0] - north, point[1] - east)
+
+    def reached(self, start: Point, end: Point, radius: float) -> bool:
+        """Return whether the end of a leg is within a radius or passed."""
+        on = track(self.position, start, end)
+        return self.distance(end) <= radius or (on.length > 0.0 and on.along >= on.length)
+
+    def stopping_point(self) -> Point:
+        """Return where the rover stops if it brakes now."""
+        way = self.speed * abs(self.speed) / (2.0 * self.limits.deceleration)
+        return ahead(self.position, self.rover.autopilot.estimate.yaw, way)
+
+    # commands --------------------------------------------------------------------------------------------------
+
+    def rates(self, speed: float, turn_rate: float) -> None:
+        """Drive at m/s and turn at rad/s (clockwise)."""
+        self.rover.setpoint = RoverSetpoint(RATES, 0.0, 0.0, speed, turn_rate)
+        self.rover.autopilot.telemetry.speed_error = speed - self.speed
+
+    def halt(self) -> None:
+        """Brake and stand; without a valid speed, switch the motors off."""
+        self.pivoting = False
+        self._report_values(0.0, self.rover.autopilot.estimate.yaw, 0.0)
+        if self.rover.autopilot.estimate.position_ok:
+            self.rates(0.0, 0.0)
+        else:
+            self.rover.setpoint = RoverSetpoint(DIRECT)
+
+    def heading(self, yaw: float, speed: float) -> None:
+        """Turn to a heading (rad) and drive at m/s, slower while the error is large."""
+        error = turned(self.rover.autopilot.estimate.yaw, yaw)
+        if not self._pivot(error):
+            self.rates(speed * max(cos(error), 0.2), self._heading_rate(error, self.limits.turn_rate))
+
+    def along(self, start: Point, end: Point, after: Point | None = None, speed: float = 0.0) -> float:
+        """Follow the leg from start to end at m/s (0: WP_SPEED), and stop there unless the path continues to `after`.
+
+        Return the distance before the end, m, at which the corner starts and the next leg should be given.
+        """
+        turn = corner(start, end, after)
+        through = after if turn < pi and not self._pivots_at(turn) else None
+        position, yaw = self.position, self.rover.autopilot.estimate.yaw
+        wanted = speed or self.limits.speed
+        look = self._look(self.speed)
+        on = track(position, start, end)
+        point = look_ahead(on, position, start, end, through, look)
+        self._report(end, on, bearing(position, point))
+        there = min(self._corner_speed(turn), wanted) if through else 0.0
+        lead = max(0.5 * self._look(there), STOP_RADIUS) if through else STOP_RADIUS
+        if self._pivot(turned(yaw, bearing(position, point))):
+            return lead
+        left = on.length - on.along
+        most = braking_speed(left - lead if through else left, there, self.limits.deceleration)
+        self._arc(curvature_to(point, position, yaw), max(min(wanted, most), CREEP))
+        return lead
+
+    def circle(self, centre: Point, radius: float, clockwise: bool, speed: float = 0.0) -> None:
+        """Circle a point at m/s (0: WP_SPEED)."""
+        position, yaw = self.position, self.rover.autopilot.estimate.yaw
+        wanted = min(speed or self.limits.speed, sqrt(self.limits.sideways * radius))
+        look = self._look(self.speed)
+        course = circle_heading(position, centre, radius, clockwise, look)
+        error = turned(yaw, course)
+        off = self.distance(centre) - radius
+        self._report_values(abs(off), course, off)
+        if self._pivot(error):
+            return
+        bend = max(self.speed, 0.0) / radius * look * look / (look * look + off * off)
+        turn_rate = (bend if clockwise else -bend) + self.limits.heading_p * error
+        self.rates(wanted * max(cos(error), 0.2), turn_rate)
+
+    # internals --------------------------------------------------------------------------------------------------
+
+    def _look(self, speed: float) -> float:
+        """Return the look-ahead distance, m, at a speed."""
+        return max(self.limits.look * speed, SHORTEST_LOOK, self.rover.min_turn_radius)
+
+    def _corner_speed(self, turn: float) -> float:
+        """Return the speed, m/s, for a corner of `turn` rad, limited by lateral acceleration and by cutting it."""
+        sine = max(sin(0.5 * turn), 1e-3)
+        sliding = self.limits.sideways * self.limits.look / (2.0 * sine)
+        cutting = CUT / (0.45 * self.limits.look * sine)
+        return max(min(sliding, cutting), CREEP)
+
+    def _arc(self, curvature: float, speed: float) -> None:
+        """Drive an arc at m/s, or as fast as its curvature (1/m) allows."""
+        bend = max(abs(curvature), 1e-6)
+        slow = min(speed, sqrt(self.limits.sideways / bend), max(0.8 * self.limits.turn_rate / bend, CREEP))
+        self.rates(slow, curvature * max(self.speed, 0.3 * slow))
+
+    def _pivots_at(self, turn: float) -> bool:
+        return self.rover.pivots and 0.0 < self.limits.pivot_angle < turn
+
+    def _pivot(self, error: float) -> bool:
+        """Pivot if the heading error is large, after braking; return whether it pivots."""
+        if not self.pivoting:
+            self.pivoting, self._stood = self._pivots_at(abs(error)), False
+        elif abs(error) < PIVOTED:
+            self.pivoting = False
+        if not self.pivoting:
+            return False
+        self._stood = self._stood or abs(self.speed) < STANDING
+        self.rates(0.0, self._heading_rate(error, self.limits.pivot_rate) if self._stood else 0.0)
+        return True
+
+    def _heading_rate(self, error: float, most: float) -> float:
+        """Return the turn rate towards a heading, rad/s: proportional, damped, and slow enough to stop in time."""
+        stoppable = sqrt(self.limits.turn_acceleration * abs(error))
+        rate = self.limits.heading_p * error - self.limits.heading_d * self.rover.autopilot.estimate.r
+        most = min(most, stoppable)
+        return min(max(rate, -most), most)
+
+    def _report(self, end: Point, on: LegPosition, course: float) -> None:
+        self._report_values(self.distance(end), course, on.across)
+        self.rover.autopilot.telemetry.target_bearing = bearing(self.position, end)
+
+    def _report_values(self, distance: float, course: float, across: float) -> None:
+        telemetry = self.rover.autopilot.telemetry
+        telemetry.target_distance, telemetry.crosstrack = distance, across
+        telemetry.target_bearing = telemetry.nav_bearing = course
+
+
+# trail ---------------------------------------------------------------------------------------------------------------
+
+
+class Trail:
+    """The path driven since arming, for SMARTRTL: loops are removed, straight stretches merged."""
+
+    def __init__(self, most: int, accuracy: float) -> None:
+        """Keep at most `most` points, each at least `accuracy` m from the last."""
+        self.most = most
+        self.accuracy = max(accuracy, 0.1)
+        self.points: list[Point] = []
+        self.full = False  # a point was dropped: the path is incomplete
+
+    def begin(self, position: Point) -> None:
+        """Restart from a position."""
+        self.points = [position] if self.most > 0 else []
+        self.full = self.most <= 0
+
+    def add(self, position: Point) -> None:
+        """Add a position, if it is `accuracy` m away from the last."""
+        if self.full or not self.points or _distance(self.points[-1], position) < self.accuracy:
+            return
+        self._cut_loop(position)
+        self.points.append(position)
+        if len(self.points) > self.most:
+            self._make_room()
+
+    def _cut_loop(self, position: Point) -> None:
+        """Remove the loop where the path comes back to an earlier part."""
+        for k in range(len(self.points) - 2):
+            if _off(position, self.points[k], self.points[k + 1]) < 0.5 * self.accuracy:
+                del self.points[k + 1 :]
+                return
+
+    def _make_room(self) -> None:
+        self.points = simplified(self.points, 0.5 * self.accuracy)
+        if len(self.points) > self.most:
+            self.full = True
+
+    def way_back(self, position: Point) -> list[Point]:
+        """Return the points to drive to, from here to the start."""
+        return simplified([*self.points, position], 0.5 * self.accuracy)[-2::-1]
+
+
+def simplified(points: list[Point], tolerance: float) -> list[Point]:
+    """Simplify a line to within `tolerance` m (Douglas-Peucker)."""
+    keep = {0, len(points) - 1}
+    pending = [(0, len(points) - 1)]
+    while pending:
+        first, last = pending.pop()
+        off, k = max(
+            ((_off(points[k], points[first], points[last]), k) for k in range(first + 1, last)), default=(0.0, 0)
+        )
+        if off > tolerance:
+            keep.add(k)
+            pending += [(first, k), (k, last)]
+    return [points[k] for k in sorted(keep)]
+
+
+def _distance(a: Point, b: Point) -> float:
+    return hypot(a[0] - b[0], a[1] - b[1])
+
+
+def _off(point: Point, start: Point, end: Point) -> float:
+    """Return the distance from a point to a segment, m."""
+    north, east = end[0] - start[0], end[1] - start[1]
+    square = north * north + east * east
+    share = ((point[0] - start[0]) * north + (point[1] - start[1]) * east) / square if square > 0.0 else 0.0
+    share = min(max(share, 0.0), 1.0)
+    return _distance(point, (start[0] + share * north, start[1] + share * east))

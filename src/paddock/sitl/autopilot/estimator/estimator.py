@@ -1,28 +1,180 @@
-"""Where am I? An extended Kalman filter over inertial sensors, satellite fixes, compass and barometer."""
+"""The state estimator: an extended Kalman filter over inertial sensors, GNSS, compass and barometer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import atan2, hypot
+from math import atan2, hypot, isfinite
 from typing import NamedTuple
 
 import numpy as np
 
+from paddock.compute.math import sqrt
+from paddock.compute.routine import routine
 from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
-from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate
-from paddock.sitl.autopilot.estimator import layout
-from paddock.sitl.autopilot.estimator.filter import begin_filter, copy_truth, run_filter
-from paddock.sitl.autopilot.estimator.satellites import good_fix
-from paddock.sitl.autopilot.local_frame import LocalFrame
+from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate, LocalFrame
+from paddock.sitl.autopilot.estimator import kalman
+from paddock.sitl.autopilot.estimator.kalman import ACCEL_OK as FORCE_OK
+from paddock.sitl.autopilot.estimator.kalman import (
+    ALIGNED,
+    BARO_GOOD,
+    BARO_OK,
+    COMPASS_GOOD,
+    COMPASS_OK,
+    DECLINATION,
+    DIP,
+    FIXES_NEEDED,
+    FORCE,
+    FUSED,
+    GNSS_GOOD,
+    GNSS_OK,
+    GNSS_STALE,
+    GNSS_TIME,
+    GRAVITY,
+    GYRO_OK,
+    HAS_ORIGIN,
+    HEADING_KNOWN,
+    IMU_GOOD,
+    IMU_TIME,
+    POSITION_HOLDS,
+    POSITION_LIMIT,
+    QUATERNION,
+    RATES,
+    STALE,
+    VELOCITY,
+    euler,
+    matrix,
+    rotated,
+    turn_heading,
+)
+from paddock.sitl.autopilot.estimator.measurements import (
+    EPH,
+    EPV,
+    SPEED,
+    begin_barometer,
+    fix_place,
+    good_fix,
+    jump,
+    take_barometer,
+    take_compass,
+    take_fix,
+    take_imu,
+)
 from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats, SensorData
 
-LEAST_SLOPE = 0.1
-"""Nearer to a magnetic pole the field is taken to be at least this far from the vertical."""
+TIME = COLUMN["time_us"]
+ACCEL = COLUMN["accel_x"]
+GYRO = COLUMN["gyro_x"]
+TRUE = COLUMN["true_north"]
+TRUE_VELOCITY = COLUMN["true_vn"]
+TRUE_ATTITUDE = COLUMN["true_qw"]
+OUT_TIME, OUT_PLACE, OUT_VELOCITY = PLACE["time_us"], PLACE["north"], PLACE["vn"]
+OUT_QUATERNION, OUT_EULER, OUT_RATES, OUT_FORCE = PLACE["qw"], PLACE["roll"], PLACE["p"], PLACE["an"]
+ATTITUDE_OK, POSITION_OK, HEIGHT_OK = PLACE["attitude_ok"], PLACE["position_ok"], PLACE["height_ok"]
+RATIOS = PLACE["velocity_ratio"]
+HORIZONTAL, VERTICAL = PLACE["horizontal_error"], PLACE["vertical_error"]
+
+
+def write(row: Floats, x: Floats, p: Floats, m: Floats, out: Floats) -> None:
+    """Write state, derived values and validity."""
+    out[OUT_TIME] = row[TIME]
+    for k in range(3):
+        out[OUT_PLACE + k], out[OUT_VELOCITY + k] = x[k], x[VELOCITY + k]
+        out[OUT_RATES + k] = m[RATES + k]
+    _write_attitude(x, m, out)
+    out[HORIZONTAL] = sqrt(max(p[0, 0], p[1, 1]))
+    out[VERTICAL] = sqrt(p[2, 2])
+    judge(row[TIME], m, out)
+
+
+def _write_attitude(x: Floats, m: Floats, out: Floats) -> None:
+    for k in range(4):
+        out[OUT_QUATERNION + k] = x[QUATERNION + k]
+    angles = euler(x)
+    force = rotated(matrix(x), m[FORCE], m[FORCE + 1], m[FORCE + 2])
+    for k in range(3):
+        out[OUT_EULER + k] = angles[k]
+        out[OUT_FORCE + k] = force[k] + (GRAVITY if k == 2 else 0.0)
+
+
+def judge(now: float, m: Floats, out: Floats) -> None:
+    """Set the validity flags and the health of sensors, which time out."""
+    if now - m[IMU_TIME] > STALE:
+        m[GYRO_OK], m[FORCE_OK] = 0.0, 0.0
+    if now - m[COMPASS_GOOD] > STALE:
+        m[COMPASS_OK] = 0.0
+    if now - m[BARO_GOOD] > STALE:
+        m[BARO_OK] = 0.0
+    if now - m[GNSS_TIME] > GNSS_STALE:
+        m[GNSS_OK] = 0.0
+    upright = m[ALIGNED] == 1.0 and now - m[IMU_GOOD] <= STALE
+    fixed = m[HAS_ORIGIN] == 1.0 and m[FUSED] >= FIXES_NEEDED and now - m[GNSS_GOOD] <= POSITION_HOLDS
+    placed = upright and fixed and m[HEADING_KNOWN] == 1.0 and out[HORIZONTAL] < POSITION_LIMIT
+    high = upright and (m[BARO_OK] == 1.0 or fixed)
+    out[ATTITUDE_OK] = 1.0 if upright and m[HEADING_KNOWN] == 1.0 else 0.0
+    out[POSITION_OK] = 1.0 if placed else 0.0
+    out[HEIGHT_OK] = 1.0 if high else 0.0
+
+
+def write_truth(row: Floats, x: Floats, m: Floats, out: Floats) -> None:
+    """Write the truth, where a row has it, in place of the filter's state; rates and force are measured."""
+    if not isfinite(row[TRUE] + row[TRUE_VELOCITY] + row[TRUE_ATTITUDE]):
+        return
+    out[OUT_TIME] = row[TIME]
+    for k in range(3):
+        out[OUT_PLACE + k], out[OUT_VELOCITY + k] = row[TRUE + k], row[TRUE_VELOCITY + k]
+        m[RATES + k], m[FORCE + k] = row[GYRO + k], row[ACCEL + k]
+        out[OUT_RATES + k] = row[GYRO + k]
+    for k in range(4):
+        x[QUATERNION + k] = row[TRUE_ATTITUDE + k]
+    _write_attitude(x, m, out)
+    out[HORIZONTAL], out[VERTICAL] = 0.0, 0.0
+    out[ATTITUDE_OK], out[POSITION_OK], out[HEIGHT_OK] = 1.0, 1.0, 1.0
+    for k in range(4):
+        out[RATIOS + k] = 0.0
+
+
+# compiled filter -----------------------------------------------------------------------------------------------------
+
+
+def update(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats) -> bool:
+    """Use new samples of a row; return True if a good fix waits for an origin."""
+    take_imu(row, x, p, m, work)
+    wanted = False
+    if m[ALIGNED] == 1.0:
+        take_compass(row, x, p, m, work, out)
+        take_barometer(row, x, p, m, work, out)
+        wanted = take_fix(row, x, p, m, work, out)
+    write(row, x, p, m, out)
+    return wanted
+
+
+def begin(row: Floats, x: Floats, p: Floats, m: Floats, declination: float, dip: float) -> None:
+    """Set the origin: start there with the fix's velocity; magnetic heading becomes true heading."""
+    if m[HEADING_KNOWN] == 1.0:
+        turn_heading(x, declination - m[DECLINATION])
+    m[DECLINATION], m[DIP] = declination, dip
+    m[HAS_ORIGIN] = 1.0
+    noise = (row[EPH] if row[EPH] > 0.3 else 1.0, row[EPV] if row[EPV] > 0.3 else 1.5)
+    jump(x, p, m, fix_place(row, m), (row[SPEED], row[SPEED + 1], row[SPEED + 2]), noise)
+    m[GNSS_GOOD] = m[GNSS_TIME]
+    if m[BARO_GOOD] >= 0.0:
+        begin_barometer(x, p, m)
+
+
+run_filter = routine(update)
+begin_filter = routine(begin)
+copy_truth = routine(write_truth)
+
+
+# interface -----------------------------------------------------------------------------------------------------------
+
+MIN_SLOPE = 0.1
+"""Minimum horizontal over vertical field, near the magnetic poles."""
 FIX = slice(COLUMN["latitude"], COLUMN["altitude"] + 1)
 
 
 class SensorHealth(NamedTuple):
-    """Whether each sensor measures: not silent, not NaN, not frozen."""
+    """Whether each sensor is healthy: not timed out, not NaN, not frozen."""
 
     gyro: bool
     accel: bool
@@ -32,13 +184,13 @@ class SensorHealth(NamedTuple):
 
 
 class Estimator:
-    """One vehicle's filter. Give it every row of sensor data; each sample in it is used once.
+    """One vehicle's filter. `update` takes every row of sensor data; each sample in it is used once.
 
-    The local frame's origin is the first good fix; until then position is not to be relied on and the vehicle is
-    taken to stand. Set `standing` while it certainly does (disarmed, landed): then it does not drift without fixes.
+    The origin of the local frame is the first good fix; until then the position is invalid and the vehicle is assumed
+    to stand. Set `standing` while it certainly does (disarmed, landed), so that it does not drift without fixes.
 
-    After an outage the first fix moves the estimate, not the vehicle: `on_jump` is then called with the m north, east
-    and down, so that whoever holds a place by the estimate can carry it along.
+    After an outage the first fix moves the estimate, not the vehicle: `on_jump` is called with the m north, east and
+    down, so that held positions can move along.
     """
 
     def __init__(self, use_truth: bool = False, declination: float | None = None) -> None:
@@ -47,71 +199,71 @@ class Estimator:
         self.declination = declination
         self.on_jump: Callable[[float, float, float], None] | None = None
         self.row: Floats = np.empty(ESTIMATE_WIDTH)
-        self._state: Floats = np.empty(layout.STATES)
-        self._covariance: Floats = np.empty((layout.ERRORS, layout.ERRORS))
-        self._memory: Floats = np.empty(layout.MEMORY)
-        self._work: Floats = np.zeros((3, layout.ERRORS))
+        self._state: Floats = np.empty(kalman.STATES)
+        self._covariance: Floats = np.empty((kalman.ERRORS, kalman.ERRORS))
+        self._memory: Floats = np.empty(kalman.MEMORY)
+        self._work: Floats = np.zeros((3, kalman.ERRORS))
         self.reset()
 
     def reset(self) -> None:
-        """Know nothing, as before the first row."""
+        """Reset to the state before the first row."""
         self.frame: LocalFrame | None = None
         self.row[:] = 0.0
         self.row[0] = -1.0
         self._state[:] = 0.0
-        self._state[layout.QUATERNION] = 1.0
+        self._state[kalman.QUATERNION] = 1.0
         self._covariance[:] = 0.0
         self._memory[:] = 0.0
-        self._memory[layout.IMU_TIME : layout.BARO_GOOD + 1] = -1.0
+        self._memory[kalman.IMU_TIME : kalman.BARO_GOOD + 1] = -1.0
         self.row[PLACE["qw"]] = 1.0
         self._truth_placed = False
         self._jumps = 0.0
-        self._jumped = (0.0, 0.0, 0.0)  # m, as last told
+        self._jumped = (0.0, 0.0, 0.0)  # m, as last reported
 
     def update(self, sensors: SensorData | Floats) -> None:
-        """Use what is new in a row of sensor data; `row` is the result."""
+        """Use the new samples of a row of sensor data; the result is `row`."""
         row = sensors.row if isinstance(sensors, SensorData) else sensors
         fixed = run_filter(row, self._state, self._covariance, self._memory, self._work, self.row)
-        if self._memory[layout.JUMPS] != self._jumps:
-            self._tell_jump()
-        if fixed:  # the next row shows it, and then its jump is told
+        if self._memory[kalman.JUMPS] != self._jumps:
+            self._report_jump()
+        if fixed:  # its jump is reported with the next row
             self._place_origin(row)
         if self.use_truth:
             self._follow_truth(row)
 
     def estimate(self) -> Estimate:
-        """The row as Python floats."""
+        """Return the row as Python floats."""
         return Estimate(*self.row.tolist())
 
     @property
     def health(self) -> SensorHealth:
-        """Which sensors measure."""
-        return SensorHealth(*(self._memory[layout.GYRO_OK : layout.BARO_OK + 1] == 1.0).tolist())
+        """Which sensors are healthy."""
+        return SensorHealth(*(self._memory[kalman.GYRO_OK : kalman.BARO_OK + 1] == 1.0).tolist())
 
     @property
     def standing(self) -> bool:
-        """Whether the vehicle is known not to move; set it when disarmed or landed."""
-        return bool(self._memory[layout.STANDING] == 1.0)
+        """Whether the vehicle is known not to move: disarmed or landed."""
+        return bool(self._memory[kalman.STANDING] == 1.0)
 
     @standing.setter
     def standing(self, value: bool) -> None:
-        self._memory[layout.STANDING] = float(value)
+        self._memory[kalman.STANDING] = float(value)
 
     @property
     def jumped(self) -> tuple[float, float, float]:
-        """m north, east, down that the position has jumped altogether, as far as the vehicle did not move so."""
-        north, east, down = self._memory[layout.JUMPED : layout.JUMPED + 3].tolist()
+        """Sum of all jumps of the estimate, m north, east, down."""
+        north, east, down = self._memory[kalman.JUMPED : kalman.JUMPED + 3].tolist()
         return north, east, down
 
     @property
     def gyro_bias(self) -> Floats:
         """(3,), rad/s."""
-        return self._state[layout.GYRO_BIAS : layout.GYRO_BIAS + 3].copy()
+        return self._state[kalman.GYRO_BIAS : kalman.GYRO_BIAS + 3].copy()
 
     @property
     def accel_bias(self) -> Floats:
         """(3,), m/s2."""
-        return self._state[layout.ACCEL_BIAS : layout.ACCEL_BIAS + 3].copy()
+        return self._state[kalman.ACCEL_BIAS : kalman.ACCEL_BIAS + 3].copy()
 
     @property
     def covariance(self) -> Floats:
@@ -119,24 +271,24 @@ class Estimator:
         return self._covariance.copy()
 
     def _place_origin(self, row: Floats) -> None:
-        """The first good fix: the frame, its declination, and the filter's start in it."""
+        """Set the local frame and its declination from the first good fix, and start the filter."""
         latitude, longitude, altitude = row[FIX].tolist()
         self.frame = frame = LocalFrame(latitude, longitude, altitude)
         north, east, _ = frame.to_ned(latitude + 0.001, longitude + 0.001, altitude)
-        first = layout.LATITUDE
+        first = kalman.LATITUDE
         self._memory[first : first + 5] = latitude, longitude, altitude, north * 1e3, east * 1e3
         declination, dip = _magnetism_at(latitude, longitude, altitude)
         declination = declination if self.declination is None else self.declination
         begin_filter(row, self._state, self._covariance, self._memory, declination, dip)
 
-    def _tell_jump(self) -> None:
-        self._jumps = self._memory[layout.JUMPS]
+    def _report_jump(self) -> None:
+        self._jumps = self._memory[kalman.JUMPS]
         before, self._jumped = self._jumped, self.jumped
         if self.on_jump is not None and not self.use_truth:
             self.on_jump(*(now - then for now, then in zip(self._jumped, before, strict=True)))
 
     def _follow_truth(self, row: Floats) -> None:
-        """The truth's origin is the world's, which the first good fix shows."""
+        """Copy the truth; its origin is the world's, which the first good fix shows."""
         copy_truth(row, self._state, self._memory, self.row)
         if self.frame is not None and not self._truth_placed and good_fix(row):
             north, east, down = row[TRUTH][:3].tolist()
@@ -145,10 +297,7 @@ class Estimator:
 
 
 def _magnetism_at(latitude: float, longitude: float, altitude: float) -> tuple[float, float]:
-    """The field's direction (rad, east of true north) and its part down over its horizontal part.
-
-    Neighbours within a kilometre share one evaluation of the model.
-    """
+    """Return declination (rad) and the ratio of vertical to horizontal field; cached per kilometre."""
     height = min(max(round(altitude, -3), HEIGHT_LOW), HEIGHT_HIGH)
     east, north, up = field_at(round(latitude, 2), round(longitude, 2), height, EPOCH)
-    return atan2(east, north), -up / max(hypot(east, north), abs(up) * LEAST_SLOPE)
+    return atan2(east, north), -up / max(hypot(east, north), abs(up) * MIN_SLOPE)

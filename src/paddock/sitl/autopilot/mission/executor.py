@@ -1,36 +1,228 @@
-"""Goes through a mission: the mode AUTO of every craft asks it, 50 times a second, where to go.
+"""Executes a mission: AUTO of each vehicle type asks it for the target, 50 times a second.
 
-As in ArduPilot: item 0 is the place of home and is never flown; items that go somewhere come one after the other, and
-the actions between two of them are done when the first is reached, while the craft goes on to the second.
+As in ArduPilot, item 0 is home and is never flown; NAV items follow one another, and the DO and CONDITION items
+between two of them run when the first is reached, while the vehicle moves to the second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from math import inf
-from typing import TYPE_CHECKING
+from math import atan2, hypot, inf, isnan, nan, radians, remainder, tau
+from typing import TYPE_CHECKING, NamedTuple
 
-from paddock.sitl.autopilot.answer import ACCEPTED, Answer, Result
-from paddock.sitl.autopilot.mission.actions import Actions, described
-from paddock.sitl.autopilot.mission.gaze import Gaze
-from paddock.sitl.autopilot.mission.leg import Leg
-from paddock.sitl.autopilot.mission.legs import SMALLEST_RADIUS, goes_through, make_leg
-from paddock.sitl.autopilot.mission.order import FIRST, Order, Stretch
-from paddock.sitl.autopilot.mission.places import Place, place_of
-from paddock.sitl.autopilot.mission_item import MissionItem, PlanKind
-from paddock.sitl.autopilot.notices import CurrentItem, ItemReached, Severity
-from paddock.sitl.autopilot.targets import NavTarget, Task
+from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied
+from paddock.sitl.autopilot.estimate import Ned
+from paddock.sitl.autopilot.mission.items import CLIMB_SPEEDS, ITEM_KINDS, MissionCommand, MissionItem, PlanKind, Role
+from paddock.sitl.autopilot.mission.legs import GO_THERE, MIN_RADIUS, MissionLeg, NavTarget, NavTask, make_leg, place_of
+from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Severity
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-STAYS = (Task.CIRCLE, Task.DELAY, Task.RETURN, Task.LAND)  # the next leg begins where the craft is then
+FIRST = 1  # item 0 is home
+MAX_JUMPS = 64  # between two NAV items; more are an endless loop
+NEAR_ROI = 1.0  # m: closer, the direction to the region of interest is undefined
+YAW_REACHED = radians(5.0)
+SET_ROI = (MissionCommand.DO_SET_ROI, MissionCommand.DO_SET_ROI_LOCATION)
+AS_COMMAND = (MissionCommand.DO_CHANGE_SPEED, MissionCommand.DO_SET_HOME, MissionCommand.DO_FENCE_ENABLE)
+"""DO items that run as the command of the same number."""
+VERTICAL = {2.0: " climb", 3.0: " descent"}
+STAYS = (NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)  # the next leg starts at the vehicle's position
+
+
+# sequence ------------------------------------------------------------------------------------------------------------
+
+
+class Stretch(NamedTuple):
+    """The items up to the next NAV item."""
+
+    nav: int | None  # its sequence; None: end of the mission
+    actions: tuple[int, ...]  # sequences of the DO and CONDITION items passed
+    looped: bool = False  # the mission ends because DO_JUMPs form an endless loop
+
+
+class MissionSequence:
+    """The order of the items, with the number of jumps made."""
+
+    def __init__(self, items: Sequence[MissionItem]) -> None:
+        self.items = items
+        self.jumps: dict[int, int] = {}  # by the sequence of the DO_JUMP
+
+    def advance(self, sequence: int) -> Stretch:
+        """Return the stretch from an item (inclusive) to the next NAV item; count the jumps on the way."""
+        return _walk(self.items, sequence, self.jumps)
+
+    def peek(self, sequence: int) -> Stretch:
+        """Return the same without counting."""
+        return _walk(self.items, sequence, dict(self.jumps))
+
+
+def _walk(items: Sequence[MissionItem], sequence: int, jumps: dict[int, int]) -> Stretch:
+    actions: list[int] = []
+    made = 0
+    while FIRST <= sequence < len(items):
+        item = items[sequence]
+        role = ITEM_KINDS[item.command].role
+        if role is Role.NAV:
+            return Stretch(sequence, tuple(actions))
+        if role is not Role.JUMP:
+            actions.append(sequence)
+        if item.command == MissionCommand.DO_JUMP and _jumps_now(item, sequence, jumps):
+            made += 1
+            if made > MAX_JUMPS:
+                return Stretch(None, (), True)
+            sequence = int(item.p1)
+        else:
+            sequence += 1
+    return Stretch(None, tuple(actions))
+
+
+def _jumps_now(item: MissionItem, sequence: int, jumps: dict[int, int]) -> bool:
+    """Return whether a DO_JUMP still jumps, and count it; -1 repeats for ever."""
+    made = jumps.get(sequence, 0)
+    if 0.0 <= item.p2 <= made:
+        return False
+    jumps[sequence] = made + 1
+    return True
+
+
+# actions -------------------------------------------------------------------------------------------------------------
+
+
+class RegionOfInterest:
+    """The position that a copter faces in AUTO and GUIDED; kept until cleared or until a mission restarts."""
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        self.autopilot = autopilot
+        self.place: Ned | None = None
+
+    def set(self, place: Ned | None) -> None:
+        """Face a position; None: along the path."""
+        self.place = place
+
+    def yaw(self) -> float:
+        """Return the heading to the region, rad; NaN without one."""
+        if self.place is None:
+            return nan
+        now = self.autopilot.estimate
+        north, east = self.place[0] - now.north, self.place[1] - now.east
+        return atan2(east, north) if hypot(north, east) > NEAR_ROI else now.yaw
+
+
+@dataclass
+class MissionActions:
+    """The queue of DO and CONDITION items of a leg, and the speed and yaw they have set."""
+
+    autopilot: BuiltInAutopilot
+    roi: RegionOfInterest
+    waiting: list[tuple[int, MissionItem]] = field(default_factory=list)  # sequence and item
+    speed: float = nan  # m/s, from DO_CHANGE_SPEED
+    wanted_yaw: float = nan  # rad, from CONDITION_YAW; until the next leg
+    _elapsed: float = -1.0  # s in the condition at the head of the queue; -1: not started
+
+    def load(self, items: Sequence[tuple[int, MissionItem]]) -> None:
+        """Start the actions of a new leg; pending ones of the last leg are dropped."""
+        self.waiting = list(items)
+        self.wanted_yaw = nan
+        self._elapsed = -1.0
+
+    def update(self, dt: float, distance: float) -> None:
+        """Run what is due; `distance` m to the waypoint."""
+        while self.waiting:
+            sequence, item = self.waiting[0]
+            if ITEM_KINDS[item.command].role is not Role.CONDITION:
+                self._do(sequence, item)
+            elif not self._fulfilled(sequence, item, dt, distance):
+                return
+            self.waiting.pop(0)
+            self._elapsed = -1.0
+
+    def finish(self) -> None:
+        """Run the remaining DO items without waiting for conditions: the mission ends."""
+        self.waiting = [entry for entry in self.waiting if ITEM_KINDS[entry[1].command].role is not Role.CONDITION]
+        self.update(0.0, 0.0)
+
+    def yaw(self, default: float) -> float:
+        """Return the yaw, rad: of the region of interest, else of CONDITION_YAW, else `default`."""
+        candidates = self.roi.yaw(), self.wanted_yaw
+        return next((yaw for yaw in candidates if not isnan(yaw)), default)
+
+    def change_speed(self, speed: float) -> None:
+        """Set the ground speed, m/s; -1 no change, -2 default."""
+        if speed > 0.0:
+            self.speed = speed
+        elif speed == -2.0:
+            self.speed = nan
+
+    def _fulfilled(self, sequence: int, item: MissionItem, dt: float, distance: float) -> bool:
+        if self._elapsed < 0.0:
+            self._elapsed = 0.0
+            self._start_condition(sequence, item)
+        else:
+            self._elapsed += dt
+        if item.command == MissionCommand.CONDITION_DELAY:
+            return self._elapsed >= item.p1
+        if item.command == MissionCommand.CONDITION_DISTANCE:
+            return distance <= item.p1
+        return abs(remainder(self.wanted_yaw - self.autopilot.estimate.yaw, tau)) <= YAW_REACHED
+
+    def _start_condition(self, sequence: int, item: MissionItem) -> None:
+        self._report(sequence, item)
+        if item.command == MissionCommand.CONDITION_YAW:
+            way = -1.0 if item.p3 < 0.0 else 1.0
+            relative = self.autopilot.estimate.yaw + way * radians(item.p1)
+            self.wanted_yaw = remainder(relative if item.p4 else radians(item.p1), tau)
+
+    def _do(self, sequence: int, item: MissionItem) -> None:
+        copter = self.autopilot.vehicle.kind == "copter"  # others cannot face another way than they move
+        if ITEM_KINDS[item.command].role is Role.CAMERA or (item.command in SET_ROI and not copter):
+            self._report(sequence, item, ", no camera on board")
+            return
+        self._report(sequence, item)
+        if item.command == MissionCommand.DO_CHANGE_SPEED and item.p1 not in CLIMB_SPEEDS:
+            self.change_speed(item.p2)
+        elif item.command in SET_ROI:
+            self._set_roi(item)
+        elif item.command == MissionCommand.DO_SET_ROI_NONE:
+            self.roi.set(None)
+        elif item.command in AS_COMMAND:
+            self._run_command(sequence, item)
+
+    def _set_roi(self, item: MissionItem) -> None:
+        """Face a position; latitude and longitude 0 clear it."""
+        now = self.autopilot.estimate
+        nothing = item.x == 0.0 and item.y == 0.0
+        self.roi.set(None if nothing else place_of(item, self.autopilot, (now.north, now.east, now.down)))
+
+    def _run_command(self, sequence: int, item: MissionItem) -> None:
+        p = (item.p1, item.p2, item.p3, item.p4, item.x, item.y, item.z)
+        ack = self.autopilot.command(item.command, p, item.frame)
+        if not ack.accepted:
+            self.autopilot.send_text(Severity.WARNING, f"Mission: {sequence} rejected: {ack.text}")
+
+    def _report(self, sequence: int, item: MissionItem, more: str = "") -> None:
+        self.autopilot.send_text(Severity.INFO, f"Mission: {sequence} {describe(item)}{more}")
+
+
+def describe(item: MissionItem) -> str:
+    """Return an item's name and values for status texts."""
+    name = ITEM_KINDS[item.command].name
+    if item.command == MissionCommand.DO_CHANGE_SPEED:
+        return f"{name}{VERTICAL.get(item.p1, '')} {item.p2:g} m/s"
+    if item.command == MissionCommand.DO_SET_CAM_TRIGG_DIST:
+        return f"{name} {item.p1:g} m" if item.p1 > 0.0 else f"{name} off"
+    if item.command == MissionCommand.CONDITION_YAW:
+        return f"{name} {item.p1:g} deg"
+    return name
+
+
+# executor ------------------------------------------------------------------------------------------------------------
 
 
 class MissionState(IntEnum):
-    """The MISSION_STATEs of MISSION_CURRENT in use."""
+    """MISSION_STATE of MISSION_CURRENT."""
 
     NO_MISSION = 1
     NOT_STARTED = 2
@@ -40,44 +232,42 @@ class MissionState(IntEnum):
 
 
 class MissionExecutor:
-    """The mission of one vehicle, under way. The plan is the autopilot's; a new one begins from its start."""
+    """The mission of one vehicle in progress. The plan is the autopilot's; a new one starts from its first item."""
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
         self.lead = inf
-        """m before a waypoint at which the craft begins its corner; the craft may set it, the radius bounds it."""
+        """m before a waypoint at which AUTO starts the corner, limited by the acceptance radius."""
         self.running = False  # between `start` and `stop`
         self.finished = False
-        self.gaze = Gaze(autopilot)
-        self._forget(autopilot.plans[PlanKind.MISSION])
+        self.roi = RegionOfInterest(autopilot)
+        self._rewind(autopilot.plans[PlanKind.MISSION])
 
-    def _forget(self, items: Sequence[MissionItem]) -> None:
+    def _rewind(self, items: Sequence[MissionItem]) -> None:
         self.items = items
-        self._order = Order(items)
-        self._leg: Leg | None = None
+        self._sequence = MissionSequence(items)
+        self._leg: MissionLeg | None = None
         self._current = 0
-        self.actions = Actions(self.autopilot, self.gaze)
+        self.actions = MissionActions(self.autopilot, self.roi)
         if self.running:
-            self.gaze.look(None)
+            self.roi.set(None)
         self.finished = False
-
-    # what others want to know ----------------------------------------------------------------------------------------
 
     @property
     def current(self) -> int:
-        """The sequence of the item it is busy with, or would go on with; 0 before the start."""
-        self._renew()
+        """Sequence of the current item; 0 before the start."""
+        self._load_plan()
         return self._current
 
     @property
     def count(self) -> int:
-        """How many items there are, home included."""
-        self._renew()
+        """Number of items, home included."""
+        self._load_plan()
         return len(self.items)
 
     @property
     def state(self) -> MissionState:
-        """For MISSION_CURRENT."""
+        """State for MISSION_CURRENT."""
         if self.count <= FIRST:
             return MissionState.NO_MISSION
         if self.finished:
@@ -88,57 +278,55 @@ class MissionExecutor:
 
     @property
     def item(self) -> MissionItem | None:
-        """The item it is busy with."""
+        """The current NAV item."""
         return self.items[self._leg.sequence] if self._leg is not None else None
 
     def distance(self) -> float:
-        """m to the target of the current item; 0 without one."""
+        """Return the distance to the target of the current item, m; 0 without one."""
         return self._leg.distance(self._position()) if self._leg is not None else 0.0
 
     def refusal(self) -> str:
-        """Why AUTO cannot be entered; empty if it can."""
+        """Return why AUTO cannot be entered, or an empty string."""
         if self.count <= FIRST:
             return "no mission"
-        return "" if self._order.peek(FIRST).nav is not None else "the mission goes nowhere"
-
-    # what it is told -------------------------------------------------------------------------------------------------
+        return "" if self._sequence.peek(FIRST).nav is not None else "mission has no waypoint"
 
     def start(self, resume: bool | None = None) -> None:
-        """Begin, or go on where it was stopped (None: as MIS_RESTART says). A finished mission begins anew."""
-        self._renew()
-        sequence = self._begin_at(resume)
+        """Start, or resume where it stopped (None: as MIS_RESTART selects). A finished mission restarts."""
+        self._load_plan()
+        sequence = self._start_item(resume)
         self.running = True
         if sequence == FIRST:
-            self._forget(self.items)
-        self._go(self._order.advance(sequence), self._position())
+            self._rewind(self.items)
+        self._go(self._sequence.advance(sequence), self._position())
 
     def stop(self) -> None:
-        """AUTO ends; the mission stays where it is."""
+        """Pause the mission: AUTO ends."""
         self.running = False
 
-    def set_current(self, sequence: int) -> Answer:
-        """Go on with that item, at once if it is under way; 0 or 1: from the start."""
-        self._renew()
+    def set_current(self, sequence: int) -> Ack:
+        """Continue with an item; 0 or 1 restarts the mission."""
+        self._load_plan()
         if not 0 <= sequence < self.count or self.count <= FIRST:
-            return Answer(Result.DENIED, f"Mission: no item {sequence}, there are {self.count}")
+            return denied(f"Mission: no item {sequence}, mission has {self.count} items")
         if sequence <= FIRST:
-            self._forget(self.items)
+            self._rewind(self.items)
         self.finished = False
         self._leg = None
         self._current = max(sequence, FIRST)
         if self.running:
-            self._go(self._order.advance(self._current), self._position())
+            self._go(self._sequence.advance(self._current), self._position())
         else:
             self.autopilot.outbox.append(CurrentItem(self._current))
         return ACCEPTED
 
     def change_speed(self, speed: float) -> None:
-        """m/s over the ground for the rest of the mission; -2: as the parameters say."""
+        """Set the ground speed for the rest of the mission, m/s; -2: default."""
         self.actions.change_speed(speed)
 
     def update(self, dt: float) -> NavTarget:
-        """Where to go, `dt` s after the last call; a new plan begins at once."""
-        if self._renew() and self.running:
+        """Return the target, `dt` s after the last call; a new plan starts immediately."""
+        if self._load_plan() and self.running:
             self.start(resume=False)
         if not self.running or self._leg is None:
             return self._done()
@@ -147,28 +335,26 @@ class MissionExecutor:
             self._reach(self._leg)
         return self._target(self._leg) if self._leg is not None else self._done()
 
-    # how it goes on --------------------------------------------------------------------------------------------------
-
-    def _renew(self) -> bool:
-        """Whether there is another plan than before; then it is at its start."""
+    def _load_plan(self) -> bool:
+        """Rewind if the autopilot's plan has been replaced; return whether it has."""
         items = self.autopilot.plans[PlanKind.MISSION]
         if items is self.items:
             return False
-        self._forget(items)
+        self._rewind(items)
         return True
 
-    def _begin_at(self, resume: bool | None) -> int:
+    def _start_item(self, resume: bool | None) -> int:
         if resume is None:
             resume = not self.autopilot.parameters.value("MIS_RESTART")
         return self._current if resume and not self.finished and self._current >= FIRST else FIRST
 
-    def _reach(self, leg: Leg) -> None:
+    def _reach(self, leg: MissionLeg) -> None:
         self.autopilot.outbox.append(ItemReached(leg.sequence))
         start = self._position() if leg.target.task in STAYS else leg.target.target
-        self._go(self._order.advance(leg.sequence + 1), start)
+        self._go(self._sequence.advance(leg.sequence + 1), start)
 
-    def _go(self, stretch: Stretch, start: Place) -> None:
-        """To the next item, from `start`; without one, the mission is complete."""
+    def _go(self, stretch: Stretch, start: Ned) -> None:
+        """Start the leg from `start` to the next NAV item, or complete the mission."""
         self.lead = inf
         self.actions.load([(k, self.items[k]) for k in stretch.actions])
         if stretch.nav is None:
@@ -176,46 +362,46 @@ class MissionExecutor:
             return
         item = self.items[stretch.nav]
         leg = make_leg(stretch.nav, item, self.autopilot, start)
-        if leg.distance(start) < SMALLEST_RADIUS:  # the same place again: the plane through it needs a direction
+        if leg.distance(start) < MIN_RADIUS:  # the same position again: a leg needs a direction
             start = self._position()
         leg.target = replace(leg.target, start=start, after=self._after(leg))
         self._leg, self._current = leg, leg.sequence
         self.autopilot.outbox.append(CurrentItem(leg.sequence))
-        self.autopilot.say(Severity.INFO, f"Mission: {leg.sequence} {described(item)}")
+        self.autopilot.send_text(Severity.INFO, f"Mission: {leg.sequence} {describe(item)}")
 
     def _complete(self, stretch: Stretch) -> None:
         self.actions.finish()
         self._leg = None
         self.finished = True
         if stretch.looped:
-            self.autopilot.say(Severity.ERROR, "Mission: its jumps lead nowhere")
-        self.autopilot.say(Severity.NOTICE, "Mission complete")
+            self.autopilot.send_text(Severity.ERROR, "Mission: DO_JUMP loop without waypoint")
+        self.autopilot.send_text(Severity.NOTICE, "Mission complete")
 
-    def _after(self, leg: Leg) -> Place | None:
-        """The waypoint after this one, if the craft may pass this one without stopping."""
-        if leg.target.task is not Task.WAYPOINT or leg.wait > 0.0:
+    def _after(self, leg: MissionLeg) -> Ned | None:
+        """Return the next waypoint, if the vehicle may pass this one without stopping."""
+        if leg.target.task is not NavTask.WAYPOINT or leg.wait > 0.0:
             return None
-        following = self._order.peek(leg.sequence + 1).nav
-        if following is None or not goes_through(self.items[following]):
+        following = self._sequence.peek(leg.sequence + 1).nav
+        if following is None or self.items[following].command not in GO_THERE:
             return None
         return place_of(self.items[following], self.autopilot, leg.target.target)
 
-    def _target(self, leg: Leg) -> NavTarget:
-        """The leg's target with the yaw and the speed that actions have asked for."""
-        wanted = self.actions.yaw(leg.yaw), self.actions.speed
-        if not _same(wanted, (leg.target.yaw, leg.target.speed)):
-            leg.target = replace(leg.target, yaw=wanted[0], speed=wanted[1])
+    def _target(self, leg: MissionLeg) -> NavTarget:
+        """Return the leg's target with the yaw and speed that actions have set."""
+        yaw, speed = self.actions.yaw(leg.yaw), self.actions.speed
+        if not (_same(yaw, leg.target.yaw) and _same(speed, leg.target.speed)):
+            leg.target = replace(leg.target, yaw=yaw, speed=speed)
         return leg.target
 
     def _done(self) -> NavTarget:
         position = self._position()
-        return NavTarget(Task.DONE, position, position, yaw=self.gaze.yaw(), speed=self.actions.speed)
+        return NavTarget(NavTask.DONE, position, position, yaw=self.roi.yaw(), speed=self.actions.speed)
 
-    def _position(self) -> Place:
+    def _position(self) -> Ned:
         now = self.autopilot.estimate
         return now.north, now.east, now.down
 
 
-def _same(a: tuple[float, float], b: tuple[float, float]) -> bool:
-    """Equal, where NaN equals NaN."""
-    return all(x == y or (x != x and y != y) for x, y in zip(a, b, strict=True))
+def _same(a: float, b: float) -> bool:
+    """Compare, where NaN equals NaN."""
+    return a == b or (a != a and b != b)

@@ -1,13 +1,60 @@
-"""The table of items that a mission may have: what each is, for which craft, and which values it needs."""
+"""Mission items: the supported MAV_CMDs, their value ranges, and the checks of an upload."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from math import isfinite, nan
+
+from paddock.sitl.autopilot.vehicle import drives, find_vehicle
+
+MIN_ALTITUDE, MAX_ALTITUDE = -1_000.0, 100_000.0  # m
 
 
-class Command(IntEnum):
+class PlanKind(IntEnum):
+    """MAV_MISSION_TYPE."""
+
+    MISSION = 0
+    FENCE = 1
+    RALLY = 2
+
+
+class AltitudeFrame(IntEnum):
+    """The supported MAV_FRAMEs; the _INT variants map to these."""
+
+    GLOBAL = 0  # altitude above sea level
+    MISSION = 2  # no position
+    RELATIVE = 3  # altitude above home
+    TERRAIN = 10  # altitude above ground, which is flat here: as RELATIVE
+
+
+INT_FRAMES = {5: 0, 6: 3, 11: 10}
+"""Frames with integer positions on the wire -> the equivalent frame."""
+
+
+def plain_frame(frame: int) -> int:
+    """Return the frame without the distinction between integer and float positions."""
+    return INT_FRAMES.get(frame, frame)
+
+
+@dataclass(frozen=True)
+class MissionItem:
+    """An item of a mission, fence or rally plan; `x`, `y` are latitude and longitude in deg, `z` an altitude in m."""
+
+    command: int  # MAV_CMD
+    frame: int = AltitudeFrame.RELATIVE
+    p1: float = 0.0
+    p2: float = 0.0
+    p3: float = 0.0
+    p4: float = nan
+    x: float = 0.0
+    y: float = 0.0
+    z: float = 0.0
+    autocontinue: bool = True
+
+
+class MissionCommand(IntEnum):
     """The MAV_CMDs that missions may use."""
 
     WAYPOINT = 16
@@ -42,72 +89,146 @@ class Command(IntEnum):
 
 
 class Role(Enum):
-    """How an item takes part."""
+    """How an item is executed."""
 
-    NAV = "nav"  # the craft goes somewhere; one after the other
-    CONDITION = "condition"  # holds back the actions that follow, while the craft goes on
-    DO = "do"  # done at once
-    CAMERA = "camera"  # as DO; announced, for there is no camera on board
+    NAV = "nav"  # moves the vehicle; one after the other
+    CONDITION = "condition"  # delays the DO items that follow, while the vehicle moves on
+    DO = "do"  # done immediately
+    CAMERA = "camera"  # as DO; reported only, there is no camera on board
     JUMP = "jump"
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What is true of all items with one command."""
+class ItemKind:
+    """Properties of all items with one command."""
 
-    name: str  # as status texts show it
+    name: str  # in status texts
     role: Role
-    place: bool = False  # whether x and y are a position
-    height: bool = False  # whether z is an altitude
+    place: bool = False  # x and y are a position
+    height: bool = False  # z is an altitude
     flying: bool = False  # not for rovers
-    ranges: Mapping[int, tuple[float, float]] | None = None  # of p1 to p4 that count; the others may be anything
+    ranges: Mapping[int, tuple[float, float]] | None = None  # of p1 to p4; others are not checked
 
 
 TIME = (0.0, 86_400.0)  # s
 RADIUS = (0.0, 10_000.0)  # m
 
-KINDS: Mapping[int, Kind] = {
-    Command.WAYPOINT: Kind("waypoint", Role.NAV, True, True, ranges={1: TIME, 2: RADIUS}),
-    Command.LOITER_UNLIM: Kind("loiter", Role.NAV, True, True),
-    Command.LOITER_TURNS: Kind("loiter turns", Role.NAV, True, True, ranges={1: (0.0, 1000.0), 3: (-1e4, 1e4)}),
-    Command.LOITER_TIME: Kind("loiter time", Role.NAV, True, True, ranges={1: TIME}),
-    Command.RETURN_TO_LAUNCH: Kind("return to launch", Role.NAV),
-    Command.LAND: Kind("land", Role.NAV, True, False, flying=True),
-    Command.TAKEOFF: Kind("take-off", Role.NAV, False, True, flying=True),
-    Command.DELAY: Kind("delay", Role.NAV, ranges={1: TIME}),
-    Command.CONDITION_DELAY: Kind("wait for time", Role.CONDITION, ranges={1: TIME}),
-    Command.CONDITION_DISTANCE: Kind("wait for distance", Role.CONDITION, ranges={1: (0.0, 1e6)}),
-    Command.CONDITION_YAW: Kind(
-        "yaw", Role.CONDITION, flying=True, ranges={1: (-360.0, 360.0), 3: (-1.0, 1.0), 4: (0.0, 1.0)}
+ITEM_KINDS: Mapping[int, ItemKind] = {
+    MissionCommand.WAYPOINT: ItemKind("Waypoint", Role.NAV, True, True, ranges={1: TIME, 2: RADIUS}),
+    MissionCommand.LOITER_UNLIM: ItemKind("LoitUnlim", Role.NAV, True, True),
+    MissionCommand.LOITER_TURNS: ItemKind("LoitTurns", Role.NAV, True, True, ranges={1: (0.0, 1000.0), 3: (-1e4, 1e4)}),
+    MissionCommand.LOITER_TIME: ItemKind("LoitTime", Role.NAV, True, True, ranges={1: TIME}),
+    MissionCommand.RETURN_TO_LAUNCH: ItemKind("RTL", Role.NAV),
+    MissionCommand.LAND: ItemKind("Land", Role.NAV, True, False, flying=True),
+    MissionCommand.TAKEOFF: ItemKind("Takeoff", Role.NAV, False, True, flying=True),
+    MissionCommand.DELAY: ItemKind("Delay", Role.NAV, ranges={1: TIME}),
+    MissionCommand.CONDITION_DELAY: ItemKind("CondDelay", Role.CONDITION, ranges={1: TIME}),
+    MissionCommand.CONDITION_DISTANCE: ItemKind("CondDistance", Role.CONDITION, ranges={1: (0.0, 1e6)}),
+    MissionCommand.CONDITION_YAW: ItemKind(
+        "CondYaw", Role.CONDITION, flying=True, ranges={1: (-360.0, 360.0), 3: (-1.0, 1.0), 4: (0.0, 1.0)}
     ),
-    Command.DO_JUMP: Kind("jump", Role.JUMP, ranges={1: (1.0, 65535.0), 2: (-1.0, 32767.0)}),
-    Command.DO_CHANGE_SPEED: Kind("change speed", Role.DO, ranges={1: (0.0, 3.0), 2: (-2.0, 1000.0)}),
-    Command.DO_SET_HOME: Kind("set home", Role.DO, True, True, ranges={1: (0.0, 1.0)}),
-    Command.DO_LAND_START: Kind("landing begins", Role.DO, flying=True),
-    Command.DO_SET_ROI_LOCATION: Kind("look at", Role.DO, True, True, flying=True),
-    Command.DO_SET_ROI_NONE: Kind("look ahead", Role.DO, flying=True),
-    Command.DO_SET_ROI: Kind("look at", Role.DO, True, True, flying=True),
-    Command.DO_FENCE_ENABLE: Kind("fence", Role.DO, ranges={1: (0.0, 2.0)}),
-    Command.DO_DIGICAM_CONTROL: Kind("picture", Role.CAMERA),
-    Command.DO_MOUNT_CONTROL: Kind("mount", Role.CAMERA),
-    Command.DO_SET_CAM_TRIGG_DIST: Kind("pictures by distance", Role.CAMERA),
-    Command.SET_CAMERA_MODE: Kind("camera mode", Role.CAMERA),
-    Command.GIMBAL_PITCH_YAW: Kind("gimbal", Role.CAMERA),
-    Command.GIMBAL_CONFIGURE: Kind("who moves the gimbal", Role.CAMERA),
-    Command.IMAGE_START_CAPTURE: Kind("pictures", Role.CAMERA),
-    Command.IMAGE_STOP_CAPTURE: Kind("no more pictures", Role.CAMERA),
-    Command.VIDEO_START_CAPTURE: Kind("video", Role.CAMERA),
-    Command.VIDEO_STOP_CAPTURE: Kind("no more video", Role.CAMERA),
+    MissionCommand.DO_JUMP: ItemKind("Jump", Role.JUMP, ranges={1: (1.0, 65535.0), 2: (-1.0, 32767.0)}),
+    MissionCommand.DO_CHANGE_SPEED: ItemKind("ChangeSpeed", Role.DO, ranges={1: (0.0, 3.0), 2: (-2.0, 1000.0)}),
+    MissionCommand.DO_SET_HOME: ItemKind("SetHome", Role.DO, True, True, ranges={1: (0.0, 1.0)}),
+    MissionCommand.DO_LAND_START: ItemKind("LandStart", Role.DO, flying=True),
+    MissionCommand.DO_SET_ROI_LOCATION: ItemKind("SetROI", Role.DO, True, True, flying=True),
+    MissionCommand.DO_SET_ROI_NONE: ItemKind("ClearROI", Role.DO, flying=True),
+    MissionCommand.DO_SET_ROI: ItemKind("SetROI", Role.DO, True, True, flying=True),
+    MissionCommand.DO_FENCE_ENABLE: ItemKind("FenceEnable", Role.DO, ranges={1: (0.0, 2.0)}),
+    MissionCommand.DO_DIGICAM_CONTROL: ItemKind("DigiCamCtrl", Role.CAMERA),
+    MissionCommand.DO_MOUNT_CONTROL: ItemKind("MountControl", Role.CAMERA),
+    MissionCommand.DO_SET_CAM_TRIGG_DIST: ItemKind("SetCamTrigDst", Role.CAMERA),
+    MissionCommand.SET_CAMERA_MODE: ItemKind("SetCameraMode", Role.CAMERA),
+    MissionCommand.GIMBAL_PITCH_YAW: ItemKind("GimbalPitchYaw", Role.CAMERA),
+    MissionCommand.GIMBAL_CONFIGURE: ItemKind("GimbalConfigure", Role.CAMERA),
+    MissionCommand.IMAGE_START_CAPTURE: ItemKind("ImageStartCapture", Role.CAMERA),
+    MissionCommand.IMAGE_STOP_CAPTURE: ItemKind("ImageStopCapture", Role.CAMERA),
+    MissionCommand.VIDEO_START_CAPTURE: ItemKind("VideoStartCapture", Role.CAMERA),
+    MissionCommand.VIDEO_STOP_CAPTURE: ItemKind("VideoStopCapture", Role.CAMERA),
 }
-"""Everything else is answered with MAV_MISSION_UNSUPPORTED: splines, servos, relays, grippers, VTOL..."""
+"""Any other command is refused with MAV_MISSION_UNSUPPORTED: splines, servos, relays, grippers, VTOL..."""
 
 CLIMB_SPEEDS = {2.0: "WPNAV_SPEED_UP", 3.0: "WPNAV_SPEED_DN"}
-"""Types of DO_CHANGE_SPEED that are no speed over the ground, and the parameter (cm/s) that each changes."""
-
-INT_FRAMES = {5: 0, 6: 3, 11: 10}
-"""Frames whose positions are integers on the wire, and the frame each is taken as."""
+"""Vertical speed types of DO_CHANGE_SPEED -> the parameter (cm/s) that each changes."""
 
 
-def plain_frame(frame: int) -> int:
-    """The frame without the distinction of how positions travel."""
-    return INT_FRAMES.get(frame, frame)
+class MissionResult(IntEnum):
+    """MAV_MISSION_RESULT."""
+
+    ACCEPTED = 0
+    UNSUPPORTED_FRAME = 2
+    UNSUPPORTED = 3
+    NO_SPACE = 4
+    INVALID = 5
+    INVALID_PARAM1 = 6
+    INVALID_PARAM2 = 7
+    INVALID_PARAM3 = 8
+    INVALID_PARAM4 = 9
+    INVALID_PARAM5_X = 10
+    INVALID_PARAM6_Y = 11
+    INVALID_PARAM7 = 12
+
+
+def check_mission(items: Sequence[MissionItem], vehicle_kind: str) -> tuple[int, int]:
+    """Return the MAV_MISSION_RESULT of a whole mission, and the sequence of the item at fault (or 0)."""
+    for sequence, item in enumerate(items):
+        result = check_mission_item(item, vehicle_kind)
+        if not result and item.command == MissionCommand.DO_JUMP and item.p1 >= len(items):
+            result = MissionResult.INVALID_PARAM1
+        if result:
+            return result, sequence
+    return MissionResult.ACCEPTED, 0
+
+
+def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
+    """Return the MAV_MISSION_RESULT of one item for a vehicle type. A NaN yaw is valid."""
+    kind = ITEM_KINDS.get(item.command)
+    if kind is None or (kind.flying and drives(vehicle_kind)):
+        return MissionResult.UNSUPPORTED
+    frame = plain_frame(item.frame)
+    if frame == AltitudeFrame.MISSION and (kind.place or kind.height):
+        return MissionResult.UNSUPPORTED_FRAME
+    if frame not in tuple(AltitudeFrame):
+        return MissionResult.UNSUPPORTED_FRAME
+    return _check_values(item, kind) or _check_speed(item, vehicle_kind) or _check_place(item, kind)
+
+
+def _check_values(item: MissionItem, kind: ItemKind) -> int:
+    values = (item.p1, item.p2, item.p3, item.p4)
+    for number, (low, high) in (kind.ranges or {}).items():
+        if not low <= values[number - 1] <= high:  # NaN is in no range
+            return MissionResult.INVALID_PARAM1 + number - 1
+    if kind.role is Role.JUMP and item.p1 != int(item.p1):
+        return MissionResult.INVALID_PARAM1
+    return MissionResult.ACCEPTED
+
+
+def _check_speed(item: MissionItem, vehicle_kind: str) -> int:
+    """Check the type and value of a DO_CHANGE_SPEED against the vehicle's parameters."""
+    if item.command != MissionCommand.DO_CHANGE_SPEED:
+        return MissionResult.ACCEPTED
+    name = CLIMB_SPEEDS.get(item.p1)
+    setting = next((known for known in find_vehicle(vehicle_kind).parameters if known.name == name), None)
+    if item.p1 not in (0.0, 1.0) and setting is None:
+        return MissionResult.INVALID_PARAM1
+    possible = item.p2 > 0.0 and (setting is None or setting.fit(item.p2 * 100.0) is not None)
+    return MissionResult.ACCEPTED if possible or item.p2 in (-1.0, -2.0) else MissionResult.INVALID_PARAM2
+
+
+def _check_place(item: MissionItem, kind: ItemKind) -> int:
+    if kind.place and not -90.0 <= item.x <= 90.0:
+        return MissionResult.INVALID_PARAM5_X
+    if kind.place and not -180.0 <= item.y <= 180.0:
+        return MissionResult.INVALID_PARAM6_Y
+    if kind.height and not (isfinite(item.z) and MIN_ALTITUDE <= item.z <= MAX_ALTITUDE):
+        return MissionResult.INVALID_PARAM7
+    return MissionResult.ACCEPTED
+
+
+def check_position(item: MissionItem) -> int:
+    """Check frame, latitude and longitude of a fence or rally item."""
+    if plain_frame(item.frame) not in (AltitudeFrame.GLOBAL, AltitudeFrame.RELATIVE, AltitudeFrame.TERRAIN):
+        return MissionResult.UNSUPPORTED_FRAME
+    if not -90.0 <= item.x <= 90.0:  # NaN is in no range
+        return MissionResult.INVALID_PARAM5_X
+    return MissionResult.ACCEPTED if -180.0 <= item.y <= 180.0 else MissionResult.INVALID_PARAM6_Y

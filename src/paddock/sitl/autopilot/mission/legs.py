@@ -1,84 +1,236 @@
-"""From an item that goes somewhere to the leg that does it."""
+"""Mission legs: the target that an item gives to AUTO, and when the item is done."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import inf, nan, radians
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import atan2, inf, nan, pi, radians, remainder, tau
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.crafts import drives
-from paddock.sitl.autopilot.mission.items import Command
-from paddock.sitl.autopilot.mission.leg import Leg
-from paddock.sitl.autopilot.mission.places import Place, place_of
-from paddock.sitl.autopilot.mission_item import MissionItem
-from paddock.sitl.autopilot.targets import NavTarget, Task
+from paddock.sitl.autopilot.estimate import Ned
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionCommand, MissionItem, plain_frame
+from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
+CLIMB_TOLERANCE = 0.5  # m below the target altitude at which a take-off is done
+MIN_CIRCLE = 1.0  # m
+MIN_RADIUS = 0.2  # m: smallest acceptance radius
+
+
+class NavTask(Enum):
+    """What the current item asks of AUTO."""
+
+    TAKEOFF = "takeoff"  # climb to the target altitude
+    WAYPOINT = "waypoint"  # go there on the line from `start`; `hold` s there
+    LOITER = "loiter"  # go there and stay
+    CIRCLE = "circle"  # circle `target` at `radius` (+ clockwise), `turns` times
+    LAND = "land"  # go there and land
+    RETURN = "return"  # as the mode RTL
+    DELAY = "delay"  # hold the position
+    DONE = "done"  # mission complete: hold
+
+
+@dataclass(frozen=True)
+class NavTarget:
+    """The executor's target for AUTO."""
+
+    task: NavTask
+    target: Ned = (0.0, 0.0, 0.0)
+    start: Ned = (0.0, 0.0, 0.0)  # start of the leg: the previous waypoint
+    after: Ned | None = None  # the next waypoint, for rounding corners
+    radius: float = 0.0  # m
+    turns: float = 0.0
+    hold: float = 0.0  # s
+    yaw: float = nan  # rad, NaN: along the path
+    speed: float = nan  # m/s over the ground, NaN: from the parameters
+
+
 TASKS = {
-    Command.WAYPOINT: Task.WAYPOINT,
-    Command.LOITER_UNLIM: Task.LOITER,
-    Command.LOITER_TIME: Task.LOITER,
-    Command.LOITER_TURNS: Task.CIRCLE,
-    Command.RETURN_TO_LAUNCH: Task.RETURN,
-    Command.LAND: Task.LAND,
-    Command.TAKEOFF: Task.TAKEOFF,
-    Command.DELAY: Task.DELAY,
+    MissionCommand.WAYPOINT: NavTask.WAYPOINT,
+    MissionCommand.LOITER_UNLIM: NavTask.LOITER,
+    MissionCommand.LOITER_TIME: NavTask.LOITER,
+    MissionCommand.LOITER_TURNS: NavTask.CIRCLE,
+    MissionCommand.RETURN_TO_LAUNCH: NavTask.RETURN,
+    MissionCommand.LAND: NavTask.LAND,
+    MissionCommand.TAKEOFF: NavTask.TAKEOFF,
+    MissionCommand.DELAY: NavTask.DELAY,
 }
-WAITS = (Command.WAYPOINT, Command.LOITER_TIME, Command.DELAY)  # p1 is a time
-THROUGH = (Command.WAYPOINT, Command.LOITER_UNLIM, Command.LOITER_TIME, Command.LAND)  # the way leads to their place
-SMALLEST_CIRCLE = 1.0  # m
-SMALLEST_RADIUS = 0.2  # m: no craft is asked to be closer
+WAITS = (MissionCommand.WAYPOINT, MissionCommand.LOITER_TIME, MissionCommand.DELAY)  # p1 is a time
+GO_THERE = (MissionCommand.WAYPOINT, MissionCommand.LOITER_UNLIM, MissionCommand.LOITER_TIME, MissionCommand.LAND)
+"""Items whose path leads to their own position, so that a corner before them can be rounded."""
 
 
-def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, start: Place) -> Leg:
-    """The leg to an item, from `start`."""
-    task = TASKS[Command(item.command)]
-    target = NavTarget(task, target=_place(item, autopilot, start), start=start, yaw=_yaw(item))
-    if task is Task.CIRCLE:
+def place_of(item: MissionItem, autopilot: BuiltInAutopilot, default: Ned) -> Ned:
+    """Return an item's position in the local frame.
+
+    As in ArduPilot, latitude and longitude 0 mean those of `default`, and so does an altitude of 0 or NaN. Without a
+    local frame everything is `default`.
+    """
+    if autopilot.frame is None:
+        return default
+    north, east, down = autopilot.frame.to_ned(item.x, item.y, _altitude(item, autopilot))
+    if not ITEM_KINDS[item.command].place or (item.x == 0.0 and item.y == 0.0):
+        north, east = default[:2]
+    if (item.z == 0.0 and item.command != MissionCommand.LAND) or item.z != item.z:
+        down = default[2]
+    return north, east, down
+
+
+def _altitude(item: MissionItem, autopilot: BuiltInAutopilot) -> float:
+    """Return m above sea level; terrain is as high as home."""
+    if plain_frame(item.frame) == AltitudeFrame.GLOBAL:
+        return item.z
+    home = autopilot.home
+    return item.z + (home[2] if home is not None else autopilot.frame.altitude if autopilot.frame else 0.0)
+
+
+@dataclass
+class MissionLeg:
+    """A NAV item in progress."""
+
+    sequence: int
+    target: NavTarget
+    radius: float  # m: acceptance radius
+    wait: float = 0.0  # s to stay there
+    flying: bool = False  # altitude counts
+    yaw: float = nan  # rad, as the item asks
+    arrived: bool = False
+    waited: float = 0.0  # s
+    swept: float = 0.0  # rad around the centre of a circle
+    bearing: float = nan  # rad, last seen from the centre
+
+    def done(self, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
+        """Return whether the item is done, `dt` s after the last call; `lead` m may shorten the acceptance radius."""
+        return FINISHED[self.target.task](self, autopilot, lead, dt)
+
+    def distance(self, position: Ned) -> float:
+        """Return the distance to the target, m."""
+        return _length(self._offset(position, self.target.target))
+
+    def _offset(self, a: Ned, b: Ned) -> Ned:
+        return b[0] - a[0], b[1] - a[1], b[2] - a[2] if self.flying else 0.0
+
+    def reached(self, position: Ned, radius: float) -> bool:
+        """Return whether the target is within a radius, or the plane through it across the leg is passed."""
+        missing = self._offset(position, self.target.target)
+        if _length(missing) <= radius:
+            return True
+        way = self._offset(self.target.start, self.target.target)
+        return _length(way) > radius and sum(w * m for w, m in zip(way, missing, strict=True)) <= 0.0
+
+
+def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, start: Ned) -> MissionLeg:
+    """Return the leg from `start` to an item."""
+    task = TASKS[MissionCommand(item.command)]
+    returns = item.command == MissionCommand.RETURN_TO_LAUNCH
+    place = autopilot.return_point() if returns else place_of(item, autopilot, start)
+    target = NavTarget(task, target=place, start=start, yaw=_yaw(item))
+    if task is NavTask.CIRCLE:
         target = replace(target, radius=_circle_radius(item, autopilot), turns=item.p1)
-    elif task is Task.LOITER and abs(item.p3) >= SMALLEST_CIRCLE:  # what cannot stand still goes round
+    elif task is NavTask.LOITER and abs(item.p3) >= MIN_CIRCLE:  # planes circle
         target = replace(target, radius=item.p3)
-    wait = item.p1 if item.command in WAITS else inf if item.command == Command.LOITER_UNLIM else 0.0
-    if task is not Task.DELAY and wait < inf:
+    wait = item.p1 if item.command in WAITS else inf if item.command == MissionCommand.LOITER_UNLIM else 0.0
+    if task is not NavTask.DELAY and wait < inf:
         target = replace(target, hold=wait)
-    flying = not drives(autopilot.craft.kind)
-    return Leg(sequence, target, _acceptance(item, autopilot), wait, flying, target.yaw)
-
-
-def goes_through(item: MissionItem) -> bool:
-    """Whether the way leads to the item's own place, so that a corner before it can be rounded."""
-    return item.command in THROUGH
-
-
-def _place(item: MissionItem, autopilot: BuiltInAutopilot, start: Place) -> Place:
-    if item.command == Command.RETURN_TO_LAUNCH:
-        return autopilot.return_point()
-    return place_of(item, autopilot, start)
+    flying = not drives(autopilot.vehicle.kind)
+    return MissionLeg(sequence, target, _acceptance(item, autopilot), wait, flying, target.yaw)
 
 
 def _yaw(item: MissionItem) -> float:
-    """rad; 0 is what ground stations send for nothing in particular, as ArduPilot takes it."""
-    asked = item.command == Command.WAYPOINT and item.p4 == item.p4 and item.p4 != 0.0
-    return radians(item.p4) if asked else nan
+    """Return the yaw, rad; 0 means unspecified, as in ArduPilot."""
+    given = item.command == MissionCommand.WAYPOINT and item.p4 == item.p4 and item.p4 != 0.0
+    return radians(item.p4) if given else nan
 
 
 def _acceptance(item: MissionItem, autopilot: BuiltInAutopilot) -> float:
-    """m: the item's own radius, or the parameter's."""
-    if item.command == Command.WAYPOINT and item.p2 > 0.0:
-        return max(item.p2, SMALLEST_RADIUS)
+    """Return the item's own acceptance radius, or the parameter's, m."""
+    if item.command == MissionCommand.WAYPOINT and item.p2 > 0.0:
+        return max(item.p2, MIN_RADIUS)
     parameters = autopilot.parameters
     return parameters.value("WP_RADIUS") if "WP_RADIUS" in parameters else parameters.value("WPNAV_RADIUS") * 0.01
 
 
 def _circle_radius(item: MissionItem, autopilot: BuiltInAutopilot) -> float:
-    """m, + clockwise; 0 in the item: the parameter's."""
-    if abs(item.p3) >= SMALLEST_CIRCLE:
+    """Return m, + clockwise; 0 in the item selects the parameter's."""
+    if abs(item.p3) >= MIN_CIRCLE:
         return item.p3
     parameters = autopilot.parameters
     if "CIRC_RADIUS" in parameters:
-        return max(parameters.value("CIRC_RADIUS"), SMALLEST_CIRCLE)
+        return max(parameters.value("CIRC_RADIUS"), MIN_CIRCLE)
     if "CIRCLE_RADIUS" in parameters:
-        return max(parameters.value("CIRCLE_RADIUS") * 0.01, SMALLEST_CIRCLE)
-    return max(abs(parameters.value("WP_LOITER_RAD")), SMALLEST_CIRCLE)
+        return max(parameters.value("CIRCLE_RADIUS") * 0.01, MIN_CIRCLE)
+    return max(abs(parameters.value("WP_LOITER_RAD")), MIN_CIRCLE)
+
+
+# completion ----------------------------------------------------------------------------------------------------------
+
+
+def _length(v: Ned) -> float:
+    return float((v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) ** 0.5)
+
+
+def _position(autopilot: BuiltInAutopilot) -> Ned:
+    now = autopilot.estimate
+    return now.north, now.east, now.down
+
+
+def _arrived_and_waited(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
+    if not leg.arrived:
+        leg.arrived = leg.reached(_position(autopilot), min(leg.radius, lead))
+    elif leg.wait > 0.0:
+        leg.waited += dt
+    return leg.arrived and leg.waited >= leg.wait
+
+
+def _loitered(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
+    return leg.wait < inf and _arrived_and_waited(leg, autopilot, lead, dt)
+
+
+def _circled(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
+    """Count turns once the vehicle is on the circle, within a third of its radius."""
+    north, east, _ = _position(autopilot)
+    north, east = north - leg.target.target[0], east - leg.target.target[1]
+    radius = abs(leg.target.radius)
+    bearing = atan2(east, north)
+    leg.arrived = leg.arrived or abs((north * north + east * east) ** 0.5 - radius) <= max(radius / 3.0, 1.0)
+    if leg.arrived and leg.bearing == leg.bearing:
+        turn = remainder(bearing - leg.bearing, tau)
+        leg.swept += turn if leg.target.radius >= 0.0 else -turn
+    leg.bearing = bearing
+    return leg.swept >= leg.target.turns * 2.0 * pi
+
+
+def _waited(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
+    leg.waited += dt
+    return leg.waited >= leg.wait
+
+
+def _climbed(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
+    return autopilot.estimate.down <= leg.target.target[2] + CLIMB_TOLERANCE
+
+
+def _landed(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
+    return autopilot.telemetry.landed == Landed.ON_GROUND
+
+
+def _returned(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
+    if leg.flying:
+        return _landed(leg, autopilot, lead, dt)
+    return leg.reached(_position(autopilot), min(leg.radius, lead))
+
+
+FINISHED: Mapping[NavTask, Callable[[MissionLeg, BuiltInAutopilot, float, float], bool]] = {
+    NavTask.TAKEOFF: _climbed,
+    NavTask.WAYPOINT: _arrived_and_waited,
+    NavTask.LOITER: _loitered,
+    NavTask.CIRCLE: _circled,
+    NavTask.LAND: _landed,
+    NavTask.RETURN: _returned,
+    NavTask.DELAY: _waited,
+    NavTask.DONE: lambda leg, autopilot, lead, dt: False,
+}
+"""Task -> whether the leg's item is done."""

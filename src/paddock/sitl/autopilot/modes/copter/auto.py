@@ -4,45 +4,42 @@ from __future__ import annotations
 
 from math import hypot, isnan, radians
 
-from paddock.sitl.autopilot.control.copter_legs import Legs
-from paddock.sitl.autopilot.modes.copter.descent import Descent
-from paddock.sitl.autopilot.modes.copter.flying import CopterMode, bearing
-from paddock.sitl.autopilot.modes.copter.homeward import Homeward
-from paddock.sitl.autopilot.modes.copter.orbit import Orbit
-from paddock.sitl.autopilot.modes.copter.take_off import TakeOff
-from paddock.sitl.autopilot.targets import NavTarget, Task
+from paddock.sitl.autopilot.control.copter_path import CopterLegs
+from paddock.sitl.autopilot.mission.legs import NavTarget, NavTask
+from paddock.sitl.autopilot.modes.copter.common import CopterMode, bearing
+from paddock.sitl.autopilot.modes.copter.manoeuvres import Descent, Homeward, Orbit, TakeOff
 from paddock.sitl.autopilot.telemetry import Landed
 
-FAR = 3.0  # m: nearer to a waypoint the nose stays
-BEHIND = 2.0  # m behind the way at which the way begins to wait for the copter; twice that stops it
-LOWEST = 1.0  # m above home: a corner before a place that is lower is not rounded, one lands there
-WAITING = (Task.DELAY, Task.DONE)
-GROUND_TASKS = (Task.LAND, Task.RETURN, *WAITING)  # nothing to take off for
+FACING_DISTANCE = 3.0  # m: closer to a waypoint the heading is kept
+MAX_LAG = 2.0  # m lag the track at which the track slows down; twice that stops it
+MIN_CORNER_ALTITUDE = 1.0  # m above home: a corner before a lower waypoint is not rounded
+WAITING = (NavTask.DELAY, NavTask.DONE)
+GROUND_TASKS = (NavTask.LAND, NavTask.RETURN, *WAITING)  # no take-off needed
 
 Manoeuvre = TakeOff | Descent | Homeward | Orbit
 
 
-class Auto(CopterMode):
-    """Does what the mission's executor asks for; a copter on the ground takes off for whatever is in the air."""
+class CopterAuto(CopterMode):
+    """Fly the mission; a copter on the ground takes off for a target in the air."""
 
     name, number = "AUTO", 3
 
     def refusal(self) -> str:
-        """Without a mission there is nothing to do."""
+        """Require a mission with a waypoint."""
         return self.autopilot.executor.refusal()
 
     def enter(self) -> None:
-        """Begin, or go on with, the mission."""
+        """Start; the mission itself starts or resumes with the first update while armed."""
         super().enter()
         self.executor = self.autopilot.executor
         self._nav: NavTarget | None = None
-        self._legs: Legs | None = None
+        self._legs: CopterLegs | None = None
         self._manoeuvre: Manoeuvre | None = None
         self._take_off: TakeOff | None = None
-        self._waiting = True  # for the motors: the way begins where they start
+        self._waiting = True  # for arming: the mission starts from that position
 
     def shift(self, north: float, east: float, down: float) -> None:
-        """Waypoints are on the map: the way to them begins anew from the track."""
+        """Replan from the track: waypoints stay on the map."""
         self._legs = None
         if self._take_off is not None:
             self._take_off.shift(north, east)
@@ -52,11 +49,11 @@ class Auto(CopterMode):
             self._manoeuvre.leave_circle()
 
     def leave(self) -> None:
-        """The mission stays where it is."""
+        """Pause the mission."""
         self.executor.stop()
 
     def update(self, dt: float) -> None:
-        """Ask for the task, and do it."""
+        """Fly one step of the mission."""
         if not self.autopilot.armed:
             self._waiting = True
             return
@@ -64,24 +61,24 @@ class Auto(CopterMode):
             self._waiting = False
             self.executor.start()
         nav = self.executor.update(dt)
-        self.stage, self.lands = Landed.IN_AIR, nav.task in (Task.LAND, Task.RETURN, Task.DONE)
+        self.stage, self.lands = Landed.IN_AIR, nav.task in (NavTask.LAND, NavTask.RETURN, NavTask.DONE)
         self._renew(nav)
         if self.stays_down(nav.task not in GROUND_TASKS):
             self._take_off = None
-        elif self.craft.landed or self._take_off is not None:
+        elif self.copter.landed or self._take_off is not None:
             self._leave_ground(nav, dt)
         else:
-            self._do(nav, dt)
+            self._run(nav, dt)
 
     def _renew(self, nav: NavTarget) -> None:
-        """Forget the manoeuvre of another item; legs go on where the next begins at the last one's end."""
+        """Drop the manoeuvre of the last item; legs continue if the next starts where the last ends."""
         last, self._nav = self._nav, nav
-        if last is not None and _same_way(last, nav):
+        if last is not None and _same_path(last, nav):
             return
         self._manoeuvre = None
-        if nav.task is Task.TAKEOFF and self._take_off is not None:
+        if nav.task is NavTask.TAKEOFF and self._take_off is not None:
             self._take_off.down = nav.target[2]
-        if nav.task in (Task.WAYPOINT, Task.LOITER) and self._take_off is None:
+        if nav.task in (NavTask.WAYPOINT, NavTask.LOITER) and self._take_off is None:
             self._plan(nav, last)
         elif nav.task not in WAITING:
             self._legs = None
@@ -89,18 +86,18 @@ class Auto(CopterMode):
     def _plan(self, nav: NavTarget, last: NavTarget | None) -> None:
         onwards = last is not None and nav.start == last.target and nav.target != last.target
         if self._legs is None or not onwards:
-            self._legs = Legs(self.craft.track)
+            self._legs = CopterLegs(self.copter.track)
         self._legs.go(nav.target, self.limits(nav.speed))
 
     def _leave_ground(self, nav: NavTarget, dt: float) -> None:
-        """Climb to the height of the first place before going there."""
+        """Climb to the altitude of the first waypoint before going there."""
         self.stage = Landed.TAKEOFF
         self._take_off = self._take_off or TakeOff(self, nav.target[2])
         if self._take_off.update(dt):
             self._take_off, self._nav = None, None
 
-    def _do(self, nav: NavTarget, dt: float) -> None:
-        if nav.task in (Task.WAYPOINT, Task.LOITER):
+    def _run(self, nav: NavTarget, dt: float) -> None:
+        if nav.task in (NavTask.WAYPOINT, NavTask.LOITER):
             self._fly(nav, dt)
         elif nav.task in WAITING:
             self._wait(nav, dt)
@@ -111,62 +108,62 @@ class Auto(CopterMode):
             self.stage = Landed.LANDING if landing else Landed.IN_AIR
 
     def _wait(self, nav: NavTarget, dt: float) -> None:
-        """Stay where the last leg ends, or where a copter without one comes to rest."""
+        """Stay at the end of the last leg, or where the copter comes to rest."""
         if self._legs is not None:
-            self._legs.advance(dt, self.craft.track)
+            self._legs.advance(dt, self.copter.track)
         else:
             self.stop(dt)
         self._face(nav, dt)
-        self.craft.follow()
+        self.copter.follow()
 
     def _begin(self, nav: NavTarget) -> Manoeuvre:
-        if nav.task is Task.TAKEOFF:
+        if nav.task is NavTask.TAKEOFF:
             return TakeOff(self, nav.target[2])
-        if nav.task is Task.LAND:
+        if nav.task is NavTask.LAND:
             return Descent(self, (nav.target[0], nav.target[1]))
-        if nav.task is Task.RETURN:
+        if nav.task is NavTask.RETURN:
             return Homeward(self)
         rate = radians(abs(self.value("CIRCLE_RATE")))
         return Orbit(self, nav.target, abs(nav.radius), rate if nav.radius >= 0.0 else -rate)
 
     def _fly(self, nav: NavTarget, dt: float) -> None:
-        """Along the leg, round the corner; the way waits for a copter that stays behind."""
+        """Fly the leg and round the corner; the track waits for a copter that lags lag."""
         if self._legs is None:
             self._plan(nav, None)
         assert self._legs is not None
-        estimate, track = self.autopilot.estimate, self.craft.track
-        if nav.after is not None and nav.after[2] < self.autopilot.home_ned()[2] - LOWEST:
+        estimate, track = self.autopilot.estimate, self.copter.track
+        if nav.after is not None and nav.after[2] < self.autopilot.home_ned()[2] - MIN_CORNER_ALTITUDE:
             self._legs.round_corner(nav.after, self.value("WPNAV_RADIUS") / 100.0, self.limits(nav.speed))
-        behind = track.distance(estimate.north, estimate.east)
-        self._legs.advance(dt * max(0.0, min(1.0, 2.0 - behind / BEHIND)), track)
+        lag = track.distance(estimate.north, estimate.east)
+        self._legs.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)
         self._face(nav, dt)
-        self.craft.follow()
+        self.copter.follow()
         self.report(*nav.target, self._crosstrack(nav))
 
     def _face(self, nav: NavTarget, dt: float) -> None:
-        track = self.craft.track
+        track = self.copter.track
         if not isnan(nav.yaw):
             self.turn_to(nav.yaw, dt)
-        elif self.value("WP_YAW_BEHAVIOR") and track.distance(nav.target[0], nav.target[1]) > FAR:
+        elif self.value("WP_YAW_BEHAVIOR") and track.distance(nav.target[0], nav.target[1]) > FACING_DISTANCE:
             self.turn_to(bearing(nav.target[0] - track.north, nav.target[1] - track.east, 0.0), dt)
         else:
-            self.craft.heading.spin(0.0, dt)
+            self.copter.heading.spin(0.0, dt)
 
     def _crosstrack(self, nav: NavTarget) -> float:
-        """m right of the leg."""
+        """Return the distance to the right of the leg, m."""
         estimate = self.autopilot.estimate
         dn, de = nav.target[0] - nav.start[0], nav.target[1] - nav.start[1]
         length = hypot(dn, de)
-        if length < FAR:
+        if length < FACING_DISTANCE:
             return 0.0
         return ((estimate.east - nav.start[1]) * dn - (estimate.north - nav.start[0]) * de) / length
 
 
-def _same_way(a: NavTarget, b: NavTarget) -> bool:
-    """Whether only the heading or what comes afterwards differs."""
+def _same_path(a: NavTarget, b: NavTarget) -> bool:
+    """Return whether only the heading or the next waypoint differs."""
     if a is b:
         return True
-    if a.task is Task.DONE is b.task:
+    if a.task is NavTask.DONE is b.task:
         return True
     same_speed = a.speed == b.speed or (isnan(a.speed) and isnan(b.speed))
     return a.task is b.task and a.target == b.target and a.start == b.start and a.radius == b.radius and same_speed

@@ -1,14 +1,22 @@
-"""LAND: come down where it is, and stop the motors on the ground."""
+"""The modes that end the flight or stop the copter: LAND, RTL, BRAKE."""
 
 from __future__ import annotations
 
-from paddock.sitl.autopilot.modes.copter.descent import Descent
-from paddock.sitl.autopilot.modes.copter.flying import CopterMode
+from math import radians, tan
+
+from paddock.sitl.autopilot.control.copter_path import MotionLimits
+from paddock.sitl.autopilot.modes.copter.common import CopterMode
+from paddock.sitl.autopilot.modes.copter.manoeuvres import Descent, Homeward
 from paddock.sitl.autopilot.telemetry import Landed
 
+BRAKE_DECELERATION = 5.0  # m/s2
+BRAKE_JERK = 15.0  # m/s3: high, so that the copter is level again when it stops
+BRAKE_SHARE = 0.7  # of what ANGLE_MAX allows: the rest is left for wind
+GRAVITY = 9.80665
 
-class Land(CopterMode):
-    """A landing; the sticks may move its place. Works without a position: level, then."""
+
+class CopterLand(CopterMode):
+    """Land at the current position and disarm; sticks may move the position. Works without a position."""
 
     name, number, needs_position, can_arm = "LAND", 9, False, False
     lands, stage = True, Landed.LANDING
@@ -19,6 +27,43 @@ class Land(CopterMode):
         self.descent = Descent(self)
 
     def update(self, dt: float) -> None:
-        """Descend until it stands."""
+        """Descend until landed."""
         if not self.stays_down(wants_up=False):
             self.descent.update(dt)
+
+
+class CopterRtl(CopterMode):
+    """Climb, return to home or the nearest rally point, land."""
+
+    name, number, can_arm, lands = "RTL", 6, False, True
+
+    def enter(self) -> None:
+        """Brake, and climb from there."""
+        super().enter()
+        self.homeward = Homeward(self)
+
+    def update(self, dt: float) -> None:
+        """Return until landed."""
+        if not self.stays_down(wants_up=False):
+            self.homeward.update(dt)
+            self.stage = Landed.LANDING if self.homeward.landing else Landed.IN_AIR
+
+
+class CopterBrake(CopterMode):
+    """Stop as quickly as possible and hold the position; sticks are ignored."""
+
+    name, number, can_arm = "BRAKE", 17, False
+
+    def update(self, dt: float) -> None:
+        """Bring the track to rest."""
+        if self.stays_down(wants_up=False):
+            return
+        track = self.copter.track
+        track.steer(0.0, 0.0, self._limits(), dt)
+        track.climb(0.0, self.vertical_limits("PILOT_SPEED_UP", "PILOT_ACCEL_Z"), dt)
+        self.copter.heading.spin(0.0, dt)
+        self.copter.follow()
+
+    def _limits(self) -> MotionLimits:
+        most = BRAKE_SHARE * GRAVITY * tan(radians(self.value("ANGLE_MAX") / 100.0))
+        return MotionLimits(self.value("LOIT_SPEED") / 100.0, min(BRAKE_DECELERATION, most), BRAKE_JERK)

@@ -4,71 +4,68 @@ from __future__ import annotations
 
 from math import hypot
 
-from paddock.sitl.autopilot.control.plane_parameters import HEIGHT_GAIN
-from paddock.sitl.autopilot.modes.plane.flying import PlaneMode
-from paddock.sitl.autopilot.targets import NavTarget, Task
+from paddock.sitl.autopilot.control.plane import HEIGHT_GAIN
+from paddock.sitl.autopilot.estimate import Ned
+from paddock.sitl.autopilot.mission.legs import NavTarget, NavTask
+from paddock.sitl.autopilot.modes.plane.common import PlaneMode
 
-ROUND = (Task.LOITER, Task.RETURN, Task.LAND)
+CIRCLED = (NavTask.LOITER, NavTask.RETURN, NavTask.LAND)
 
 
-class Auto(PlaneMode):
-    """The executor says where to. It takes off straight ahead, and circles where it should wait or land."""
+class PlaneAuto(PlaneMode):
+    """Fly the mission; take off straight ahead, circle to wait and instead of landing."""
 
     name, number = "AUTO", 10
 
     def refusal(self) -> str:
-        """A mission that goes somewhere is needed."""
+        """Require a mission with a waypoint."""
         return self.autopilot.executor.refusal()
 
     def enter(self) -> None:
-        """The mission begins, or goes on, with the first update while armed."""
+        """Start; the mission itself starts or resumes with the first update while armed."""
         self.heading = self.autopilot.estimate.yaw
-        self._waiting: tuple[float, float, float] | None = None
+        self._waiting: Ned | None = None
 
     def leave(self) -> None:
-        """The mission waits."""
+        """Pause the mission."""
         self.autopilot.executor.stop()
 
     def update(self, dt: float) -> None:
-        """One step along the mission."""
+        """Fly one step of the mission."""
         executor = self.autopilot.executor
         if not self.autopilot.armed:
             self.heading = self.autopilot.estimate.yaw
             return
         if not executor.running:
             executor.start()
-        self._do(executor.update(dt))
+        self._follow(executor.update(dt))
 
-    def _do(self, nav: NavTarget) -> None:
+    def _follow(self, nav: NavTarget) -> None:
         place, down = nav.target[:2], nav.target[2]
-        if nav.task in (Task.DELAY, Task.DONE):
+        if nav.task in (NavTask.DELAY, NavTask.DONE):
             self._wait(nav)
             return
         self._waiting = None
-        if nav.task is Task.TAKEOFF:
+        if nav.task is NavTask.TAKEOFF:
             self.head(self.heading, down, nav.speed)
-        elif nav.task is Task.CIRCLE:
+        elif nav.task is NavTask.CIRCLE:
             self.circle(place, down, nav.radius, nav.speed)
-        elif nav.task in ROUND or nav.hold > 0.0:
-            height = self._return_height() if nav.task is Task.RETURN else down
-            self.circle(place, height, nav.radius, nav.speed)
+        elif nav.task in CIRCLED or nav.hold > 0.0:
+            altitude = self.return_altitude() if nav.task is NavTask.RETURN else down
+            self.circle(place, altitude, nav.radius, nav.speed)
         else:
             self.autopilot.executor.lead = self.value("WP_RADIUS")
             self.follow(nav.start[:2], place, self._slope(nav), nav.speed)
 
     def _slope(self, nav: NavTarget) -> float:
-        """m down: evenly from waypoint to waypoint, there where the corner begins; what the height loop lags is led."""
+        """Return m down on the straight slope between waypoints, ahead by the lag of the altitude loop."""
         length = hypot(nav.target[0] - nav.start[0], nav.target[1] - nav.start[1])
         early = self.value("WP_RADIUS") + hypot(*self.velocity) / HEIGHT_GAIN
         left = min(max(self.distance(nav.target[:2]) - early, 0.0) / max(length - early, 1.0), 1.0)
         return nav.target[2] + left * (nav.start[2] - nav.target[2])
 
-    def _return_height(self) -> float:
-        height = self.value("RTL_ALTITUDE")
-        return self.autopilot.estimate.down if height < 0.0 else self.autopilot.home_ned()[2] - height
-
     def _wait(self, nav: NavTarget) -> None:
-        """Circle where the waiting began."""
+        """Circle the position where the wait began."""
         if self._waiting is None:
             self._waiting = (*self.place, self.autopilot.estimate.down)
         self.circle(self._waiting[:2], self._waiting[2], speed=nav.speed)

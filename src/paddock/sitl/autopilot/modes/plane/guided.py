@@ -1,44 +1,44 @@
-"""GUIDED: go where a ground station or a companion says."""
+"""GUIDED: go to the targets of a ground station or companion computer."""
 
 from __future__ import annotations
 
 from math import atan2, hypot, isnan
 
-from paddock.sitl.autopilot.control.plane_parameters import HEIGHT_GAIN
-from paddock.sitl.autopilot.control.plane_path import roll_for_course
-from paddock.sitl.autopilot.modes.plane.flying import PlaneMode
-from paddock.sitl.autopilot.targets import GuidedTarget
+from paddock.sitl.autopilot.control.plane import HEIGHT_GAIN, roll_for_course
+from paddock.sitl.autopilot.estimate import Ned
+from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.modes.plane.common import PlaneMode
 
-CLIMB_TIME = 1.0 / HEIGHT_GAIN  # s: a wanted climb is a height so far ahead
+CLIMB_TIME = 1.0 / HEIGHT_GAIN  # s: a climb rate becomes an altitude this far ahead
 
 
-class Guided(PlaneMode):
-    """A place to circle, a velocity, or a heading; without an order it circles where it is."""
+class PlaneGuided(PlaneMode):
+    """Circle a position, or fly a velocity or heading, as commanded; circle the position without a target."""
 
     name, number = "GUIDED", 15
 
     def enter(self) -> None:
-        """Orders from before do not count."""
+        """Discard earlier targets."""
         self.autopilot.guided = GuidedTarget()
         self.centre, self.down = self.place, self.autopilot.estimate.down
 
     def update(self, dt: float) -> None:
-        """Follow the newest order."""
-        order = self.autopilot.guided
-        if order.position is not None:
-            self.centre, self.down = order.position[:2], order.position[2]
-            self.circle(self.centre, self.down, speed=order.speed)
-        elif order.velocity is not None:
-            self._move(order.velocity)
-        elif not isnan(order.yaw):
-            self.head(order.yaw, self.down, order.speed)
+        """Follow the newest target."""
+        target = self.autopilot.guided
+        if target.position is not None:
+            self.centre, self.down = target.position[:2], target.position[2]
+            self.circle(self.centre, self.down, speed=target.speed)
+        elif target.velocity is not None:
+            self._move(target.velocity)
+        elif not isnan(target.yaw):
+            self.head(target.yaw, self.down, target.speed)
         else:
-            self.circle(self.centre, self.down, speed=order.speed)
+            self.circle(self.centre, self.down, speed=target.speed)
 
-    def _move(self, velocity: tuple[float, float, float]) -> None:
-        """Along a course, at that speed, climbing as asked."""
+    def _move(self, velocity: Ned) -> None:
+        """Fly along a course at a speed and a climb rate."""
         north, east, down = velocity
-        height = self.autopilot.estimate.down + down * CLIMB_TIME
+        altitude = self.autopilot.estimate.down + down * CLIMB_TIME
         self.down = self.autopilot.estimate.down
-        self.fly(roll_for_course(atan2(east, north), self.velocity), height, hypot(north, east))
+        self.fly(roll_for_course(atan2(east, north), self.velocity), altitude, hypot(north, east))
         self.centre = self.place

@@ -2,99 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS
+from paddock.sitl.autopilot.mission.legs import NavTarget, NavTask
+from paddock.sitl.autopilot.modes.rover.common import HoldPoint, RoverMode
+from paddock.sitl.autopilot.telemetry import Severity
 
-from paddock.sitl.autopilot.control.rover_driver import STOP_RADIUS
-from paddock.sitl.autopilot.modes.rover.driving import DrivingMode
-from paddock.sitl.autopilot.modes.rover.station import Station
-from paddock.sitl.autopilot.notices import Severity
-from paddock.sitl.autopilot.targets import NavTarget, Task
-
-AFTERWARDS = (4, 5, 1, 0)  # by MIS_DONE_BEHAVE: HOLD, LOITER, ACRO, MANUAL
+DONE_MODES = (4, 5, 1, 0)  # by MIS_DONE_BEHAVE: HOLD, LOITER, ACRO, MANUAL
 
 
-class Auto(DrivingMode):
-    """The executor says where to; a disarmed rover waits at the start."""
+class RoverAuto(RoverMode):
+    """Drive the mission; a disarmed rover waits at the start."""
 
     name, number = "AUTO", 10
 
     def refusal(self) -> str:
-        """A mission that goes somewhere is needed."""
+        """Require a mission with a waypoint."""
         return self.autopilot.executor.refusal()
 
     def enter(self) -> None:
-        """The mission begins, or goes on, with the first update while armed."""
+        """Start; the mission itself starts or resumes with the first update while armed."""
         super().enter()
-        self._station: Station | None = None
+        self._hold_point: HoldPoint | None = None
 
     def leave(self) -> None:
-        """The mission waits."""
+        """Pause the mission."""
         self.autopilot.executor.stop()
 
     def update(self, dt: float) -> None:
-        """One step along the mission."""
+        """Drive one step of the mission."""
         autopilot, executor = self.autopilot, self.autopilot.executor
         if not autopilot.armed or not autopilot.estimate.position_ok:
             self.driver.halt()
             return
         if not executor.running:
             executor.start()
-        target = executor.update(dt)
-        DOINGS[target.task](self, target)
+        self._follow(executor.update(dt))
         if executor.finished:
             self._end()
 
     def _end(self) -> None:
-        """What MIS_DONE_BEHAVE says; HOLD if that cannot be."""
-        number = AFTERWARDS[self.autopilot.parameters.whole("MIS_DONE_BEHAVE")]
-        answer = self.autopilot.set_mode(number, "mission complete")
-        if not answer.accepted:
-            self.autopilot.say(Severity.WARNING, answer.text)
-            self.autopilot.set_mode(AFTERWARDS[0])
+        """Switch to the mode of MIS_DONE_BEHAVE, or HOLD if that fails."""
+        number = DONE_MODES[self.autopilot.parameters.whole("MIS_DONE_BEHAVE")]
+        ack = self.autopilot.set_mode(number, "mission complete")
+        if not ack.accepted:
+            self.autopilot.send_text(Severity.WARNING, ack.text)
+            self.autopilot.set_mode(DONE_MODES[0])
 
-    def go(self, target: NavTarget) -> None:
-        """To a waypoint; if it has to wait there, as to a place where it stays."""
-        if target.hold > 0.0:
-            self.stay(target)
-            return
-        after = target.after[:2] if target.after is not None else None
-        self.autopilot.executor.lead = self.driver.along(target.start[:2], target.target[:2], after, _speed(target))
+    def _follow(self, nav: NavTarget) -> None:
+        speed = nav.speed if nav.speed == nav.speed else 0.0
+        start, end = nav.start[:2], nav.target[:2]
+        executor, driver = self.autopilot.executor, self.driver
+        if nav.task is NavTask.LOITER or (nav.task is NavTask.WAYPOINT and nav.hold > 0.0):
+            self._stay(nav, speed)
+        elif nav.task is NavTask.WAYPOINT:
+            executor.lead = driver.along(start, end, nav.after[:2] if nav.after is not None else None, speed)
+        elif nav.task is NavTask.CIRCLE:
+            driver.circle(end, abs(nav.radius), nav.radius >= 0.0, speed)
+        elif nav.task is NavTask.RETURN:
+            executor.lead = driver.along(start, end, speed=self.value("RTL_SPEED") or speed)
+        else:
+            driver.halt()
 
-    def stay(self, target: NavTarget) -> None:
-        """To a place, then within LOIT_RADIUS of it."""
-        place = target.target[:2]
-        if self._station is None or self._station.place != place:
-            self._station = Station(self.driver, place, self.value("LOIT_RADIUS"))
-            self._station.approach(target.start[:2])
+    def _stay(self, nav: NavTarget, speed: float) -> None:
+        """Drive to a position, then stay within LOIT_RADIUS."""
+        place = nav.target[:2]
+        if self._hold_point is None or self._hold_point.place != place:
+            self._hold_point = HoldPoint(self.driver, place, self.value("LOIT_RADIUS"))
+            self._hold_point.approach(nav.start[:2])
         self.autopilot.executor.lead = STOP_RADIUS
-        self._station.keep(_speed(target))
-
-    def turn(self, target: NavTarget) -> None:
-        """Round a point."""
-        self.driver.circle(target.target[:2], abs(target.radius), target.radius >= 0.0, _speed(target))
-
-    def home(self, target: NavTarget) -> None:
-        """Straight to the return point."""
-        speed = self.value("RTL_SPEED") or _speed(target)
-        self.autopilot.executor.lead = self.driver.along(target.start[:2], target.target[:2], speed=speed)
-
-    def rest(self, target: NavTarget) -> None:
-        """Stand."""
-        self.driver.halt()
-
-
-def _speed(target: NavTarget) -> float:
-    """m/s, 0: as the parameters say."""
-    return target.speed if target.speed == target.speed else 0.0
-
-
-DOINGS: Mapping[Task, Callable[[Auto, NavTarget], None]] = {
-    Task.WAYPOINT: Auto.go,
-    Task.LOITER: Auto.stay,
-    Task.CIRCLE: Auto.turn,
-    Task.RETURN: Auto.home,
-    Task.DELAY: Auto.rest,
-    Task.DONE: Auto.rest,
-    Task.TAKEOFF: Auto.rest,
-    Task.LAND: Auto.rest,
-}
+        self._hold_point.keep(speed)

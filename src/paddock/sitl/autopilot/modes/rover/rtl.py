@@ -1,26 +1,59 @@
-"""RTL: drive straight to the nearest rally point, or home."""
+"""The modes that return: RTL and SMARTRTL."""
 
 from __future__ import annotations
 
-from paddock.sitl.autopilot.modes.rover.driving import DrivingMode
-from paddock.sitl.autopilot.modes.rover.station import Station
+from paddock.sitl.autopilot.control.rover_path import Point
+from paddock.sitl.autopilot.modes.rover.common import HoldPoint, RoverMode
+from paddock.sitl.autopilot.telemetry import Severity
 
 
-class Rtl(DrivingMode):
-    """Then stand there."""
+class RoverRtl(RoverMode):
+    """Drive straight to the nearest rally point or home, and stand there."""
 
     name, number, can_arm = "RTL", 11, False
 
     def refusal(self) -> str:
-        """Home must be known."""
-        return "" if self.autopilot.home is not None else "no home"
+        """Require home."""
+        return "" if self.autopilot.home is not None else "requires home"
 
     def enter(self) -> None:
-        """Choose where to."""
+        """Choose the target."""
         super().enter()
-        self.station = Station(self.driver, self.autopilot.return_point()[:2], self.value("LOIT_RADIUS"))
-        self.station.approach(self.driver.position)
+        self.hold_point = HoldPoint(self.driver, self.autopilot.return_point()[:2], self.value("LOIT_RADIUS"))
+        self.hold_point.approach(self.driver.position)
 
     def update(self, dt: float) -> None:
         """Drive, then stand."""
-        self.station.keep(self.value("RTL_SPEED"))
+        self.hold_point.keep(self.value("RTL_SPEED"))
+
+
+class RoverSmartRtl(RoverMode):
+    """Drive back along the path recorded since arming, without its detours."""
+
+    name, number, can_arm = "SMARTRTL", 12, False
+
+    def refusal(self) -> str:
+        """Require a complete path."""
+        trail = self.rover.trail
+        return "no return path" if trail.full or not trail.points else ""
+
+    def enter(self) -> None:
+        """Take the path; what is driven from now on does not belong to it."""
+        super().enter()
+        self.start: Point = self.driver.position
+        self.path = self.rover.trail.way_back(self.start)
+        self.hold_point = HoldPoint(self.driver, self.path[-1], self.value("LOIT_RADIUS"))
+        self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(self.path)} points")
+
+    def update(self, dt: float) -> None:
+        """Drive to the next point of the path; hold the last."""
+        speed = self.value("RTL_SPEED")
+        if len(self.path) == 1:
+            self.hold_point.approach(self.start)
+            self.path = []
+        if not self.path:
+            self.hold_point.keep(speed)
+            return
+        lead = self.driver.along(self.start, self.path[0], self.path[1], speed)
+        if self.driver.reached(self.start, self.path[0], lead):
+            self.start = self.path.pop(0)

@@ -1,0 +1,88 @@
+"""The HTTP server of the web and metrics endpoints: uvicorn on a socket of its own, in the hub's event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from contextlib import suppress
+from typing import Any
+
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+SEND_BUFFER = 1 << 20
+"""Bytes that the kernel may hold for a peer: a large group in a few pieces, and not many small old ones."""
+WAITING = 128  # connections that may wait to be accepted
+PATIENCE = 10.0  # s that a client has for its first request
+SHUTTING_DOWN = 0.3  # s for open requests to finish
+
+
+class HttpProtocol(H11Protocol):
+    """Closes connections that send no request."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the timer of the first request."""
+        super().connection_made(transport)
+        self.loop.call_later(PATIENCE, self._close_if_silent)
+
+    def _close_if_silent(self) -> None:
+        upgraded = self.transport.get_protocol() is not self
+        if self.cycle is None and not upgraded:
+            self.transport.abort()
+
+
+class HttpServer:
+    """An ASGI application on a port."""
+
+    def __init__(self, application: Any, connections: int, **options: Any) -> None:
+        """`connections` at most at the same time; `options` of uvicorn, for WebSockets."""
+        config = Config(
+            application,
+            http=HttpProtocol,
+            **{"ws": "none", **options},
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level=logging.CRITICAL,  # errors of peers are counted, not printed
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            limit_concurrency=connections,
+            backlog=WAITING,
+        )
+        config.load()
+        self._server = Server(config)
+        self._server.lifespan = config.lifespan_class(config)
+
+    async def open(self, host: str, port: int) -> int:
+        """Listen, and return the port. OSError if that is not possible."""
+        listening = _listen(host, port)
+        await self._server.startup(sockets=[listening])  # only this: signals and the loop are the hub's
+        found: int = listening.getsockname()[1]
+        return found
+
+    def stop_listening(self) -> None:
+        """Accept no more connections."""
+        for server in self._server.servers:
+            server.close()
+
+    async def close(self) -> None:
+        """Finish open requests, then close."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._server.shutdown(), SHUTTING_DOWN)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a new hub takes over the port at once
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # inherited by accepted sockets
+        listening.bind(address)
+    except OSError:
+        listening.close()
+        raise
+    listening.setblocking(False)
+    return listening

@@ -1,0 +1,227 @@
+"""Manoeuvres that several copter modes fly: take-off, landing, return, orbit."""
+
+from __future__ import annotations
+
+from math import atan2, copysign, cos, hypot, isfinite, nan, pi, sin, sqrt
+
+from paddock.sitl.autopilot.control.copter_path import MotionLimits, towards
+from paddock.sitl.autopilot.estimate import Ned
+from paddock.sitl.autopilot.modes.copter.common import CopterMode, bearing
+
+CLIMB_TOLERANCE = 0.3  # m below the target altitude at which a take-off is done
+DESCENT_RADIUS = 1.0  # m from the landing position at which the descent starts
+DESCENT_LEASH = 3.0  # m that the track may be below a copter on the ground
+SLOWING = 0.5  # 1/s: descent rate per height above LAND_ALT_LOW
+RANGEFINDER_MAX = 40.0  # m
+RTL_CLIMB_TOLERANCE = 0.5  # m below the target altitude at which the climb of an RTL is done
+ARRIVED_RADIUS, ARRIVED_SPEED = 0.5, 0.3  # m, m/s
+FACING_DISTANCE = 3.0  # m: closer to the target the heading is kept
+CIRCLE_ENTRY_RADIUS, CIRCLE_ENTRY_SPEED = 0.5, 0.5  # m, m/s
+SPIN_UP = 0.5  # share of the horizontal acceleration for gaining speed on the circle
+
+
+class TakeOff:
+    """Ramp up the throttle until the copter rises, then climb straight up to `down` (m, local frame)."""
+
+    def __init__(self, mode: CopterMode, down: float) -> None:
+        self.mode, self.down = mode, down
+        self._place: tuple[float, float] | None = None
+
+    def shift(self, north: float, east: float) -> None:
+        """Move along with a jump of the estimate by m."""
+        if self._place is not None:
+            self._place = self._place[0] + north, self._place[1] + east
+
+    def update(self, dt: float) -> bool:
+        """Move the setpoint; return whether the altitude is reached."""
+        mode, copter = self.mode, self.mode.copter
+        if mode.rising():
+            return False
+        if self._place is None:
+            self._place = copter.track.north, copter.track.east
+            copter.track.vn = copter.track.ve = 0.0
+        mode.seek(*self._place, self.down, dt)
+        copter.heading.spin(0.0, dt)
+        mode.report(*self._place, self.down)
+        copter.follow()
+        return (
+            abs(mode.autopilot.estimate.down - self.down) < CLIMB_TOLERANCE or mode.autopilot.estimate.down < self.down
+        )
+
+
+class Descent:
+    """Land at a position (m north and east; None: where the copter comes to rest): fast, then at LAND_SPEED."""
+
+    def __init__(self, mode: CopterMode, place: tuple[float, float] | None = None) -> None:
+        self.mode, self.place = mode, place
+        self._over = place is None  # above the position
+
+    def update(self, dt: float) -> None:
+        """Move the setpoint."""
+        mode, track = self.mode, self.mode.copter.track
+        level = mode.level_limits()
+        if self.place is None:
+            vn, ve = mode.pilot_velocity(min(level.speed, 5.0))
+            track.steer(vn, ve, level, dt)
+        else:
+            track.seek(*self.place, level, dt)
+            mode.report(*self.place, mode.autopilot.estimate.down)
+        self._over = self._over or (self.place is not None and track.distance(*self.place) < DESCENT_RADIUS)
+        vertical = mode.vertical_limits()
+        track.climb(-self.speed() if self._over else 0.0, MotionLimits(10.0, vertical.acceleration, vertical.jerk), dt)
+        track.down = min(track.down, mode.autopilot.estimate.down + DESCENT_LEASH)
+        mode.copter.heading.spin(0.0, dt)
+        if mode.autopilot.estimate.position_ok:
+            mode.copter.follow()
+        else:
+            self._descend_level()
+
+    def _descend_level(self) -> None:
+        """Without a position estimate, descend level or as the pilot leans."""
+        mode = self.mode
+        mode.copter.track.begin_horizontal(mode.autopilot.estimate)
+        self.place, self._over = None, True
+        mode.copter.lean(*mode.pilot_lean())
+
+    def speed(self) -> float:
+        """Return the descent rate for the height above ground, m/s."""
+        value = self.mode.value
+        fast = (value("LAND_SPEED_HIGH") or value("WPNAV_SPEED_DN")) / 100.0
+        slow = value("LAND_SPEED") / 100.0
+        above = self.height() - value("LAND_ALT_LOW") / 100.0
+        return max(slow, min(fast, slow + SLOWING * above))
+
+    def height(self) -> float:
+        """Return the height above ground from the rangefinder, or above home, m."""
+        autopilot = self.mode.autopilot
+        sensors = autopilot.telemetry.sensors
+        if sensors is not None and isfinite(sensors.range_1) and 0.0 < sensors.range_1 < RANGEFINDER_MAX:
+            return sensors.range_1
+        return autopilot.home_ned()[2] - autopilot.estimate.down
+
+
+class Homeward:
+    """Climb, return, wait above home, land. `landing` is set during the last part."""
+
+    def __init__(self, mode: CopterMode) -> None:
+        self.mode = mode
+        self.landing = False
+        autopilot = mode.autopilot
+        self.north, self.east, _ = autopilot.return_point()
+        self.down = min(autopilot.estimate.down, autopilot.home_ned()[2] - mode.value("RTL_ALT") / 100.0)
+        self._climbing, self._waited = True, 0.0
+        self._descent = Descent(mode, (self.north, self.east))
+
+    def update(self, dt: float) -> None:
+        """Move the setpoint."""
+        if self.landing:
+            self._descent.update(dt)
+        elif self._climbing:
+            self._climb(dt)
+        else:
+            self._return(dt)
+
+    def _climb(self, dt: float) -> None:
+        mode = self.mode
+        mode.copter.track.steer(0.0, 0.0, mode.level_limits(), dt)
+        mode.seek_height(self.down, dt)
+        mode.copter.heading.spin(0.0, dt)
+        mode.copter.follow()
+        self._climbing = mode.autopilot.estimate.down > self.down + RTL_CLIMB_TOLERANCE
+        mode.report(self.north, self.east, self.down)
+
+    def _return(self, dt: float) -> None:
+        mode, track = self.mode, self.mode.copter.track
+        mode.seek(self.north, self.east, self.down, dt, (mode.value("RTL_SPEED") or nan) / 100.0)
+        self._face(dt)
+        mode.copter.follow()
+        mode.report(self.north, self.east, self.down)
+        if track.distance(self.north, self.east) < ARRIVED_RADIUS and track.speed < ARRIVED_SPEED:
+            self._wait(dt)
+
+    def _face(self, dt: float) -> None:
+        mode, track = self.mode, self.mode.copter.track
+        if mode.value("WP_YAW_BEHAVIOR") in (1, 3) and track.distance(self.north, self.east) > FACING_DISTANCE:
+            mode.turn_to(bearing(self.north - track.north, self.east - track.east, mode.copter.heading.yaw), dt)
+        else:
+            mode.copter.heading.spin(0.0, dt)
+
+    def _wait(self, dt: float) -> None:
+        """Wait above home, then land or descend to RTL_ALT_FINAL."""
+        self._waited += dt
+        if self._waited < self.mode.value("RTL_LOIT_TIME") / 1000.0:
+            return
+        final = self.mode.value("RTL_ALT_FINAL") / 100.0
+        if final > 0.0:
+            self.down = self.mode.autopilot.home_ned()[2] - final
+        else:
+            self.landing = True
+
+
+class Orbit:
+    """Fly to a circle and around it (rad/s, + clockwise), with the nose to its centre."""
+
+    def __init__(self, mode: CopterMode, centre: Ned, radius: float, rate: float) -> None:
+        self.mode, self.radius = mode, max(radius, 0.0)
+        self.north, self.east, self.down = centre
+        self.turned = 0.0  # rad so far
+        self._wanted, self._rate = rate, 0.0
+        self._angle = nan  # direction from the centre, once on the circle
+
+    def update(self, dt: float) -> None:
+        """Move the setpoint."""
+        mode, track = self.mode, self.mode.copter.track
+        if self.radius < 0.1:
+            self._turn_in_place(dt)
+        elif self._angle != self._angle:
+            self._approach(dt)
+        else:
+            self._go_round(dt)
+        mode.seek_height(self.down, dt)
+        if self.radius >= 0.1:
+            inwards = bearing(self.north - track.north, self.east - track.east, mode.copter.heading.yaw)
+            mode.turn_to(inwards, dt, self._rate)
+        mode.report(self.north, self.east, self.down)
+        mode.copter.follow()
+
+    def shift(self, north: float, east: float, down: float) -> None:
+        """Move along with a jump of the estimate by m."""
+        self.north, self.east, self.down = self.north + north, self.east + east, self.down + down
+
+    def leave_circle(self) -> None:
+        """Approach the circle again: the track has jumped off it."""
+        self._angle, self._rate = nan, 0.0
+
+    def _turn_in_place(self, dt: float) -> None:
+        self.mode.copter.track.seek(self.north, self.east, self.mode.level_limits(), dt)
+        self.mode.copter.heading.spin(self._wanted, dt)
+        self.turned += abs(self._wanted) * dt
+
+    def _approach(self, dt: float) -> None:
+        track = self.mode.copter.track
+        dn, de = track.north - self.north, track.east - self.east
+        if hypot(dn, de) < 0.1:  # from the centre, leave backwards
+            yaw = self.mode.copter.heading.yaw + pi
+            dn, de = cos(yaw), sin(yaw)
+        scale = self.radius / hypot(dn, de)
+        edge = self.north + dn * scale, self.east + de * scale
+        track.seek(*edge, self.mode.level_limits(), dt)
+        if track.distance(*edge) < CIRCLE_ENTRY_RADIUS and track.speed < CIRCLE_ENTRY_SPEED:
+            self._angle = atan2(de, dn)
+
+    def _go_round(self, dt: float) -> None:
+        mode, track = self.mode, self.mode.copter.track
+        level = mode.level_limits()
+        fastest = min(sqrt(level.acceleration / self.radius), level.speed / self.radius)
+        rate = copysign(min(abs(self._wanted), fastest), self._wanted)
+        self._rate = towards(self._rate, rate, SPIN_UP * level.acceleration / self.radius * dt)
+        self._angle += self._rate * dt
+        self.turned += abs(self._rate) * dt
+        c, s = cos(self._angle), sin(self._angle)
+        speed, pull = self.radius * self._rate, self.radius * self._rate * self._rate
+        # close the remaining gap to the circle gradually
+        gap_north, gap_east = self.north + self.radius * c - track.north, self.east + self.radius * s - track.east
+        near = min(1.0, 2.0 * dt)
+        track.vn, track.ve, track.an, track.ae = -speed * s, speed * c, -pull * c, -pull * s
+        track.north += track.vn * dt + (gap_north - track.vn * dt) * near
+        track.east += track.ve * dt + (gap_east - track.ve * dt) * near

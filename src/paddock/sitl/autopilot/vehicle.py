@@ -1,0 +1,103 @@
+"""The contracts of a vehicle type and of a mode, and the table of vehicle types."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar
+
+from paddock.errors import unknown_name
+from paddock.sitl.sensor_data import Floats
+
+if TYPE_CHECKING:
+    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+    from paddock.sitl.autopilot.parameters import Parameter
+
+VEHICLE_TYPES = {
+    "copter": "paddock.sitl.autopilot.copter:Copter",
+    "rover": "paddock.sitl.autopilot.rover:Rover",
+    "rover_ackermann": "paddock.sitl.autopilot.rover:AckermannRover",
+    "plane": "paddock.sitl.autopilot.plane:Plane",
+}
+"""Module and class of each vehicle type, imported on first use."""
+
+
+class Mode(ABC):
+    """A flight or drive mode. An instance is created each time the mode is entered."""
+
+    name: ClassVar[str]  # as ground stations show it: GUIDED
+    number: ClassVar[int]  # custom_mode of HEARTBEAT
+    needs_position: ClassVar[bool] = True
+    can_arm: ClassVar[bool] = True
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        self.autopilot = autopilot
+
+    def value(self, name: str) -> float:
+        """Return the value of a parameter."""
+        return self.autopilot.parameters.value(name)
+
+    def refusal(self) -> str:
+        """Return why the mode cannot be entered now (a missing position aside), or an empty string."""
+        return ""
+
+    def enter(self) -> None:  # noqa: B027  most modes have nothing to do
+        """Start the mode."""
+
+    @abstractmethod
+    def update(self, dt: float) -> None:
+        """Write the vehicle's setpoint for the next 20 ms; `dt` s since the last call."""
+
+    def leave(self) -> None:  # noqa: B027
+        """End the mode."""
+
+
+class VehicleControl(ABC):
+    """The control of one vehicle: its modes write a setpoint, which `control` turns into actuator commands."""
+
+    kind: ClassVar[str]  # copter, rover, rover_ackermann, plane
+    mav_type: ClassVar[int]  # MAV_TYPE
+    modes: ClassVar[Mapping[int, type[Mode]]]
+    first_mode: ClassVar[int]  # after boot
+    return_mode: ClassVar[int]  # RTL of failsafes and fences
+    stop_mode: ClassVar[int]  # LAND of a copter, HOLD of a rover
+    hold_mode: ClassVar[int]  # LOITER of a copter, HOLD of a rover
+    parameters: ClassVar[tuple[Parameter, ...]]
+    control_period_us: ClassVar[int]
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        self.autopilot = autopilot
+
+    @abstractmethod
+    def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
+        """Write the actuator row for a row of Estimate and a row of SensorData; also called while disarmed."""
+
+    @abstractmethod
+    def reset_control(self) -> None:
+        """Reset setpoint and integrators, on arming and disarming."""
+
+    @abstractmethod
+    def update_landed(self, dt: float) -> None:
+        """Set `autopilot.telemetry.landed` (50 Hz), and disarm after a landing where the type does that."""
+
+    @abstractmethod
+    def outputs(self, commands: Floats) -> list[int]:
+        """Return the actuator row as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW."""
+
+
+def drives(kind: str) -> bool:
+    """Return whether a vehicle type stays on the ground: no altitude, throttle with reverse."""
+    return kind.startswith("rover")
+
+
+@cache
+def find_vehicle(kind: str) -> type[VehicleControl]:
+    """Return the class of a vehicle type."""
+    if kind not in VEHICLE_TYPES:
+        raise unknown_name("vehicle type", kind, VEHICLE_TYPES)
+    module, _, name = VEHICLE_TYPES[kind].partition(":")
+    found = getattr(import_module(module), name)
+    assert isinstance(found, type) and issubclass(found, VehicleControl)
+    return found

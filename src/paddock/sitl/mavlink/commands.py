@@ -1,0 +1,193 @@
+"""The command protocol: COMMAND_LONG, COMMAND_INT and SET_MODE, each carried out once and acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite, isinf
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult
+from paddock.sitl.autopilot.mission.items import AltitudeFrame
+from paddock.sitl.autopilot.telemetry import Severity
+from paddock.sitl.mavlink.dialect import mav
+from paddock.sitl.mavlink.messages import KNOWN
+from paddock.sitl.mavlink.mission_items import PLAIN_FRAMES, decode_place
+
+if TYPE_CHECKING:
+    from paddock.sitl.mavlink.link import Address, Sender
+    from paddock.sitl.mavlink.vehicle import MavlinkVehicle
+
+
+SEND_BANNER = 42428  # ArduPilot's MAV_CMD_DO_SEND_BANNER
+
+
+class MessageRequests:
+    """Commands about the link itself: request messages once or at a rate."""
+
+    def __init__(self, vehicle: MavlinkVehicle) -> None:
+        self.vehicle = vehicle
+        self.commands = {
+            mav.MAV_CMD_SET_MESSAGE_INTERVAL: self._set_interval,
+            mav.MAV_CMD_GET_MESSAGE_INTERVAL: self._get_interval,
+            mav.MAV_CMD_REQUEST_MESSAGE: self._request,
+            mav.MAV_CMD_REQUEST_AUTOPILOT_CAPABILITIES: self._request_version,
+            mav.MAV_CMD_GET_HOME_POSITION: self._request_home,
+            SEND_BANNER: self._banner,
+        }
+
+    def _set_interval(self, p: Sequence[float], sender: Sender) -> Ack:
+        id = _whole(p[0])
+        if not isfinite(p[1]):
+            return Ack(CommandResult.DENIED, "Message interval is not finite")
+        if not self.vehicle.streaming.own(sender.peer).set_interval(id, p[1], self.vehicle.now_us):
+            return Ack(CommandResult.DENIED, f"Message {id}: invalid interval")
+        return ACCEPTED
+
+    def _get_interval(self, p: Sequence[float], sender: Sender) -> Ack:
+        id = _whole(p[0])
+        interval = self.vehicle.streaming.of(sender.peer).interval(id)
+        self.vehicle.reply(mav.MAVLink_message_interval_message(max(id, 0), interval), sender)
+        return ACCEPTED
+
+    def _request(self, p: Sequence[float], sender: Sender) -> Ack:
+        return self.send_once(_whole(p[0]), sender)
+
+    def _request_version(self, p: Sequence[float], sender: Sender) -> Ack:
+        return self.send_once(mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, sender)
+
+    def _request_home(self, p: Sequence[float], sender: Sender) -> Ack:
+        return self.send_once(mav.MAVLINK_MSG_ID_HOME_POSITION, sender)
+
+    def _banner(self, p: Sequence[float], sender: Sender) -> Ack:
+        self.vehicle.autopilot.send_text(Severity.INFO, f"Paddock {self.vehicle.autopilot.vehicle.kind}")
+        return ACCEPTED
+
+    def send_once(self, id: int, sender: Sender) -> Ack:
+        """Send a message once, to the requester."""
+        if id not in KNOWN:
+            return Ack(CommandResult.UNSUPPORTED)
+        message = self.vehicle.encode(id)
+        if message is None:
+            return Ack(CommandResult.TEMPORARILY_REJECTED)
+        self.vehicle.reply(message, sender)
+        return ACCEPTED
+
+
+def _whole(value: float) -> int:
+    """Return a message id; -1 if invalid."""
+    return int(value) if 0 <= value < 2**24 else -1
+
+
+LOCATED = frozenset(
+    {
+        mav.MAV_CMD_NAV_WAYPOINT,
+        mav.MAV_CMD_NAV_LOITER_UNLIM,
+        mav.MAV_CMD_NAV_LOITER_TURNS,
+        mav.MAV_CMD_NAV_LOITER_TIME,
+        mav.MAV_CMD_NAV_LAND,
+        mav.MAV_CMD_NAV_TAKEOFF,
+        mav.MAV_CMD_NAV_LOITER_TO_ALT,
+        mav.MAV_CMD_DO_ORBIT,
+        mav.MAV_CMD_NAV_SPLINE_WAYPOINT,
+        mav.MAV_CMD_DO_SET_HOME,
+        mav.MAV_CMD_DO_REPOSITION,
+        mav.MAV_CMD_DO_SET_ROI_LOCATION,
+        mav.MAV_CMD_DO_SET_ROI,
+    }
+)
+"""Commands with a position in p5 and p6: in COMMAND_INT, degrees x 1e7."""
+
+ABOVE_SEA_LEVEL = frozenset({mav.MAV_CMD_DO_SET_HOME, mav.MAV_CMD_DO_REPOSITION, mav.MAV_CMD_DO_ORBIT})
+"""Commands whose altitude in COMMAND_LONG, which has no frame, is above sea level."""
+
+MAX_REMEMBERED = 256  # acks for repeated commands
+
+
+class MavlinkCommand(NamedTuple):
+    """A decoded command."""
+
+    command: int
+    p: tuple[float, ...]
+    frame: int
+
+
+class CommandProtocol:
+    """The commands of one vehicle."""
+
+    def __init__(self, vehicle: MavlinkVehicle) -> None:
+        self.vehicle = vehicle
+        self.requests = MessageRequests(vehicle)
+        self._acks: dict[tuple[tuple[Address, int, int], int], tuple[MavlinkCommand, Ack]] = {}
+        self.handlers = {"COMMAND_LONG": self._long, "COMMAND_INT": self._int, "SET_MODE": self._set_mode}
+
+    def _long(self, message: Any, sender: Sender) -> None:
+        m = message
+        p = (m.param1, m.param2, m.param3, m.param4, m.param5, m.param6, m.param7)
+        frame = AltitudeFrame.GLOBAL if m.command in ABOVE_SEA_LEVEL else AltitudeFrame.RELATIVE
+        request = MavlinkCommand(m.command, p, frame)
+        ack = self._repeated(request, sender) if m.confirmation else None
+        self._finish(request, ack or self._carry_out(request, sender), sender)
+
+    def _repeated(self, request: MavlinkCommand, sender: Sender) -> Ack | None:
+        """Return the ack of the same command sent before, for a sender that has missed it."""
+        known = self._acks.get((sender.key, request.command))
+        return known[1] if known is not None and repr(known[0]) == repr(request) else None  # NaN != NaN
+
+    def _int(self, message: Any, sender: Sender) -> None:
+        m = message
+        located = m.command in LOCATED
+        frame = PLAIN_FRAMES.get(m.frame)
+        x, y = decode_place(m.x, m.y) if located else (float(m.x), float(m.y))
+        request = MavlinkCommand(
+            m.command, (m.param1, m.param2, m.param3, m.param4, x, y, m.z), frame or AltitudeFrame.GLOBAL
+        )
+        if located and frame is None:
+            ack = Ack(CommandResult.DENIED, f"Command {m.command}: unsupported frame {m.frame}")
+            self._report(ack)
+        else:
+            ack = self._carry_out(request, sender)
+        self._finish(request, ack, sender)
+
+    def _carry_out(self, request: MavlinkCommand, sender: Sender) -> Ack:
+        if any(isinf(value) for value in request.p):
+            ack = Ack(CommandResult.DENIED, f"Command {request.command}: infinite parameter")
+            self._report(ack)
+            return ack
+        own = self.requests.commands.get(request.command)
+        if own is not None:
+            return own(request.p, sender)
+        ack = self.vehicle.autopilot.command(request.command, request.p, request.frame)
+        self._report(ack)
+        return ack
+
+    def _finish(self, request: MavlinkCommand, ack: Ack, sender: Sender) -> None:
+        self._acks.pop((sender.key, request.command), None)
+        self._acks[sender.key, request.command] = (request, ack)
+        if len(self._acks) > MAX_REMEMBERED:
+            del self._acks[next(iter(self._acks))]
+        self._acknowledge(request.command, ack, sender)
+
+    def _set_mode(self, message: Any, sender: Sender) -> None:
+        """Acknowledge as a command with the number of the message, as ArduPilot does."""
+        if message.base_mode & mav.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED:
+            ack = self.vehicle.autopilot.set_mode(message.custom_mode)
+        else:
+            ack = Ack(CommandResult.DENIED, "SET_MODE: only custom modes")
+        self._report(ack)
+        self._acknowledge(mav.MAVLINK_MSG_ID_SET_MODE, ack, sender)
+
+    def _report(self, ack: Ack) -> None:
+        """Report a refusal as STATUSTEXT, except UNSUPPORTED: ground stations probe for features."""
+        if ack.text and ack.result not in (CommandResult.ACCEPTED, CommandResult.UNSUPPORTED):
+            self.vehicle.autopilot.send_text(Severity.WARNING, ack.text)
+
+    def _acknowledge(self, command: int, ack: Ack, sender: Sender) -> None:
+        self.vehicle.reply(
+            mav.MAVLink_command_ack_message(
+                command,
+                int(ack.result),
+                target_system=sender.system,
+                target_component=sender.component,
+            ),
+            sender,
+        )

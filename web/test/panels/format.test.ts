@@ -1,0 +1,56 @@
+// Number formats, and the pace slider.
+import { describe, expect, it } from "vitest";
+import { formatFactor, formatSpan, formatTime, formatUnit, formatValue } from "../../src/panels/format";
+import { paceAt, parsePace, placeOf } from "../../src/panels/transport";
+import { formatCount, formatVehicles } from "../../src/state/removed-vehicles";
+
+describe("format", () => {
+  it("shows values with few digits", () => {
+    expect(formatValue(1234.5678)).toBe("1234.6");
+    expect(formatValue(-3.14159)).toBe("−3.142");
+    expect(formatValue(0.5)).toBe("0.5000");
+    expect(formatValue(2)).toBe("2");
+    expect(formatValue(1.5e-9)).toBe("1.50e−9");
+    expect([formatValue(-3e-17, 1), formatValue(3e-9, 1), formatValue(3e-9, 100)]).toEqual(["0", "3.00e−9", "0"]);
+    expect(formatValue(Number.NaN)).toBe("–");
+    expect(formatValue(null)).toBe("–");
+    expect(formatValue(Number.NEGATIVE_INFINITY)).toBe("−∞");
+  });
+
+  it("shows times as minutes and hours", () => {
+    expect(formatTime(83.456)).toBe("1:23.456");
+    expect(formatTime(59.9996)).toBe("1:00.000");
+    expect(formatTime(3661)).toBe("1:01:01.000");
+  });
+
+  it("shows counts, spans, factors and units", () => {
+    expect(formatCount(100000)).toBe("100\u202f000");
+    expect([formatVehicles(1), formatVehicles(1200)]).toEqual(["1 vehicle", "1\u202f200 vehicles"]);
+    expect(formatSpan(0.0025)).toBe("2.50 ms");
+    expect(formatSpan(0.00005)).toBe("50.0 µs");
+    expect(formatFactor(12.34)).toBe("12.3×");
+    expect(formatUnit("rad/s2")).toBe("rad/s²");
+  });
+});
+
+describe("pace", () => {
+  it("goes from a tenth to a hundred in equal factors", () => {
+    expect(paceAt(0)).toBe(0.1);
+    expect(paceAt(100)).toBe(1);
+    expect(paceAt(200)).toBe(10);
+    expect(paceAt(300)).toBe(100);
+    expect(placeOf(1)).toBe(100);
+    expect(placeOf(1000)).toBe(300);
+  });
+
+  it("parses typed paces", () => {
+    expect(parsePace("2.5x")).toBe(2.5);
+    expect(parsePace("1,5")).toBe(1.5);
+    expect([parsePace("max"), parsePace("0")]).toEqual([0, 0]);
+    expect([parsePace("0.1"), parsePace("100")]).toEqual([0.1, 100]);
+    expect([parsePace("0.01"), parsePace("101")]).toEqual([null, null]);
+    expect(parsePace("fast")).toBeNull();
+    expect(parsePace("-1")).toBeNull();
+    expect(parsePace("")).toBeNull();
+  });
+});
