@@ -28,7 +28,7 @@ export function openGallery(): void {
   render(<Gallery />, host);
 }
 
-export function closeGallery(): void {
+function closeGallery(): void {
   if (!host) return;
   render(null, host);
   host.remove();

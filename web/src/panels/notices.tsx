@@ -7,7 +7,7 @@ import { dismissNotice, type Notice, notices, preparing } from "../state/store";
 import { Icon, type IconName } from "./icons";
 import { Button, Empty } from "./widgets";
 
-export interface LogEntry {
+interface LogEntry {
   number: number;
   at: Date;
   kind: Notice["kind"];

@@ -14,7 +14,7 @@ import { Button } from "./widgets";
 
 const BEHIND = 0.9; // relative to the target pace: slower is highlighted
 
-export function ClockReadout() {
+function ClockReadout() {
   return (
     <div class="clock number" role="group" aria-label="Clock">
       <Time />
@@ -93,8 +93,7 @@ function ReleaseClock() {
       class="owner mine"
       title="You control the clock. Release it to resume."
       disabled={!live.value}
-      onClick={() => void releaseClock()}
-    >
+      onClick={() => void releaseClock()}>
       release clock
     </button>
   );

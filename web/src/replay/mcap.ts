@@ -77,7 +77,7 @@ const TABLE = new Uint32Array(256).map((_, byte) => {
   return value;
 });
 
-export function crc32(bytes: Uint8Array): number {
+function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (let k = 0; k < bytes.length; k++) {
     crc = (TABLE[(crc ^ (bytes[k] as number)) & 0xff] as number) ^ (crc >>> 8);
@@ -91,7 +91,7 @@ const CHUNK_HEAD = 28; // first and last log time u64, size u64, CRC u32
 const MESSAGE_HEAD = 22; // channel u16, sequence u32, log and publish time u64
 const LARGEST = 2 ** 30;
 
-export interface Message {
+interface Message {
   channel: number;
   logTime: bigint; // ns
   data: Uint8Array; // a view into the chunk
@@ -120,7 +120,7 @@ function unpacked(packed: Uint8Array, compression: string, size: number): Uint8A
 }
 
 /** Opcode and content of each record of a chunk. */
-export function* recordsOf(data: Uint8Array): Generator<{ opcode: number; content: Uint8Array }> {
+function* recordsOf(data: Uint8Array): Generator<{ opcode: number; content: Uint8Array }> {
   const view = viewOf(data);
   for (let at = 0; at + HEAD <= data.length; ) {
     const opcode = view.getUint8(at);
