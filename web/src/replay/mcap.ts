@@ -1,4 +1,8 @@
 // MCAP files: random access, records, and chunk decompression.
+// @mcap/core reads the summary (mcap-index.ts). Chunks and message indexes are read here, because its indexed reader
+// decompresses chunks on the calling thread with an object and three BigInts per message and does not expose message
+// times without reading messages; and because its stream reader would read truncated files, which may have gigabytes, as
+// a whole, where record heads are enough.
 import { decompress } from "fzstd";
 
 export class InvalidRecording extends Error {
