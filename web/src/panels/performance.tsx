@@ -103,7 +103,7 @@ function RealTime({ now }: { now: FiguresTree }) {
   const { pace, factor, paused } = clock.value;
   const most = 1.15 * Math.max(pace, ...factorHistory.value, 0.01);
   const wanted = HIGH - (pace / most) * HIGH;
-  const words = externallyStepped.value ? "idle" : paused ? "held" : formatFactor(factor);
+  const words = externallyStepped.value ? "stepped" : paused ? "paused" : formatFactor(factor);
   return (
     <section>
       <h3>

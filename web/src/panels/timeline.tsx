@@ -174,7 +174,7 @@ function Speed({ mode }: { mode: Mode }) {
 }
 
 function nameOf(speed: number): string {
-  return speed === 0 ? "unpaced" : `${String(speed).replace("-", "−")}×`;
+  return speed === 0 ? "max" : `${String(speed).replace("-", "−")}×`;
 }
 
 function Readout() {

@@ -45,7 +45,7 @@ function Factor() {
   if (source.value?.kind === "buffer" || isOpened(source.value)) {
     return (
       <span class="factor" title="Playback speed">
-        {isPaused() ? "held" : formatFactor(shownPace())}
+        {isPaused() ? "paused" : formatFactor(shownPace())}
       </span>
     );
   }
@@ -58,7 +58,7 @@ function Measured() {
   const title = behind ? `Real-time factor: behind the target pace of ${pace}` : "Real-time factor: simulated s per s";
   return (
     <span class={`factor ${behind ? "behind" : ""}`} title={title}>
-      {paused ? "held" : formatFactor(factor)}
+      {paused ? "paused" : formatFactor(factor)}
     </span>
   );
 }
