@@ -77,10 +77,13 @@ REFUSED = {
     "reserve that leaves nothing": ("  reserve: 30000\n", "7:12: a reserve of 30000 m leaves nothing of 20000 m"),
     "window the wrong way round": (
         "  tasks: [{name: a, point: {at: [300, 0]}, window: [20, 10]}]\n",
-        "7:52: a window begins before it ends",
+        "7:52: a window must start before it ends",
     ),
     "two of a name": (f"  tasks: [{NEAR}, {NEAR}]\n", "7:55: name 'near' is already used at bad.yaml:7:18"),
-    "damage of nobody": ('  events: [{at: 8, damage: "uav[9]"}]\n', "7:28: there is no uav[9]: the last is uav[3]"),
+    "damage of nobody": (
+        '  events: [{at: 8, damage: "uav[9]"}]\n',
+        "7:28: unknown vehicle 'uav[9]': the last is uav[3]",
+    ),
 }
 
 

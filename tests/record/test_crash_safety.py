@@ -22,7 +22,7 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.record import Recorder, open_run, verify
 from paddock.record import recorder as recorder_module
-from paddock.record.recorder import FEWEST, Conveyor
+from paddock.record.recorder import FEWEST, WriteQueue
 from paddock.record.writer import Output
 
 KILLED = """
@@ -87,12 +87,12 @@ def _samples(path: Path) -> int:
 @pytest.mark.parametrize("room", [20_000, 40_000, 60_000])
 def test_disk_full(small: Simulation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: Any, room: int) -> None:
     path = tmp_path / "run.mcap"
-    monkeypatch.setattr(recorder_module, "open_output", lambda _: Output(FullDisk(path, room)))  # type: ignore[arg-type]
-    told: list[str] = []
-    with Recorder(small, path, rate=100, tell=told.append) as recorder:
+    monkeypatch.setattr(recorder_module.Output, "open", lambda _: Output(FullDisk(path, room)))  # type: ignore[arg-type]
+    reported: list[str] = []
+    with Recorder(small, path, rate=100, on_failure=reported.append) as recorder:
         small.step(4000)
         recorder._thread.join(30)
-        assert len(told) == 1 and "No space left on device" in told[0] and "the run goes on" in told[0]
+        assert len(reported) == 1 and "No space left on device" in reported[0] and "the run continues" in reported[0]
         small.step(10)
     report = recorder.report()
     assert report.failure == "No space left on device" and report.bytes == path.stat().st_size <= room
@@ -183,41 +183,41 @@ def test_no_file_and_a_folder(tmp_path: Path) -> None:
 
 
 def test_samples_are_refused_when_there_is_no_room_but_nothing_else_is() -> None:
-    conveyor, done = Conveyor(), []
+    queue, done = WriteQueue(), []
     large = 1 << 30
-    accepted = [conveyor.offer(lambda k=k: done.append(k), large, patient=False) for k in range(FEWEST + 3)]  # type: ignore[misc]
+    accepted = [queue.offer(lambda k=k: done.append(k), large, wait=False) for k in range(FEWEST + 3)]  # type: ignore[misc]
     assert accepted == [True] * FEWEST + [False] * 3
     for k in range(100, 200):
-        conveyor.put(lambda k=k: done.append(k))  # type: ignore[misc]
-    conveyor.close()
-    while conveyor.work(0.0):
+        queue.put(lambda k=k: done.append(k))  # type: ignore[misc]
+    queue.close()
+    while queue.work(0.0):
         pass
     assert done == [*range(FEWEST), *range(100, 200)]
 
 
-def test_a_patient_sample_waits_for_room() -> None:
-    conveyor, done = Conveyor(), []
+def test_a_sample_can_wait_for_room() -> None:
+    queue, done = WriteQueue(), []
     for k in range(FEWEST):
-        conveyor.offer(lambda k=k: done.append(k), 1 << 30, patient=True)  # type: ignore[misc]
-    waiting = threading.Thread(target=lambda: conveyor.offer(lambda: done.append("late"), 1 << 30, patient=True))
+        queue.offer(lambda k=k: done.append(k), 1 << 30, wait=True)  # type: ignore[misc]
+    waiting = threading.Thread(target=lambda: queue.offer(lambda: done.append("late"), 1 << 30, wait=True))
     waiting.start()
-    assert conveyor.work(1.0)
+    assert queue.work(1.0)
     waiting.join(10)
     assert not waiting.is_alive()
-    conveyor.close()
-    while conveyor.work(0.0):
+    queue.close()
+    while queue.work(0.0):
         pass
     assert done == [*range(FEWEST), "late"]
 
 
 def test_waiting_ends_when_writing_has_failed() -> None:
-    conveyor = Conveyor()
+    queue = WriteQueue()
     for _ in range(FEWEST):
-        conveyor.offer(lambda: None, 1 << 30, patient=True)
+        queue.offer(lambda: None, 1 << 30, wait=True)
     results: list[bool] = []
-    waiting = threading.Thread(target=lambda: results.append(conveyor.offer(lambda: None, 1 << 30, patient=True)))
+    waiting = threading.Thread(target=lambda: results.append(queue.offer(lambda: None, 1 << 30, wait=True)))
     waiting.start()
-    conveyor.abandon()
+    queue.abandon()
     waiting.join(10)
     assert results == [False]
 
@@ -226,7 +226,7 @@ def test_in_real_time_samples_are_dropped_and_counted(small: Simulation, tmp_pat
     """The writing thread is held up: at a pace the tick does not wait for it, commands and hashes still arrive."""
     hold = threading.Event()
     with Recorder(small, tmp_path / "run.mcap", rate=100) as recorder:
-        recorder._conveyor.put(hold.wait)  # type: ignore[arg-type]
+        recorder._queue.put(hold.wait)  # type: ignore[arg-type]
         small.command("red", throttle=0.3, at_tick=790)
         small.run(until=8.0, pace=100.0)
         dropped = recorder.dropped

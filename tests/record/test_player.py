@@ -74,7 +74,7 @@ def test_pause_seek_resume_and_stop_from_another_thread(player: Player) -> None:
     thread = threading.Thread(target=lambda: player.run(stay=True))
     thread.start()
     wait_for(lambda: seen == [0])
-    with pytest.raises(PaddockError, match="being played already"):
+    with pytest.raises(PaddockError, match="already playing"):
         player.run()
     player.seek(0.7)
     wait_for(lambda: seen == [0, 70])

@@ -85,7 +85,7 @@ def test_every_kind_is_drawn(small: Simulation, tmp_path: Path) -> None:
 
 def test_named_frames_are_in_the_transforms(small: Simulation, tmp_path: Path) -> None:
     with Recorder(small, tmp_path / "run.mcap"):
-        small.set_frame("gate", "red", (1.0, 2.0, 3.0))
+        small.frames.set("gate", "red", (1.0, 2.0, 3.0))
     with (tmp_path / "run.mcap").open("rb") as file:
         reader = make_reader(file, decoder_factories=[DecoderFactory()])
         frames = [t for *_, d in reader.iter_decoded_messages(topics=["/tf"]) for t in d.transforms]

@@ -13,7 +13,7 @@ import paddock
 from paddock.engine.simulation import Simulation
 from paddock.record import Recorder, channels, open_run, verify
 from paddock.record.verification import Verification
-from paddock.record.writer import Scribe
+from paddock.record.writer import RecordingWriter
 from paddock.scenario import demo_names
 from paddock.wire.messages.recordings import StateHash
 
@@ -61,7 +61,8 @@ def test_sections(record: Callable[..., Path]) -> None:
         assert run.sections[0].samples.start == 0
         kinds = [[posted.action.__class__.__name__ for posted in run.actions(k)] for k in range(3)]
         refused = [event.kind for event in run.events(1)]
-    assert kinds[0][:5] == ["Control", "Control", "Spawn", "SetFrame", "Order"] and kinds[2] == ["Spawn"]
+    assert kinds[0][:5] == ["CommandAction", "CommandAction", "SpawnAction", "FrameAction", "OverrideAction"]
+    assert kinds[2] == ["SpawnAction"]
     assert "refused" in refused
     result = verify(path)
     assert result.same and result.sections == 3
@@ -104,23 +105,23 @@ def test_a_tampered_command_is_found(record: Callable[..., Path], monkeypatch: p
 
 
 def test_a_tampered_hash_is_found(record: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Scribe.digest
+    real = RecordingWriter.digest
 
-    def forged(scribe: Scribe, state: StateHash, *times: int) -> None:
-        real(scribe, state._replace(hash="0" * 32) if state.tick == 21 else state, *times)
+    def forged(writer: RecordingWriter, state: StateHash, *times: int) -> None:
+        real(writer, state._replace(hash="0" * 32) if state.tick == 21 else state, *times)
 
-    monkeypatch.setattr(Scribe, "digest", forged)
+    monkeypatch.setattr(RecordingWriter, "digest", forged)
     path = record(lambda sim: sim.step(100))
     result = verify(path)
     assert [(found.tick, found.recorded) for found in result.differences] == [(21, "0" * 32)]
 
 
-def test_other_versions_are_told(record: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_versions_are_reported(record: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     path = record(lambda sim: sim.step(10))
     monkeypatch.setattr("numpy.__version__", "9.9.9")
     result = verify(path)
     assert list(result.other_versions) == ["numpy"] and result.other_versions["numpy"][1] == "9.9.9"
-    assert any("here is 9.9.9" in line for line in result.lines())
+    assert any("this is 9.9.9" in line for line in result.lines())
 
 
 def test_progress(record: Callable[..., Path]) -> None:

@@ -22,7 +22,7 @@ def places(text: str) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(
     ("text", "line", "column", "told"),
     [
-        ("", 1, 1, "there is nothing here"),
+        ("", 1, 1, "the file is empty"),
         ("just words", 1, 1, "must be a mapping"),
         ("/etc/passwd", 1, 1, "must be a mapping"),
         ("vehicles: [", 1, 12, "not valid YAML"),
@@ -75,7 +75,7 @@ def test_nothing_foreign_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_text_that_is_too_long() -> None:
     (problem,) = problems_of("#" * (MOST_TEXT + 1), KNOWN)
-    assert problem.message == "a scenario has at most 1,048,576 characters here, not 1,048,577"
+    assert problem.message == "a scenario may have at most 1,048,576 characters, not 1,048,577"
 
 
 def test_places_of_problems() -> None:

@@ -457,5 +457,5 @@ def test_what_the_endpoint_did_not_expect_stays_in_it(monkeypatch: pytest.Monkey
     asyncio.run(endpoint.close())
     assert hub.counters.names == [("endpoint_errors", "zmq")]
     assert [(reply.id, reply.error.code, reply.error.message) for reply in sent] == [
-        (6, "PaddockError", "the server failed at this request")
+        (6, "PaddockError", "internal error of the server")
     ]

@@ -212,7 +212,7 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorde
 
     sim.engine.prepare()  # a recording starts with the state of tick 0
     rate = options.record_rate or (own.rate if own else RATE)
-    return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", tell=notices.add)
+    return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", on_failure=notices.add)
 
 
 Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], ViewExtras], None]

@@ -179,8 +179,6 @@ class AsyncRemoteSimulation:
         """Close."""
         await self.close()
 
-    # inside ----------------------------------------------------------------------------------------------------------
-
     async def _ask(self, request: ClientRequest[T]) -> T:
         if self._closed:
             raise PaddockError("the connection is closed")

@@ -20,8 +20,7 @@ from paddock.wire.messages import replies
 from paddock.wire.messages.requests import ControlMessage
 from paddock.world.snapshot import Snapshot
 
-Commands = Mapping[Any, Mapping[str, Any]]
-"""Vehicle -> input -> value; inputs that are not named keep their values."""
+Commands = Mapping[Any, Mapping[str, Any]]  # vehicle -> input -> value; inputs that are not named keep their values
 
 
 @dataclass(frozen=True)
@@ -137,8 +136,6 @@ class Controls:
         """Abandon a step: until it ends, control requests get empty replies."""
         self._given_up = step
 
-    # inside ----------------------------------------------------------------------------------------------------------
-
     def _refuse(self, vehicles: tuple[str, ...], verb: str, taken: bool) -> None:
         if not vehicles:
             raise PaddockError("claim at least one vehicle")
@@ -218,8 +215,6 @@ class Controls:
     def _report(self, done: Future[Any]) -> None:
         if done.exception() is not None:
             self._session.channel.calls.add(done.result)
-
-    # beforehand ------------------------------------------------------------------------------------------------------
 
     def beforehand(self) -> ControlMessage | None:
         """The reply to the next control request, if its state is known already: saves a round trip.

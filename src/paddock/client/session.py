@@ -20,10 +20,8 @@ from paddock.wire.messages.requests import Body, Call, Goodbye, Heartbeat, Hello
 from paddock.wire.messages.states import StateUpdate
 from paddock.world.transforms import DisconnectedFramesError, StaleFrameError
 
-LOOK = 0.1
-"""s between checks for timeouts."""
-LONG = 6.0
-"""Timeouts that a live server may take for a short request."""
+LOOK = 0.1  # s between checks for timeouts
+LONG = 6.0  # timeouts that a live server may take for a short request
 
 
 @dataclass(slots=True)
@@ -95,8 +93,6 @@ class Session:
         self.channel.close()
         self._fail_all(PaddockError("the connection is closed"))
 
-    # from the channel ------------------------------------------------------------------------------------------------
-
     def on_reply(self, data: bytes) -> None:
         """Handle a reply."""
         self._heard = monotonic()
@@ -135,8 +131,6 @@ class Session:
                 del self._asked[number]
                 asked.future.set_exception(error)
 
-    # asking ----------------------------------------------------------------------------------------------------------
-
     def _send(self, asked: Asked, wake: bool = True) -> None:
         number = next(self._numbers)
         data = encode_request(RequestMessage(number, asked.body, self.token or ""))
@@ -166,8 +160,6 @@ class Session:
     def _fail_all(self, error: PaddockError) -> None:
         for number in list(self._asked):
             self._asked.pop(number).future.set_exception(error)
-
-    # meeting ---------------------------------------------------------------------------------------------------------
 
     def _meet(self) -> Future[Reply]:
         self._meeting = True
@@ -202,8 +194,7 @@ KINDS: dict[str, type[PaddockError]] = {
     kind.__name__: kind
     for kind in (UnknownNameError, InvalidValueError, MissingFeatureError, StaleFrameError, DisconnectedFramesError)
 }
-LATE = "LateReplyError"
-"""The server's error for a late control."""
+LATE = "LateReplyError"  # the server's error for a late control
 
 
 class NoAnswerError(PaddockError, TimeoutError):

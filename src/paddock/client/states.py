@@ -64,8 +64,7 @@ def sensors_of(snapshot: Snapshot, target: str) -> dict[str, dict[str, Any]]:
 
 
 STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
-TOPICS = {STATE: (STATE, ROSTER), EVENT: (EVENT,), MARKERS: (MARKERS,)}
-"""The subscriptions for each kind of callback."""
+TOPICS = {STATE: (STATE, ROSTER), EVENT: (EVENT,), MARKERS: (MARKERS,)}  # the subscriptions for each kind of callback
 
 
 class TopicWatcher(NamedTuple):

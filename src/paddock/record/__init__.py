@@ -1,18 +1,20 @@
-"""A run's memory: recording to MCAP, reading, replaying, verifying, exporting, and what it amounted to.
+"""Recordings: record a run to MCAP, read, replay, verify and export it, and compute metrics.
 
 record.Recorder(sim, "run.mcap")     # records while the simulation runs
 record.open_run("run.mcap")          # reads it: snapshots, columns, events, actions
 record.verify("run.mcap")            # simulates it again and compares
-record.Player("run.mcap")            # plays it as if live
+record.Player("run.mcap")            # plays it back like a live run
 """
 
 from __future__ import annotations
 
+import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from paddock.record.player import Player
-    from paddock.record.reader import FleetHistory, Run, open_run
+    from paddock.record.reader import FleetHistory, RecordedRun, open_run
     from paddock.record.recorder import Recorder, RecordingReport
     from paddock.record.run_metrics import metrics
     from paddock.record.verification import Verification, verify
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = [
     "FleetHistory",
     "Player",
+    "RecordedRun",
     "Recorder",
     "RecordingReport",
-    "Run",
     "Verification",
     "metrics",
     "open_run",
@@ -32,9 +34,9 @@ __all__ = [
 _HOMES = {
     "FleetHistory": "reader",
     "Player": "player",
+    "RecordedRun": "reader",
     "Recorder": "recorder",
     "RecordingReport": "recorder",
-    "Run": "reader",
     "Verification": "verification",
     "metrics": "run_metrics",
     "open_run": "reader",
@@ -43,9 +45,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import each when it is first asked for: reading a recording does not need what writing one does."""
+    """Import each name on first use: reading a recording does not import the simulation."""
+    if name == "Run":
+        warnings.warn("paddock.record.Run is now RecordedRun", DeprecationWarning, stacklevel=2)
+        name = "RecordedRun"
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,4 +1,7 @@
-"""The channels of a recording: what is written where."""
+"""The channels of a recording, and the conversion of the engine's objects to their messages and back.
+
+`wire.messages` alone makes and reads the bytes.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ RUN, ROSTER, STATE = "/paddock/run", "/paddock/roster", "/paddock/state"
 ACTIONS, EVENTS, HASHES = "/paddock/actions", "/paddock/events", "/paddock/hashes"
 MARKERS = "/paddock/markers"
 POSITIONS, FRAMES, SCENE, LOG, MARKER_SCENE = "/positions", "/tf", "/scene", "/events", "/markers"
+Buffer = bytes | memoryview
 
 
 @dataclass(frozen=True)
@@ -36,49 +40,52 @@ class ChannelSpec:
 
     @property
     def schema_name(self) -> str:
-        """The full name of its messages' type."""
+        """The full name of the type of its messages."""
         name: str = self.schema.DESCRIPTOR.full_name
         return name
 
 
-CHANNELS = (
-    ChannelSpec(
-        RUN,
-        pb.RunStart,
-        "a run begins: scenario, seed, and the state that it goes on from if it was restored",
-        "start, reset, restore",
-    ),
-    ChannelSpec(ROSTER, pb.Roster, "fleets, their columns, ids and members", "start, vehicles come or go"),
-    ChannelSpec(STATE, pb.State, "every public column of every vehicle", "every sample"),
-    ChannelSpec(
-        ACTIONS,
-        pb.Action,
-        "commands, orders, spawns, removals, frames, mission verbs: all that entered the run",
-        "always",
-    ),
-    ChannelSpec(EVENTS, pb.Event, "what happened", "always"),
-    ChannelSpec(
-        HASHES, pb.StateHash, "digest of the complete state, for verification", "0.1 s; 1 s beyond 1,000 vehicles"
-    ),
-    ChannelSpec(MARKERS, pb.MarkerCommand, "markers that are put, removed, shown or hidden", "always"),
-    ChannelSpec(POSITIONS, PointCloud, "id, position and orientation of every vehicle", "up to 10 Hz"),
-    ChannelSpec(
-        FRAMES,
-        FrameTransforms,
-        "a frame for each vehicle; named frames when they are set",
-        "up to 10 Hz, up to 100 vehicles",
-    ),
-    ChannelSpec(SCENE, SceneUpdate, "a coloured body with a name for each vehicle", "vehicles come or go, up to 100"),
-    ChannelSpec(LOG, Log, "the events as lines of a log", "always"),
-    ChannelSpec(MARKER_SCENE, SceneUpdate, "the markers as they are drawn", "always"),
+CHANNELS = tuple(
+    ChannelSpec(*spec)
+    for spec in (
+        (RUN, pb.RunStart, "start of a run: scenario, seed, and the state after a restore", "start, reset, restore"),
+        (ROSTER, pb.Roster, "fleets, their columns, ids and members", "start, vehicles added or removed"),
+        (STATE, pb.State, "every public column of every vehicle", "every sample"),
+        (
+            ACTIONS,
+            pb.Action,
+            "all inputs of the run: commands, overrides, spawns, removals, frames, mission changes",
+            "always",
+        ),
+        (EVENTS, pb.Event, "events", "always"),
+        (
+            HASHES,
+            pb.StateHash,
+            "digest of the complete state, for verification",
+            "0.1 s; 1 s beyond 1,000 vehicles",
+        ),
+        (MARKERS, pb.MarkerCommand, "markers put, removed, shown or hidden", "always"),
+        (POSITIONS, PointCloud, "id, position and orientation of every vehicle", "up to 10 Hz"),
+        (
+            FRAMES,
+            FrameTransforms,
+            "a frame for each vehicle; named frames when they are set",
+            "up to 10 Hz, up to 100 vehicles",
+        ),
+        (
+            SCENE,
+            SceneUpdate,
+            "a coloured body with a name for each vehicle",
+            "vehicles added or removed, up to 100",
+        ),
+        (LOG, Log, "the events as lines of a log", "always"),
+        (MARKER_SCENE, SceneUpdate, "the markers as drawn", "always"),
+    )
 )
 
 
-Buffer = bytes | memoryview
-
-
 def encode_layout(layout: Layout) -> bytes:
-    """Fleets, columns, ids."""
+    """Encode fleets, columns and ids."""
     fleets = [
         states.FleetMessage(fleet.name, fleet.kind, fleet.model, fleet.columns, fleet.ids, fleet.members, fleet.single)
         for fleet in layout.fleets
@@ -87,23 +94,23 @@ def encode_layout(layout: Layout) -> bytes:
 
 
 def decode_layout(data: Buffer) -> Layout:
-    """The inverse."""
+    """Decode fleets, columns and ids."""
     roster = states.decode_roster(data)
     return Layout(tuple(FleetLayout(n=len(fleet.ids), **fleet._asdict()) for fleet in roster.fleets), roster.number)
 
 
 def encode_snapshot(snapshot: Snapshot, precision: str) -> bytes:
-    """All columns of all vehicles in `double` or `single` precision; who they are is said by the roster before it."""
+    """Encode all columns of all vehicles in `double` or `single` precision; the roster before it names them."""
     blocks = tuple(fleet.block for fleet in snapshot)
     state = states.State(snapshot.tick, snapshot.time, snapshot.run, snapshot.roster, blocks, precision)
     return states.encode_state(state)
 
 
 def decode_snapshot(data: Buffer, layout: Layout, pool: BufferPool) -> Snapshot:
-    """The inverse."""
+    """Decode a snapshot into a buffer of the pool."""
     state = states.decode_state(data)
     if [block.size for block in state.blocks] != [fleet.nbytes // 8 for fleet in layout.fleets]:
-        raise PaddockError(f"the state of tick {state.tick} does not fit its roster")
+        raise PaddockError(f"the state of tick {state.tick} does not match its roster")
     buffer = pool.take(layout.nbytes)
     for k, block in enumerate(state.blocks):
         layout.block(buffer, k).reshape(-1)[:] = block
@@ -111,25 +118,25 @@ def decode_snapshot(data: Buffer, layout: Layout, pool: BufferPool) -> Snapshot:
 
 
 def encode_posted(posted: Posted) -> bytes:
-    """A command, spawn, removal, ..."""
+    """Encode an applied action."""
     return recordings.encode_action(recordings.Action(**posted.to_tree()))
 
 
 def decode_posted(data: Buffer) -> Posted:
-    """The inverse."""
+    """Decode an applied action."""
     try:
         return Posted.from_tree(recordings.decode_action(data)._asdict())
     except TypeError as error:  # fields that this kind of action does not have
-        raise PaddockError(f"an action that does not exist here: {error}") from None
+        raise PaddockError(f"unknown action: {error}") from None
 
 
 def encode_event(event: Event) -> bytes:
-    """Something that happened."""
+    """Encode an event."""
     return recordings.encode_event(
         recordings.EventMessage(event.number, event.tick, event.kind, event.subject, event.detail)
     )
 
 
 def decode_event(data: Buffer) -> Event:
-    """The inverse."""
+    """Decode an event."""
     return Event(*recordings.decode_event(data))

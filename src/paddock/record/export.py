@@ -1,4 +1,7 @@
-"""A recording in formats that other programs read; batch by batch, so that any run fits in memory."""
+"""Export a recording as a table, one row per vehicle and sample: Arrow, Parquet, CSV or JSON lines.
+
+Rows are read in batches, so that any run fits in memory.
+"""
 
 from __future__ import annotations
 
@@ -6,40 +9,67 @@ import csv
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
 from paddock.errors import MissingFeatureError, PaddockError, unknown_name
+from paddock.record.reader import RecordedRun
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
 
-if TYPE_CHECKING:
-    from paddock.record.reader import Run
-
-
 KEYS = ("time", "tick", "run", "fleet", "vehicle", "id")
-"""The columns in front: simulation time in s, tick, which section of the recording, who."""
+"""The first columns: simulation time in s, tick, section of the recording, fleet, vehicle, id."""
 BATCH = 1 << 16
 """Rows of a batch, about."""
+Progress = Callable[[int], None]
+"""Called with the number of rows written so far."""
+
+
+def export(
+    run: RecordedRun,
+    to: str,
+    output: str | os.PathLike[str],
+    fleet: str | None = None,
+    progress: Progress = lambda n: None,
+) -> int:
+    """Write a table of a run, or of one fleet, as `parquet`, `csv` or `json`; return the number of rows.
+
+    `json` writes one object per line.
+    """
+    if to not in FORMATS:
+        raise unknown_name("format", to, FORMATS)
+    table = RunTable(run, fleet)
+    path = Path(output)
+    if path.exists() and os.path.samefile(path, run.path):
+        raise PaddockError(f"{output} is the recording itself: give another --output")
+    try:
+        return FORMATS[to](table, path, progress)
+    except OSError as error:
+        raise PaddockError(f"cannot write {output}: {error.strerror or error}") from None
+
+
+# rows -----------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Batch:
-    """Some rows. A NaN stands for a value that a vehicle does not have."""
+    """Some rows; NaN for values that a vehicle does not have."""
 
     keys: dict[str, Any]  # name -> array or list of text, for each of KEYS
     values: Floats  # (columns, rows)
 
     def __len__(self) -> int:
-        """How many rows."""
+        """Return the number of rows."""
         return len(self.keys["time"])
 
 
 @dataclass
 class _Piece:
+    """One fleet at one sample."""
+
     time: float
     tick: int
     run: int
@@ -47,25 +77,18 @@ class _Piece:
     block: Floats
 
 
-@dataclass
-class Rows:
-    """The table of a run, or of one fleet of it."""
+class RunTable:
+    """The table of a run, or of one fleet."""
 
-    run: Run
-    fleet: str | None = None
-    columns: tuple[str, ...] = field(init=False)  # after the keys; the union over all fleets
-
-    def __post_init__(self) -> None:
-        if self.fleet is not None and self.fleet not in self.run.fleets:
-            raise unknown_name("fleet", self.fleet, self.run.fleets, self.run.path)
-        layouts = [fleet for layout in self.run.layouts for fleet in layout.fleets]
-        chosen = [fleet for fleet in layouts if self.fleet in (None, fleet.name)]
-        self.columns = tuple(dict.fromkeys(column for fleet in chosen for column in fleet.columns))
+    def __init__(self, run: RecordedRun, fleet: str | None = None) -> None:
+        self.run, self.fleet = run, fleet
+        layouts = run.fleet_layouts(fleet)
+        self.columns = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
         self._rows = {column: row for row, column in enumerate(self.columns)}
         self._known: dict[int, tuple[FleetLayout, Ints, list[str]]] = {}
 
     def batches(self) -> Iterator[Batch]:
-        """The rows in the order of time, then of fleets, then of vehicles."""
+        """Yield the rows in order of time, then of fleets, then of vehicles."""
         pieces: list[_Piece] = []
         for section in self.run.sections:
             for k in section.samples:
@@ -97,7 +120,7 @@ class Rows:
         return Batch({**keys, "fleet": fleets, "vehicle": vehicles, "id": ids}, values)
 
     def _look_up(self, layout: FleetLayout) -> tuple[Ints, list[str]]:
-        """Where the layout's columns go, and the names of its vehicles; made once."""
+        """Return the rows of a layout's columns and the names of its vehicles; cached."""
         if id(layout) not in self._known:
             rows = np.array([self._rows[column] for column in layout.columns], np.int64)
             names = [layout.vehicle_name(row) for row in range(layout.n)]
@@ -105,115 +128,46 @@ class Rows:
         return self._known[id(layout)][1:]
 
 
-def arrow_table(run: Run, fleet: str | None) -> Any:
-    """Everything in one table."""
-    pa = pyarrow()
-    rows = Rows(run, fleet)
-    return pa.Table.from_batches(list(arrow_batches(rows)), arrow_schema(rows)).unify_dictionaries()
+# formats --------------------------------------------------------------------------------------------------------------
 
 
-def arrow_schema(rows: Rows) -> Any:
-    """Keys first, then the columns as nullable float64."""
-    pa = pyarrow()
-    text = pa.dictionary(pa.int32(), pa.string())
-    kinds = dict(zip(KEYS, (pa.float64(), pa.int64(), pa.int32(), text, text, pa.int64()), strict=True))
-    fields = [pa.field(name, kind) for name, kind in kinds.items()]
-    fields += [pa.field(name, pa.float64()) for name in rows.columns]
-    about = {key: rows.run.metadata[key] for key in ("name", "seed", "rate", "paddock") if key in rows.run.metadata}
-    return pa.schema(fields, metadata={f"paddock.{key}": value for key, value in about.items()})
-
-
-def arrow_batches(rows: Rows) -> Iterator[Any]:
-    """Batch by batch."""
-    schema = arrow_schema(rows)
-    return (_record_batch(batch, schema) for batch in rows.batches())
-
-
-def _record_batch(batch: Batch, schema: Any) -> Any:
-    pa = pyarrow()
-    arrays: list[Any] = []
-    for name in KEYS:
-        text = name in ("fleet", "vehicle")
-        arrays.append(pa.array(batch.keys[name], pa.string()).dictionary_encode() if text else batch.keys[name])
-    arrays = [
-        array.cast(field.type) if isinstance(array, pa.Array) else pa.array(array, field.type)
-        for array, field in zip(arrays, schema, strict=False)
-    ]
-    arrays += [pa.array(row, pa.float64(), from_pandas=True) for row in batch.values]  # NaN becomes null
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def pyarrow() -> Any:
-    """The library, or how to get it."""
-    try:
-        import pyarrow as library  # type: ignore[import-untyped]
-    except ImportError:
-        raise MissingFeatureError("this needs pyarrow: pip install 'paddock[analysis]'") from None
-    return library
-
-
-Progress = Callable[[int], None]
-"""Told the rows written so far."""
-
-
-def export(
-    run: Run, to: str, output: str | os.PathLike[str], fleet: str | None = None, progress: Progress = lambda n: None
-) -> int:
-    """Write a table of a run, or of one of its fleets, as `parquet`, `csv` or `json`; returns the number of rows.
-
-    A row for each vehicle and sample; `json` writes an object per line.
-    """
-    if to not in FORMATS:
-        raise unknown_name("format", to, FORMATS)
-    rows = Rows(run, fleet)
-    path = Path(output)
-    if path.exists() and os.path.samefile(path, run.path):
-        raise PaddockError(f"{output} is the recording itself: give another --output")
-    try:
-        return FORMATS[to](rows, path, progress)
-    except OSError as error:
-        raise PaddockError(f"cannot write {output}: {error.strerror or error}") from None
-
-
-def _to_csv(rows: Rows, path: Path, progress: Progress) -> int:
+def _to_csv(table: RunTable, path: Path, progress: Progress) -> int:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow((*KEYS, *rows.columns))
-        return _written(rows, progress, lambda batch: writer.writerows(_records(batch, "")))
+        writer.writerow((*KEYS, *table.columns))
+        return _written(table, progress, lambda batch: writer.writerows(_records(batch, "")))
 
 
-def _to_json(rows: Rows, path: Path, progress: Progress) -> int:
-    names = (*KEYS, *rows.columns)
+def _to_json(table: RunTable, path: Path, progress: Progress) -> int:
+    names = (*KEYS, *table.columns)
     with path.open("w", encoding="utf-8") as file:
-        return _written(rows, progress, lambda batch: _write_lines(file, names, _records(batch, None)))
+        return _written(table, progress, lambda batch: _write_lines(file, names, _records(batch, None)))
 
 
 def _write_lines(file: TextIO, names: tuple[str, ...], records: Iterable[tuple[Any, ...]]) -> None:
-    """Objects without the values that a vehicle does not have."""
+    """Write objects without the values that a vehicle does not have."""
     encode = json.JSONEncoder(separators=(",", ":")).encode
     for record in records:
         present = {name: value for name, value in zip(names, record, strict=True) if value is not None}
         file.write(encode(present) + "\n")
 
 
-def _to_parquet(rows: Rows, path: Path, progress: Progress) -> int:
-    from paddock.record.export import arrow_batches, arrow_schema, pyarrow
-
-    pyarrow()
+def _to_parquet(table: RunTable, path: Path, progress: Progress) -> int:
+    _pyarrow()
     import pyarrow.parquet as parquet  # type: ignore[import-untyped]
 
-    done = 0
-    with parquet.ParquetWriter(path, arrow_schema(rows), compression="zstd") as writer:
-        for batch in arrow_batches(rows):
-            writer.write_batch(batch)
-            done += batch.num_rows
+    schema, done = _arrow_schema(table), 0
+    with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        for batch in table.batches():
+            writer.write_batch(_arrow_batch(batch, schema))
+            done += len(batch)
             progress(done)
     return done
 
 
-def _written(rows: Rows, progress: Progress, write: Callable[[Batch], None]) -> int:
+def _written(table: RunTable, progress: Progress, write: Callable[[Batch], None]) -> int:
     done = 0
-    for batch in rows.batches():
+    for batch in table.batches():
         write(batch)
         done += len(batch)
         progress(done)
@@ -221,7 +175,7 @@ def _written(rows: Rows, progress: Progress, write: Callable[[Batch], None]) -> 
 
 
 def _records(batch: Batch, missing: Any) -> Iterator[tuple[Any, ...]]:
-    """The rows, with something else in place of NaN and infinities, which neither format can tell."""
+    """Yield the rows, with `missing` for NaN and infinities, which neither format can represent."""
     keys = [values.tolist() if isinstance(values, np.ndarray) else values for values in batch.keys.values()]
     return zip(*keys, *(_plain(row, missing) for row in batch.values), strict=True)
 
@@ -235,8 +189,52 @@ def _plain(values: Any, missing: Any) -> list[Any]:
     return plain
 
 
-FORMATS: dict[str, Callable[[Rows, Path, Progress], int]] = {
+FORMATS: dict[str, Callable[[RunTable, Path, Progress], int]] = {
     "parquet": _to_parquet,
     "csv": _to_csv,
     "json": _to_json,
 }
+
+
+# Arrow ----------------------------------------------------------------------------------------------------------------
+
+
+def arrow_table(run: RecordedRun, fleet: str | None) -> Any:
+    """Return the whole run, or one fleet, as a pyarrow.Table."""
+    pa = _pyarrow()
+    table = RunTable(run, fleet)
+    schema = _arrow_schema(table)
+    batches = [_arrow_batch(batch, schema) for batch in table.batches()]
+    return pa.Table.from_batches(batches, schema).unify_dictionaries()
+
+
+def _arrow_schema(table: RunTable) -> Any:
+    """Return the schema: keys first, then the columns as nullable float64."""
+    pa = _pyarrow()
+    text = pa.dictionary(pa.int32(), pa.string())
+    kinds = dict(zip(KEYS, (pa.float64(), pa.int64(), pa.int32(), text, text, pa.int64()), strict=True))
+    fields = [pa.field(name, kind) for name, kind in kinds.items()]
+    fields += [pa.field(name, pa.float64()) for name in table.columns]
+    metadata = table.run.metadata
+    about = {f"paddock.{key}": metadata[key] for key in ("name", "seed", "rate", "paddock") if key in metadata}
+    return pa.schema(fields, metadata=about)
+
+
+def _arrow_batch(batch: Batch, schema: Any) -> Any:
+    pa = _pyarrow()
+    arrays: list[Any] = []
+    for name, column in zip(KEYS, schema, strict=False):
+        if name in ("fleet", "vehicle"):
+            arrays.append(pa.array(batch.keys[name], pa.string()).dictionary_encode().cast(column.type))
+        else:
+            arrays.append(pa.array(batch.keys[name], column.type))
+    arrays += [pa.array(row, pa.float64(), from_pandas=True) for row in batch.values]  # NaN becomes null
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow as library
+    except ImportError:
+        raise MissingFeatureError("this needs pyarrow: pip install 'paddock[analysis]'") from None
+    return library

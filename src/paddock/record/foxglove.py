@@ -1,4 +1,4 @@
-"""The run in Foxglove's well-known schemas, so that Foxglove and other MCAP tools show it as it is."""
+"""Snapshots, events and markers in Foxglove's schemas, for Foxglove and other MCAP viewers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from paddock.world.snapshot import ORIENTATION, POSITION, Snapshot
 
 WORLD = "world"
 DRAWN = 100
-"""Vehicles up to which each has a frame and a body of its own; more are points."""
+"""Vehicles up to which each has a frame and a body; more are drawn as points."""
 SIZES = {
     "car": (4.4, 1.8, 1.3),
     "quad": (0.35, 0.35, 0.12),
@@ -32,15 +32,15 @@ SIZES = {
     "aircraft": (1.4, 2.0, 0.25),
     "agent": (0.5, 0.5, 0.5),
 }
-"""Length, width and height of the body drawn for a kind of vehicle, m."""
+"""Length, width and height of the body of a kind of vehicle, m."""
 COLOURS = ("58c4ff", "ffb03b", "7ce07a", "ff6f91", "b98cff", "4fd6c4", "f2e05a", "ff8f5a")
 ALARMS = {"failsafe", "refused", "barrier_timeout", "target_lost"}
-"""Kinds of event that a log shows as warnings."""
+"""Kinds of event logged as warnings."""
 POSE = slice(POSITION.start, ORIENTATION.stop)
 
 
 def point_cloud(snapshot: Snapshot, log_time: int) -> PointCloud:
-    """Every vehicle as a point: the records of the stream's positions frame."""
+    """Return every vehicle as a point: the records of the stream's positions frame."""
     cloud = PointCloud(frame_id=WORLD, point_stride=POSITIONS.size)
     cloud.timestamp.FromNanoseconds(log_time)
     cloud.pose.orientation.w = 1.0
@@ -63,7 +63,7 @@ _FIELDS = _fields()
 
 
 class Transforms:
-    """A frame for each vehicle of a layout, in the world's."""
+    """A frame in the world for each vehicle of a layout."""
 
     def __init__(self, layout: Layout) -> None:
         self.message = FrameTransforms()
@@ -71,29 +71,27 @@ class Transforms:
             self.message.transforms.add(parent_frame_id=WORLD, child_frame_id=name)
 
     def at(self, snapshot: Snapshot, log_time: int) -> FrameTransforms:
-        """The same message every time, with the poses of a snapshot."""
+        """Return the poses of a snapshot; the message is reused."""
         poses = np.concatenate([fleet.block[POSE].T for fleet in snapshot] or [np.empty((0, 7))]).tolist()
         for transform, (x, y, z, qx, qy, qz, qw) in zip(self.message.transforms, poses, strict=True):
             transform.timestamp.FromNanoseconds(log_time)
-            place, turn = transform.translation, transform.rotation
-            place.x, place.y, place.z = x, y, z
-            turn.x, turn.y, turn.z, turn.w = qx, qy, qz, qw
+            _set_vector(transform.translation, (x, y, z))
+            _set_quaternion(transform.rotation, (qx, qy, qz, qw))
         return self.message
 
 
 def named_frame(frame: FrameAction, log_time: int) -> FrameTransforms:
-    """A frame that somebody has placed in another."""
+    """Return a named frame in its parent."""
     message = FrameTransforms()
     transform = message.transforms.add(parent_frame_id=frame.parent, child_frame_id=frame.name)
     transform.timestamp.FromNanoseconds(log_time)
-    place, turn = transform.translation, transform.rotation
-    place.x, place.y, place.z = frame.position
-    turn.x, turn.y, turn.z, turn.w = frame.quaternion
+    _set_vector(transform.translation, frame.position)
+    _set_quaternion(transform.rotation, frame.quaternion)
     return message
 
 
 def scene(layout: Layout, log_time: int) -> SceneUpdate:
-    """A body with a name for each vehicle, fixed to its frame: sent when the roster changes, moved by the frames."""
+    """Return a body with a name for each vehicle, fixed to its frame; sent when the roster changes."""
     update = SceneUpdate()
     update.deletions.add(type=SceneEntityDeletion.ALL).timestamp.FromNanoseconds(log_time)
     for k, fleet in enumerate(layout.fleets):
@@ -103,7 +101,7 @@ def scene(layout: Layout, log_time: int) -> SceneUpdate:
 
 
 def _draw(entity: Any, fleet: FleetLayout, row: int, colour: str, log_time: int) -> None:
-    """One vehicle: a box, an arrow ahead of it, its name above."""
+    """Draw a vehicle: a box, an arrow ahead of it, its name above."""
     length, width, height = SIZES.get(fleet.kind, SIZES["agent"])
     name = fleet.vehicle_name(row)
     entity.timestamp.FromNanoseconds(log_time)
@@ -124,7 +122,7 @@ def _draw(entity: Any, fleet: FleetLayout, row: int, colour: str, log_time: int)
 
 
 def log_line(event: Event, log_time: int) -> Log:
-    """An event as a line of a log."""
+    """Return an event as a line of a log."""
     line = Log(level=Log.WARNING if event.kind in ALARMS else Log.INFO, name=event.subject)
     line.timestamp.FromNanoseconds(log_time)
     line.message = " ".join(filter(None, (event.kind, event.subject, event.detail)))
@@ -132,20 +130,20 @@ def log_line(event: Event, log_time: int) -> Log:
 
 
 DRAWN_VERTICES = 30_000
-"""Vertices of a marker that are drawn at most (a multiple of 2 and 3); the exact marker is in its own channel."""
+"""Maximum number of vertices drawn per marker (a multiple of 2 and 3); the exact marker is in its own channel."""
 CORNERS = 48
-"""Of a circle."""
+"""Corners of the polygon drawn for a circle."""
 AXES = ((1.0, 0.2, 0.2), (0.2, 0.8, 0.2), (0.3, 0.4, 1.0))
 """Colours of x, y and z."""
 
 
 def entity_id(marker: Marker) -> str:
-    """One name for namespace and id."""
+    """Return the entity id of a marker."""
     return f"{marker.namespace}/{marker.id}"
 
 
 def put_markers(markers: Iterable[Marker], log_time: int) -> SceneUpdate:
-    """Show these, in place of those of the same name."""
+    """Show markers, in place of those with the same namespace and id."""
     update = SceneUpdate()
     for marker in markers:
         entity = update.entities.add(frame_id=marker.frame, id=entity_id(marker), frame_locked=True)
@@ -157,7 +155,7 @@ def put_markers(markers: Iterable[Marker], log_time: int) -> SceneUpdate:
 
 
 def remove_markers(markers: Iterable[Marker] | None, log_time: int) -> SceneUpdate:
-    """Remove these, or everything."""
+    """Remove markers, by default all."""
     update = SceneUpdate()
     if markers is None:
         update.deletions.add(type=SceneEntityDeletion.ALL).timestamp.FromNanoseconds(log_time)
@@ -167,23 +165,31 @@ def remove_markers(markers: Iterable[Marker] | None, log_time: int) -> SceneUpda
     return update
 
 
-def _dress(part: Any, marker: Marker, colour: tuple[float, ...] | None = None) -> Any:
-    """Give a primitive the marker's pose and colour."""
-    place, turn, paint = part.pose.position, part.pose.orientation, part.color
-    place.x, place.y, place.z = marker.position
-    turn.x, turn.y, turn.z, turn.w = marker.quaternion
-    paint.r, paint.g, paint.b, paint.a = marker.color if colour is None else (*colour, marker.color[3])
+def _set_vector(vector: Any, values: Iterable[float]) -> None:
+    vector.x, vector.y, vector.z = values
+
+
+def _set_quaternion(quaternion: Any, values: Iterable[float]) -> None:
+    quaternion.x, quaternion.y, quaternion.z, quaternion.w = values
+
+
+def _styled(part: Any, marker: Marker, colour: tuple[float, ...] | None = None) -> Any:
+    """Set the pose and colour of a primitive."""
+    _set_vector(part.pose.position, marker.position)
+    _set_quaternion(part.pose.orientation, marker.quaternion)
+    color = part.color
+    color.r, color.g, color.b, color.a = marker.color if colour is None else (*colour, marker.color[3])
     return part
 
 
 def _line(entity: Any, marker: Marker, kind: Any, points: Any, width: float, colour: Any = None) -> None:
-    line = _dress(entity.lines.add(type=kind, thickness=width), marker, colour)
+    line = _styled(entity.lines.add(type=kind, thickness=width), marker, colour)
     for x, y, z in np.asarray(points, np.float64)[:DRAWN_VERTICES].tolist():
         line.points.add(x=x, y=y, z=z)
 
 
 def _points(entity: Any, marker: Marker) -> None:
-    """Upright dashes as long and as thick as the points are wide: one primitive, however many they are."""
+    """Draw vertical dashes as long and as thick as the points are wide: one primitive for all points."""
     half = np.array([0.0, 0.0, 0.5 * marker.scale[0]])
     dashes = np.stack([marker.vertices - half, marker.vertices + half], axis=1).reshape(-1, 3)
     _line(entity, marker, LinePrimitive.LINE_LIST, dashes, marker.scale[0])
@@ -206,28 +212,28 @@ def _arrow(entity: Any, marker: Marker) -> None:
     head_length = min(head, length)
     arrow = entity.arrows.add(shaft_length=length - head_length, shaft_diameter=shaft)
     arrow.head_length, arrow.head_diameter = head_length, head
-    _dress(arrow, marker)
+    _styled(arrow, marker)
 
 
 def _text(entity: Any, marker: Marker) -> None:
-    _dress(entity.texts.add(text=marker.label, billboard=True, font_size=marker.scale[0]), marker)
+    _styled(entity.texts.add(text=marker.label, billboard=True, font_size=marker.scale[0]), marker)
 
 
 def _triangles(entity: Any, marker: Marker) -> None:
-    triangles = _dress(entity.triangles.add(), marker)
+    triangles = _styled(entity.triangles.add(), marker)
     for x, y, z in marker.vertices[:DRAWN_VERTICES].tolist():
         triangles.points.add(x=x, y=y, z=z)
 
 
 def _car(entity: Any, marker: Marker) -> None:
-    box = _dress(entity.cubes.add(), marker)
+    box = _styled(entity.cubes.add(), marker)
     box.size.x, box.size.y, box.size.z = marker.scale
-    middle = marker.pose.apply((0.0, 0.0, 0.5 * marker.scale[2]))  # it stands on its position
-    box.pose.position.x, box.pose.position.y, box.pose.position.z = middle
+    middle = marker.pose.apply((0.0, 0.0, 0.5 * marker.scale[2]))  # its position is on the ground
+    _set_vector(box.pose.position, middle)
 
 
 def _mesh(entity: Any, marker: Marker) -> None:
-    model = _dress(entity.models.add(url=marker.label, override_color=False), marker)
+    model = _styled(entity.models.add(url=marker.label, override_color=False), marker)
     model.scale.x, model.scale.y, model.scale.z = marker.scale
 
 

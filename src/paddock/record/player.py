@@ -1,4 +1,4 @@
-"""Playing a recording as if it were live: at a pace, with pauses and jumps; watchers get its snapshots."""
+"""Play a recording like a live run: at a pace, with pause and seek; watchers receive its snapshots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from paddock.engine.events import Event
 from paddock.engine.pacing import HEARTBEAT, LATE, SLICE, checked_pace
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.record.reader import Run, open_run
+from paddock.record.reader import RecordedRun, open_run
 from paddock.scenario import Scenario
 from paddock.world.snapshot import Snapshot
 
@@ -23,83 +23,83 @@ Watcher = Callable[[Snapshot], object]
 
 @dataclass(eq=False)
 class _Watching:
-    """One watcher, and what it saw last."""
+    """A watcher and the sample it received last."""
 
     watcher: Watcher
     every: int  # ticks
     run: int = -1
     tick: int = 0
 
-    def show(self, snapshot: Snapshot, jumped: bool) -> None:
-        """Call the watcher, unless it is too early."""
-        if jumped or snapshot.run != self.run or not self.tick <= snapshot.tick < self.tick + self.every:
+    def show(self, snapshot: Snapshot, sought: bool) -> None:
+        """Call the watcher if its period has passed."""
+        if sought or snapshot.run != self.run or not self.tick <= snapshot.tick < self.tick + self.every:
             self.run, self.tick = snapshot.run, snapshot.tick
             self.watcher(snapshot)
 
 
 class Player:
-    """One thread calls `run`; any thread may `pause`, `resume`, `seek`, `stop`, change the `pace` or look."""
+    """One thread calls `run`; any thread may `pause`, `resume`, `seek`, `stop`, set the `pace` or read."""
 
-    def __init__(self, source: str | os.PathLike[str] | Run, pace: float = 1.0) -> None:
-        """From a file, or a run that is open already."""
+    def __init__(self, source: str | os.PathLike[str] | RecordedRun, pace: float = 1.0) -> None:
+        """Play a file, or an open run."""
         self._pace = checked_pace(pace)
-        self.recording = source if isinstance(source, Run) else open_run(source)
+        self.recording = source if isinstance(source, RecordedRun) else open_run(source)
         if not len(self.recording):
             self.recording.close()
             raise PaddockError(f"{self.recording.path} holds no samples to play")
-        self.event_listeners: list[Callable[[Event], None]] = []  # told what happened when its time has come
-        self.slips = 0  # times that playing fell behind and gave up catching up
+        self.event_listeners: list[Callable[[Event], None]] = []  # called with each event at its time
+        self.slips = 0  # times that playback fell behind and did not catch up
         self._times = self.recording.times()
         self._events = self.recording.events()
         self._event_times = self.recording.event_times()
         self._change = threading.Condition()
         self._watchers: list[_Watching] = []
         self._paused = self._stopping = self._running = False
-        self._goal: int | None = None  # a sample to jump to
+        self._goal: int | None = None  # the sample to seek
         self._index = 0
         self._snapshot = self.recording.sample(0)
 
-    # looking ---------------------------------------------------------------------------------------------------------
+    # reading ---------------------------------------------------------------------------------------------------------
 
     @property
     def scenario(self) -> Scenario:
-        """What was simulated."""
+        """The scenario of the recorded run."""
         return self.recording.scenario
 
     @property
     def tick(self) -> int:
-        """Of the sample that is shown."""
+        """Tick of the present sample."""
         return self.snapshot().tick
 
     @property
     def time(self) -> float:
-        """Simulation time of the sample that is shown, s."""
+        """Simulation time of the present sample, s."""
         return self.snapshot().time
 
     @property
     def position(self) -> float:
-        """How far the recording has been played, s."""
+        """Playback position, s from the start of the recording."""
         with self._change:
             return float(self._times[self._index if self._goal is None else self._goal])
 
     @property
     def duration(self) -> float:
-        """How long the recording is, s."""
+        """Duration of the recording, s."""
         return float(self._times[-1])
 
     def snapshot(self) -> Snapshot:
-        """The sample that is shown."""
+        """Return the present sample."""
         with self._change:
             return self._snapshot
 
     def events(self) -> list[Event]:
-        """What had happened by now."""
+        """Return the events up to the present position."""
         return self._events[: self._events_by(self.position)]
 
     def watch(self, watcher: Watcher, every: int = 1) -> Callable[[], None]:
-        """Call `watcher(snapshot)` with each sample, but not more often than every so many ticks, and after jumps.
+        """Call `watcher(snapshot)` with samples at least `every` ticks apart, and after every seek.
 
-        Returns a function that ends the watching.
+        Return a function that removes the watcher.
         """
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
             raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
@@ -127,15 +127,15 @@ class Player:
 
     @property
     def paused(self) -> bool:
-        """Whether `run` is held."""
+        """Whether `run` is paused."""
         return self._paused
 
     def pause(self) -> None:
-        """Hold a running `run`; jumps still show."""
+        """Pause a running `run`; `seek` still works."""
         self._set(paused=True)
 
     def resume(self) -> None:
-        """Go on."""
+        """Resume a paused run."""
         self._set(paused=False)
 
     def stop(self) -> None:
@@ -143,27 +143,27 @@ class Player:
         self._set(stopping=True)
 
     def seek(self, at: float) -> None:
-        """Jump to a time (s from the beginning of the recording); times beyond its ends are its ends."""
+        """Go to a time (s from the start of the recording), limited to its ends."""
         goal = self.recording.sample_at(at)
         with self._change:
             self._goal = goal
             idle = not self._running
             self._change.notify_all()
         if idle:
-            self._jump()
+            self._seek()
 
     def run(self, until: float | None = None, heartbeat: Callable[[], None] | None = None, stay: bool = False) -> None:
-        """Play to a time (s; None: to the end); at the end return, or `stay` there, paused, until stopped.
+        """Play to a time (s; None: to the end), then return, or with `stay` wait there until stopped.
 
         `heartbeat` is called ten times a second.
         """
         with self._change:
             if self._running:
-                raise PaddockError("run() refused: the recording is being played already")
+                raise PaddockError("run() refused: the recording is already playing")
             self._running, self._stopping = True, False
         last = len(self._times) - 1 if until is None else self.recording.sample_at(until)
         try:
-            self._show(self._index, jumped=True)
+            self._show(self._index, sought=True)
             self._play(last, heartbeat, stay)
         finally:
             self._running = False
@@ -174,11 +174,9 @@ class Player:
         self.recording.close()
 
     def __enter__(self) -> Self:
-        """The player itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
         self.close()
 
     # inside ----------------------------------------------------------------------------------------------------------
@@ -196,7 +194,7 @@ class Player:
                 heartbeat()
                 beat = monotonic() + HEARTBEAT
             if self._goal is not None:
-                self._jump()
+                self._seek()
                 anchor = self._anchor()
             elif self._index >= last and not stay:
                 return
@@ -207,11 +205,11 @@ class Player:
                 anchor = self._step(anchor)
 
     def _anchor(self) -> tuple[float, float, float]:
-        """Wall time, recorded time and pace from which on time is counted."""
+        """Return wall time, recorded time and pace, the reference of the following samples."""
         return monotonic(), float(self._times[self._index]), self._pace
 
     def _step(self, anchor: tuple[float, float, float]) -> tuple[float, float, float]:
-        """Show the next sample if it is due, or wait a little for it."""
+        """Show the next sample if it is due, else wait briefly."""
         started, position, pace = anchor
         ahead = 0.0 if pace == 0 else started + (self._times[self._index + 1] - position) / pace - monotonic()
         if ahead > 0:
@@ -223,23 +221,23 @@ class Player:
             return self._anchor()
         return anchor
 
-    def _jump(self) -> None:
+    def _seek(self) -> None:
         with self._change:
             goal, self._goal = self._goal, None
         if goal is not None:
-            self._show(goal, jumped=True)
+            self._show(goal, sought=True)
 
-    def _show(self, index: int, jumped: bool = False) -> None:
+    def _show(self, index: int, sought: bool = False) -> None:
         snapshot = self.recording.sample(index)
         with self._change:
             before, self._index, self._snapshot = self._index, index, snapshot
-        if not jumped:
+        if not sought:
             first, end = (self._events_by(float(self._times[k])) for k in (before, index))
             for event in self._events[first:end]:
                 for listener in self.event_listeners:
                     listener(event)
         for entry in self._watchers:
-            entry.show(snapshot, jumped)
+            entry.show(snapshot, sought)
 
     def _events_by(self, time: float) -> int:
         return int(np.searchsorted(self._event_times, time + 1e-9, "right"))

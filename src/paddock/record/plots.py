@@ -1,4 +1,4 @@
-"""Pictures of a run: the tracks from above, speed and height over time; saved as PNG."""
+"""Plots of a run: tracks from above, speed and height over time; saved as PNG."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.errors import MissingFeatureError, PaddockError, unknown_name
+from paddock.errors import MissingFeatureError, PaddockError
 from paddock.world.columns import Floats
 
 if TYPE_CHECKING:
-    from paddock.record.reader import Run
+    from paddock.record.reader import RecordedRun
     from paddock.world.snapshot import FleetSnapshot
 
 SAMPLES = 1500
-"""Moments that are drawn at most."""
+"""Maximum number of samples drawn."""
 TRACKS = 60
-"""Tracks of a fleet that are drawn at most."""
+"""Maximum number of tracks drawn per fleet."""
 LISTED = 16
-"""Fleets named in a legend at most."""
+"""Maximum number of fleets in the legend."""
 COLOURS = (
     *("#0b78c2", "#e07b00", "#2c9e4b", "#d43d66", "#7d55c7", "#00918a"),
     *("#a08a00", "#8a4b2a", "#e36bb4", "#5b6770", "#5aa9e6", "#9bc53d"),
@@ -30,7 +30,7 @@ COLOURS = (
 
 @dataclass
 class _Trace:
-    """What is drawn of a fleet."""
+    """The drawn data of a fleet."""
 
     name: str
     kind: str
@@ -41,7 +41,7 @@ class _Trace:
     height: list[tuple[float, float, float]] = field(default_factory=list)
 
     def add(self, time: float, fleet: FleetSnapshot) -> None:
-        """One more moment."""
+        """Add a sample."""
         self.count = max(self.count, len(fleet))
         self.time.append(time)
         velocity = fleet.velocity
@@ -54,7 +54,7 @@ class _Trace:
             self.tracks.setdefault(member, []).append((x, y))
 
     def gap(self, time: float) -> None:
-        """The run begins anew: lines end here."""
+        """Interrupt the lines, at a reset or restore."""
         hole = (np.nan, np.nan, np.nan)
         self.time.append(time)
         self.speed.append(hole)
@@ -63,11 +63,9 @@ class _Trace:
             points.append((np.nan, np.nan))
 
 
-def plot(run: Run, folder: str | os.PathLike[str], fleet: str | None = None) -> list[Path]:
-    """Write tracks.png, speed.png and height.png into a folder; returns their paths. Needs the extra `plots`."""
+def plot(run: RecordedRun, folder: str | os.PathLike[str], fleet: str | None = None) -> list[Path]:
+    """Write tracks.png, speed.png and height.png to a folder; return their paths. Needs the extra `plots`."""
     figure_class = _matplotlib()
-    if fleet is not None and fleet not in run.fleets:
-        raise unknown_name("fleet", fleet, run.fleets, run.path)
     traces = _traces(run, fleet)
     drawings = {"tracks": _draw_tracks, "speed": _draw_speed, "height": _draw_height}
     paths = [Path(folder) / f"{name}.png" for name in drawings]
@@ -85,9 +83,8 @@ def plot(run: Run, folder: str | os.PathLike[str], fleet: str | None = None) -> 
     return paths
 
 
-def _traces(run: Run, only: str | None) -> list[_Trace]:
-    layouts = {fleet.name: fleet for layout in run.layouts for fleet in layout.fleets if only in (None, fleet.name)}
-    traces = {name: _Trace(name, layout.kind) for name, layout in layouts.items()}
+def _traces(run: RecordedRun, only: str | None) -> list[_Trace]:
+    traces = {layout.name: _Trace(layout.name, layout.kind) for layout in run.fleet_layouts(only)}
     times = run.times()
     stride = max(1, -(-len(run) // SAMPLES))
     for section in run.sections:
@@ -102,13 +99,13 @@ def _traces(run: Run, only: str | None) -> list[_Trace]:
 
 
 def _spread(values: Floats) -> tuple[float, float, float]:
-    """Nearly all vehicles lie between the first and the last."""
+    """Return the 5th percentile, the mean and the 95th percentile."""
     low, high = np.percentile(values, (5, 95)) if len(values) > 1 else (values[0], values[0])
     return float(low), float(values.mean()), float(high)
 
 
 def _plan_height(traces: list[_Trace]) -> float:
-    """Inches that suit the shape of the area that was driven and flown over."""
+    """Return the height of the figure in inches that fits the area of the tracks."""
     points = np.array([point for trace in traces for points in trace.tracks.values() for point in points] or [(0, 0)])
     width, height = np.nanmax(points, axis=0) - np.nanmin(points, axis=0)
     return float(np.clip(1.2 + 7.0 * height / max(width, 1e-9), 4.0, 9.0))
@@ -142,7 +139,7 @@ def _draw_height(axes: Any, traces: list[_Trace]) -> None:
 
 
 def _draw_bands(axes: Any, traces: list[_Trace], bands: list[list[tuple[float, float, float]]]) -> None:
-    """The mean of each fleet as a line, and where nearly all its vehicles are as a band around it."""
+    """Draw the mean of each fleet as a line, and the 5th to 95th percentile as a band."""
     for k, (trace, band) in enumerate(zip(traces, bands, strict=True)):
         low, mean, high = np.array(band).reshape(-1, 3).T
         colour = COLOURS[k % len(COLOURS)]
@@ -154,7 +151,7 @@ def _draw_bands(axes: Any, traces: list[_Trace], bands: list[list[tuple[float, f
 
 
 def _finish(axes: Any, traces: list[_Trace], title: str) -> None:
-    """Title, grid and legend."""
+    """Add title, grid and legend."""
     axes.set_title(title, loc="left", fontsize=12, fontweight="bold")
     axes.grid(color="#d9dee3", linewidth=0.6)
     axes.set_axisbelow(True)
@@ -174,12 +171,12 @@ def _finish(axes: Any, traces: list[_Trace], title: str) -> None:
 
 
 def _is_plan(axes: Any) -> bool:
-    """Whether it shows tracks from above."""
+    """Return whether the axes show tracks from above."""
     return bool(axes.get_aspect() != "auto")
 
 
 def _matplotlib() -> Any:
-    """The class of figures, or how to get it. No window system is touched."""
+    """Import the figure class; it needs no window system."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

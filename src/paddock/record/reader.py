@@ -1,4 +1,4 @@
-"""Reading a recording: `run = open_run("run.mcap")`, then snapshots, columns, events, actions, hashes."""
+"""Read a recording: `run = open_run("run.mcap")`, then its snapshots, columns, events, actions and hashes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paddock.engine.actions import Posted
 from paddock.engine.events import Event
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.record import channels
-from paddock.record.mcap_file import McapFile, Message
+from paddock.record.mcap_file import McapFile, McapMessage
 from paddock.record.writer import NANOSECONDS
 from paddock.scenario import Scenario, load_scenario
 from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
@@ -29,8 +29,8 @@ END_OF_TIME = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
-class Section:
-    """A part of a recording in which ticks only go up; a reset or a restore begins the next."""
+class RunSection:
+    """A part of a recording with increasing ticks; a reset or a restore starts the next."""
 
     number: int  # from 0
     begin: RunStart
@@ -38,18 +38,18 @@ class Section:
     samples: range  # of the run's samples
 
 
-def open_run(path: str | os.PathLike[str]) -> Run:
-    """A recording, whole or cut off; PaddockError if it is none."""
+def open_run(path: str | os.PathLike[str]) -> RecordedRun:
+    """Open a recording, complete or truncated; PaddockError if it is not one."""
     file = McapFile(path)
     try:
-        return Run(file)
+        return RecordedRun(file)
     except PaddockError:
         file.close()
         raise
 
 
-class Run:
-    """A recorded run. Times count in s from the beginning of the recording, and go on over resets and restores."""
+class RecordedRun:
+    """A recorded run. Times are in s from the start of the recording, and continue over resets and restores."""
 
     def __init__(self, file: McapFile) -> None:
         self.file = file
@@ -59,22 +59,22 @@ class Run:
             raise PaddockError(f"{self.path} is an MCAP file, but not a recording of a Paddock run")
         if channels.STATE not in file.topics or not len(file.index(channels.RUN).times):
             raise PaddockError(f"{self.path} was cut off before anything was recorded")
-        self.complete = file.complete  # False: the process that wrote it was killed, or its disk was full
+        self.complete = file.complete  # False: the writing process was killed, or its disk was full
         self._pool = BufferPool()
         self._log_times: Ints = file.index(channels.STATE).times
         self._roster_times: Ints = file.index(channels.ROSTER).times
         self._origin = int(file.index(channels.RUN).times[0])
 
-    # the whole -------------------------------------------------------------------------------------------------------
+    # the whole run ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def scenario(self) -> Scenario:
-        """What was simulated."""
+        """The scenario that was simulated."""
         text = self.file.attachments["scenario.yaml"].decode("utf-8", "replace")
         try:
             return load_scenario(text if "\n" in text else text + "\n")
         except PaddockError as error:
-            raise PaddockError(f"the scenario in {self.path} is not one: {str(error).splitlines()[0]}") from None
+            raise PaddockError(f"{self.path} holds an invalid scenario: {str(error).splitlines()[0]}") from None
 
     @property
     def rate(self) -> float:
@@ -83,55 +83,61 @@ class Run:
 
     @property
     def duration(self) -> float:
-        """From the first sample to the last, s."""
+        """Time from the first sample to the last, s."""
         return float(self.times()[-1]) if len(self) else 0.0
 
     @cached_property
     def layouts(self) -> tuple[Layout, ...]:
-        """The rosters, in the order in which they came about."""
+        """The layouts, in order of time."""
         return tuple(self._decoded(channels.decode_layout, m.data) for m in self.file.messages(channels.ROSTER))
 
     @property
     def fleets(self) -> tuple[str, ...]:
-        """The names of all fleets that there ever were."""
+        """The names of all fleets of the run."""
         return tuple(dict.fromkeys(fleet.name for layout in self.layouts for fleet in layout.fleets))
 
+    def fleet_layouts(self, fleet: str | None = None) -> list[FleetLayout]:
+        """Return the layouts of one fleet, or of all, in order of time; an error for an unknown fleet."""
+        if fleet is not None and fleet not in self.fleets:
+            raise unknown_name("fleet", fleet, self.fleets, self.path)
+        return [found for layout in self.layouts for found in layout.fleets if fleet in (None, found.name)]
+
     @cached_property
-    def sections(self) -> tuple[Section, ...]:
-        """The run's parts: it begins anew with every reset and restore."""
+    def sections(self) -> tuple[RunSection, ...]:
+        """The parts of the run; every reset and restore starts one."""
         starts = self.file.index(channels.RUN).times
         firsts = [*np.searchsorted(self._log_times, starts).tolist(), len(self)]
         begins = [self._decoded(decode_run_start, m.data) for m in self.file.messages(channels.RUN)]
         return tuple(
-            Section(k, begin, int(starts[k]), range(firsts[k], firsts[k + 1])) for k, begin in enumerate(begins)
+            RunSection(k, begin, int(starts[k]), range(firsts[k], firsts[k + 1])) for k, begin in enumerate(begins)
         )
 
     def __len__(self) -> int:
-        """How many samples."""
+        """Return the number of samples."""
         return len(self._log_times)
 
     # samples ---------------------------------------------------------------------------------------------------------
 
     def times(self) -> Floats:
-        """(samples,) when they were taken, s."""
+        """Return the times of the samples (samples,), s."""
         return (self._log_times - self._origin) / NANOSECONDS
 
     def sample(self, k: int) -> Snapshot:
-        """The k-th sample; -1 is the last."""
+        """Return the k-th sample; -1 is the last."""
         if not -len(self) <= k < len(self):
-            raise InvalidValueError(f"{self.path} has {len(self)} samples: there is no sample {k}")
+            raise InvalidValueError(f"{self.path} has {len(self)} samples; sample {k} does not exist")
         message = self.file.message(channels.STATE, k % len(self))
         roster = int(np.searchsorted(self._roster_times, message.log_time, "right")) - 1
         if roster < 0:
-            raise PaddockError(f"{self.path} is damaged: a sample comes before the first roster")
+            raise PaddockError(f"{self.path} is damaged: a sample precedes the first roster")
         return self._decoded(channels.decode_snapshot, message.data, self.layouts[roster], self._pool)
 
     def snapshot(self, at: float | None = None) -> Snapshot:
-        """The world at a time (s): the last sample not after it; without a time, the last of all."""
+        """Return the last sample not after a time (s), by default the last of all."""
         return self.sample(-1 if at is None else self.sample_at(at))
 
     def sample_at(self, at: float) -> int:
-        """Which sample is the last one not after a time, s; the first one for times before it."""
+        """Return the number of the last sample not after a time (s); 0 for times before the first."""
         if not np.isfinite(at):
             raise InvalidValueError(f"a time is a finite number of s, not {at!r}")
         if not len(self):
@@ -139,60 +145,58 @@ class Run:
         return max(int(np.searchsorted(self.times(), at + 1e-9, "right")) - 1, 0)
 
     def snapshots(self, start: float = 0.0, end: float | None = None) -> Iterator[Snapshot]:
-        """The samples from one time to another (s), one after the other; only a few are in memory at once."""
+        """Iterate over the samples between two times (s); only a few are in memory."""
         times = self.times()
         first = int(np.searchsorted(times, start - 1e-9))
         last = len(self) if end is None else int(np.searchsorted(times, end + 1e-9, "right"))
         return (self.sample(k) for k in range(first, last))
 
     def fleet(self, name: str, columns: Sequence[str] | None = None) -> FleetHistory:
-        """A fleet's columns over the whole run as arrays (samples, n); a subset of them takes less memory."""
-        if name not in self.fleets:
-            raise unknown_name("fleet", name, self.fleets, self.path)
-        return fleet_history(self, name, columns)
+        """Return a fleet's columns over the whole run as arrays (samples, n); a subset takes less memory."""
+        return _fleet_history(self, name, columns)
 
     def to_arrow(self, fleet: str | None = None) -> Any:
-        """All samples as one pyarrow.Table, a row for each vehicle and sample (needs the extra `analysis`)."""
+        """Return all samples as a pyarrow.Table, a row per vehicle and sample (needs the extra `analysis`)."""
         from paddock.record.export import arrow_table
 
         return arrow_table(self, fleet)
 
-    # what happened ---------------------------------------------------------------------------------------------------
+    # events and actions ----------------------------------------------------------------------------------------------
 
     def events(self, section: int | None = None) -> list[Event]:
-        """What happened, in its order; of one section, or of all."""
+        """Return the events of one section, or of all, in order."""
         return [self._decoded(channels.decode_event, m.data) for m in self._messages(channels.EVENTS, section)]
 
     def event_times(self) -> Floats:
-        """(events,) when they happened, s."""
+        """Return the times of the events (events,), s."""
         return (self.file.index(channels.EVENTS).times - self._origin) / NANOSECONDS
 
     def actions(self, section: int | None = None) -> list[Posted]:
-        """What entered the run from outside, in its order; of one section, or of all."""
-        return [self._decoded(channels.decode_posted, m.data) for m in self._messages(channels.ACTIONS, section)]
+        """Return the actions applied in one section, or in all, in order."""
+        return list(self.iterate_actions(section))
+
+    def iterate_actions(self, section: int | None) -> Iterator[Posted]:
+        """Iterate over the actions of a section, each read on demand."""
+        return (self._decoded(channels.decode_posted, m.data) for m in self._messages(channels.ACTIONS, section))
 
     def marker_commands(self) -> list[tuple[float, MarkerCommand]]:
-        """What was done with markers, and when (s)."""
+        """Return the marker commands and their times (s)."""
         return [
             ((m.log_time - self._origin) / NANOSECONDS, self._decoded(decode_marker_command, m.data))
             for m in self.file.messages(channels.MARKERS)
         ]
 
-    def iterate_actions(self, section: int) -> Iterator[Posted]:
-        """The actions of a section, each read when it is asked for."""
-        return (self._decoded(channels.decode_posted, m.data) for m in self._messages(channels.ACTIONS, section))
-
     def actions_before_hashes(self, section: int) -> list[int]:
-        """(hashes of the section) how many of its actions had been taken up when each was made."""
+        """Return the number of actions of a section applied before each of its hashes."""
         actions, hashes = (self.file.index(topic) for topic in (channels.ACTIONS, channels.HASHES))
         first, end = self._span(channels.HASHES, section)
-        # messages lie in the file in the order in which things happened
-        places = [index.chunks * (1 << 40) + index.offsets for index in (actions, hashes)]
-        before = np.searchsorted(places[0], places[1][first:end]) - self._span(channels.ACTIONS, section)[0]
+        # messages are in the file in the order of the run
+        order = [index.chunks * (1 << 40) + index.offsets for index in (actions, hashes)]
+        before = np.searchsorted(order[0], order[1][first:end]) - self._span(channels.ACTIONS, section)[0]
         return before.tolist()  # type: ignore[no-any-return]
 
     def hashes(self, section: int | None = None) -> list[StateHash]:
-        """Digests of the complete state; of one section, or of all."""
+        """Return the digests of the complete state of one section, or of all."""
         return [self._decoded(decode_state_hash, m.data) for m in self._messages(channels.HASHES, section)]
 
     def close(self) -> None:
@@ -200,18 +204,16 @@ class Run:
         self.file.close()
 
     def __enter__(self) -> Self:
-        """For `with open_run(...) as run`."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
         self.close()
 
-    def _messages(self, topic: str, section: int | None) -> Iterator[Message]:
+    def _messages(self, topic: str, section: int | None) -> Iterator[McapMessage]:
         return self.file.messages(topic, *((0, None) if section is None else self._span(topic, section)))
 
     def _span(self, topic: str, section: int) -> tuple[int, int]:
-        """The first message of a section, and the one after its last."""
+        """Return the first message of a section, and the one after its last."""
         starts = [*(part.start for part in self.sections), END_OF_TIME]
         first, end = np.searchsorted(self.file.index(topic).times, starts[section : section + 2])
         return int(first), int(end)
@@ -223,6 +225,9 @@ class Run:
             raise PaddockError(f"{self.path} is damaged: {error}") from None
 
 
+# a fleet over time ----------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class FleetHistory:
     """Every column of a fleet over time; NaN where a vehicle did not exist."""
@@ -230,7 +235,7 @@ class FleetHistory:
     name: str
     kind: str
     model: str
-    times: Floats  # (samples,) s from the beginning of the recording
+    times: Floats  # (samples,) s from the start of the recording
     ticks: Ints  # (samples,)
     members: Ints  # (n,) the k of each vehicle's name fleet[k], ascending
     names: tuple[str, ...]  # (n,)
@@ -238,7 +243,7 @@ class FleetHistory:
     data: Floats  # (columns, samples, n)
 
     def __getitem__(self, column: str) -> Floats:
-        """(samples, n) any column, in its unit."""
+        """Return a column (samples, n), in its unit."""
         if column not in self.columns:
             raise unknown_name("column", column, self.columns, f"fleet {self.name!r}")
         values: Floats = self.data[self.columns.index(column)]
@@ -261,17 +266,15 @@ class FleetHistory:
         return speed
 
     def __len__(self) -> int:
-        """How many vehicles."""
+        """Return the number of vehicles."""
         return len(self.members)
 
     def __repr__(self) -> str:
-        """Name, model and counts."""
         return f"<fleet {self.name!r} of {len(self)} {self.model} over {len(self.times)} samples>"
 
 
-def fleet_history(run: Run, name: str, wanted: Sequence[str] | None) -> FleetHistory:
-    """Read a fleet's columns, all or those wanted, into arrays."""
-    layouts = [fleet for layout in run.layouts for fleet in layout.fleets if fleet.name == name]
+def _fleet_history(run: RecordedRun, name: str, wanted: Sequence[str] | None) -> FleetHistory:
+    layouts = run.fleet_layouts(name)
     known = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
     columns = known if wanted is None else tuple(wanted)
     for column in columns:
@@ -285,25 +288,21 @@ def fleet_history(run: Run, name: str, wanted: Sequence[str] | None) -> FleetHis
     return FleetHistory(name, last.kind, last.model, run.times(), ticks, members, names, columns, data)
 
 
-def _fill(run: Run, name: str, columns: tuple[str, ...], members: Ints, data: Floats) -> Ints:
-    """Copy every sample's block to its place; returns the samples' ticks."""
+def _fill(run: RecordedRun, name: str, columns: tuple[str, ...], members: Ints, data: Floats) -> Ints:
+    """Copy the block of every sample into the data; return the ticks of the samples."""
     ticks = np.zeros(len(run), np.int64)
-    places: dict[int, tuple[FleetLayout, Ints, Ints, Ints]] = {}
+    indices: dict[int, tuple[FleetLayout, Ints, Ints, Ints]] = {}  # of each layout, which is kept alive
     for k, snapshot in enumerate(run.snapshots()):
         ticks[k] = snapshot.tick
         if name not in snapshot.fleets:
             continue
         fleet = snapshot.fleet(name)
-        if id(fleet.layout) not in places:
-            places[id(fleet.layout)] = (fleet.layout, *_place(fleet.layout, columns, members))
-        _, targets, sources, slots = places[id(fleet.layout)]
+        layout = fleet.layout
+        if id(layout) not in indices:
+            shared = [column for column in columns if column in layout.columns]
+            targets = np.array([columns.index(column) for column in shared], np.int64)
+            sources = np.array([layout.column(column) for column in shared], np.int64)
+            indices[id(layout)] = (layout, targets, sources, np.searchsorted(members, layout.members))
+        _, targets, sources, slots = indices[id(layout)]
         data[targets[:, None], k, slots[None, :]] = fleet.block[sources]
     return ticks
-
-
-def _place(layout: FleetLayout, columns: tuple[str, ...], members: Ints) -> tuple[Ints, Ints, Ints]:
-    """Rows of the data, the block's rows that go there, and the vehicles' places."""
-    shared = [column for column in columns if column in layout.columns]
-    targets = np.array([columns.index(column) for column in shared], np.int64)
-    sources = np.array([layout.column(column) for column in shared], np.int64)
-    return targets, sources, np.searchsorted(members, layout.members)

@@ -1,4 +1,4 @@
-"""What a run amounted to: how far, how fast, how high, and what happened."""
+"""Metrics of a run: distance, speed, height and events."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
 
 if TYPE_CHECKING:
-    from paddock.record.reader import Run, Section
+    from paddock.record.reader import RecordedRun, RunSection
     from paddock.world.snapshot import FleetSnapshot
 
 MOVING = 0.1
-"""m/s from which on a vehicle counts as moving."""
+"""Speed above which a vehicle counts as moving, m/s."""
 
 
-def metrics(run: Run) -> dict[str, Any]:
-    """Numbers of the whole run, of each fleet and of each vehicle; read in one pass, ready for JSON.
+def metrics(run: RecordedRun) -> dict[str, Any]:
+    """Return metrics of the whole run, each fleet and each vehicle, ready for JSON; the run is read once.
 
-    Distances are sums of straight lines between samples. Time is simulation time.
+    Distances are sums of straight lines between samples. Times are simulation time.
     """
     tallies = {name: _Tally(run, name) for name in run.fleets}
     for section in run.sections:
@@ -43,7 +43,7 @@ def metrics(run: Run) -> dict[str, Any]:
     }
 
 
-def _read(run: Run, section: Section, tallies: dict[str, _Tally]) -> None:
+def _read(run: RecordedRun, section: RunSection, tallies: dict[str, _Tally]) -> None:
     """Add the samples of a section."""
     time = None
     for k in section.samples:
@@ -62,27 +62,27 @@ def _read(run: Run, section: Section, tallies: dict[str, _Tally]) -> None:
 class _Tally:
     """Sums over time for each vehicle of a fleet."""
 
-    def __init__(self, run: Run, name: str) -> None:
-        self.layouts = [fleet for layout in run.layouts for fleet in layout.fleets if fleet.name == name]
+    def __init__(self, run: RecordedRun, name: str) -> None:
+        self.layouts = run.fleet_layouts(name)
         self.members: Ints = np.unique(np.concatenate([layout.members for layout in self.layouts]))
         n = len(self.members)
         self.samples, self.distance, self.moving, self.seconds, self.speeds, self.fastest = np.zeros((6, n))
         self.lowest, self.highest = np.full(n, np.inf), np.full(n, -np.inf)
-        self._last: Floats = np.full((3, n), np.nan)  # positions in the sample before
-        self._places: dict[int, tuple[FleetLayout, Ints]] = {}
+        self._last: Floats = np.full((3, n), np.nan)  # positions of the previous sample
+        self._slots: dict[int, tuple[FleetLayout, Ints]] = {}
 
     def add(self, fleet: FleetSnapshot, step: float) -> None:
-        """One more sample, `step` s after the one before it."""
-        if id(fleet.layout) not in self._places:
-            self._places[id(fleet.layout)] = (fleet.layout, np.searchsorted(self.members, fleet.members))
-        at = self._places[id(fleet.layout)][1]
+        """Add a sample, `step` s after the previous one."""
+        if id(fleet.layout) not in self._slots:
+            self._slots[id(fleet.layout)] = (fleet.layout, np.searchsorted(self.members, fleet.members))
+        at = self._slots[id(fleet.layout)][1]
         position, speed = fleet.block[0:3], _length(fleet.block[7:10])
         self.samples[at] += 1
         self.speeds[at] += speed
         self.fastest[at] = np.maximum(self.fastest[at], speed)
         self.lowest[at] = np.minimum(self.lowest[at], position[2])
         self.highest[at] = np.maximum(self.highest[at], position[2])
-        moved = _length(position - self._last[:, at])  # NaN for a vehicle that was not there
+        moved = _length(position - self._last[:, at])  # NaN for a new vehicle
         self.distance[at] += np.nan_to_num(moved)
         self.seconds[at] += np.where(np.isnan(moved), 0.0, step)
         self.moving[at] += np.where(np.isnan(moved) | (speed <= MOVING), 0.0, step)
@@ -90,11 +90,11 @@ class _Tally:
         self._last[:, at] = position
 
     def interrupt(self) -> None:
-        """What comes next does not continue what was before."""
+        """Start a new sequence of samples."""
         self._last[:] = np.nan
 
     def summary(self) -> dict[str, Any]:
-        """The fleet as a whole, and its vehicles as columns."""
+        """Return the metrics of the fleet, and of its vehicles as columns."""
         last = self.layouts[-1]
         return {
             "kind": last.kind,
@@ -124,6 +124,6 @@ class _Tally:
 
 
 def _length(vectors: Floats) -> Floats:
-    """(3, n) -> (n,)."""
+    """Return the norms (n,) of vectors (3, n)."""
     lengths: Floats = np.sqrt(np.einsum("ij,ij->j", vectors, vectors))
     return lengths

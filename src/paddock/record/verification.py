@@ -1,4 +1,4 @@
-"""Simulating a recorded run again, from its scenario and the actions that entered it, and comparing the hashes."""
+"""Verify a recording: simulate the run again from its scenario and actions, and compare the state hashes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.engine.state import settled_state
 from paddock.errors import PaddockError
-from paddock.record.reader import Run, Section, open_run
+from paddock.record.reader import RecordedRun, RunSection, open_run
 from paddock.record.recorder import versions
 from paddock.world.archive import digest
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
 
 Progress = Callable[[float], None]
-"""Told the share that is done, 0 to 1."""
+"""Called with the share that is done, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first state that came out differently in a section."""
+    """The first different state of a section."""
 
     section: int
     tick: int
@@ -35,28 +35,28 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verification:
-    """What a second simulation of a run found."""
+    """The result of a verification."""
 
     path: str
-    complete: bool  # False: the recording was cut off, and compared as far as it goes
+    complete: bool  # False: the recording is truncated, and compared as far as it goes
     sections: int
     hashes: int  # compared
     ticks: int  # simulated again
     actions: int
-    differences: tuple[Difference, ...]  # the first of each section that has any
+    differences: tuple[Difference, ...]  # the first of each section
     other_versions: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (recorded, here)
 
     @property
     def same(self) -> bool:
-        """Whether everything came out as recorded."""
+        """Whether all hashes are equal."""
         return not self.differences
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the result for JSON."""
         return {**asdict(self), "same": self.same}
 
     def lines(self) -> list[str]:
-        """For people."""
+        """Return the result as lines of text."""
         what = f"{self.hashes} hashes over {self.ticks:,} ticks, {self.actions} actions"
         lines = [f"{self.path}: {'the same' if self.same else 'DIFFERENT'} ({what})"]
         for diff in self.differences:
@@ -64,8 +64,8 @@ class Verification:
                 f"  section {diff.section}: first differs at tick {diff.tick:,} ({diff.time:.3f} s): "
                 f"recorded {diff.recorded}, now {diff.computed}"
             )
-        lines += [f"  recorded with {name} {old}, here is {new}" for name, (old, new) in self.other_versions.items()]
-        return lines if self.complete else [*lines, "  the recording was cut off: compared as far as it goes"]
+        lines += [f"  recorded with {name} {old}, this is {new}" for name, (old, new) in self.other_versions.items()]
+        return lines if self.complete else [*lines, "  the recording is truncated: compared as far as it goes"]
 
 
 def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None) -> Verification:
@@ -77,51 +77,51 @@ def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None
         total = max(sum(part.last - part.first for part in checked), 1)
         done = 0
         for part in checked:
-            part.simulate(partial(_tell_share, progress, done, total))
+            part.simulate(partial(_report_share, progress, done, total))
             done += part.last - part.first
         return _verification(run, checked)
 
 
-def _tell_share(progress: Progress, done: int, total: int, ticks: float) -> None:
+def _report_share(progress: Progress, done: int, total: int, ticks: float) -> None:
     progress((done + ticks) / total)
 
 
-def _verification(run: Run, checked: list[_Checked]) -> Verification:
+def _verification(run: RecordedRun, checked: list[_Checked]) -> Verification:
     return Verification(
         path=run.path,
         complete=run.complete,
         sections=len(checked),
         hashes=sum(part.compared for part in checked),
         ticks=sum(part.reached - part.first for part in checked),
-        actions=sum(part.taken_up for part in checked),
+        actions=sum(part.applied for part in checked),
         differences=tuple(part.difference for part in checked if part.difference is not None),
         other_versions=_other_versions(run),
     )
 
 
-def _other_versions(run: Run) -> dict[str, tuple[str, str]]:
+def _other_versions(run: RecordedRun) -> dict[str, tuple[str, str]]:
     recorded = {name: run.metadata.get(name, "unknown") for name in versions()}
     return {name: (recorded[name], here) for name, here in versions().items() if recorded[name] != here}
 
 
 class _Checked:
-    """One section, simulated again up to its first difference."""
+    """One section, simulated up to its first difference."""
 
-    def __init__(self, run: Run, sim: Simulation, section: Section) -> None:
+    def __init__(self, run: RecordedRun, sim: Simulation, section: RunSection) -> None:
         self.sim, self.section = sim, section
         self.hashes = run.hashes(section.number)
-        self.taken_up_before = run.actions_before_hashes(section.number)
+        self.applied_before = run.actions_before_hashes(section.number)
         self.actions = run.iterate_actions(section.number)
         self.first = self.hashes[0].tick if self.hashes else 0
         self.last = self.hashes[-1].tick if self.hashes else 0
         self.reached = self.first
-        self.compared = self.taken_up = 0
+        self.compared = self.applied = 0
         self.difference: Difference | None = None
 
     def simulate(self, progress: Progress) -> None:
-        """From the section's beginning through its hashes."""
+        """Simulate the section and compare its hashes."""
         self._begin()
-        for recorded, actions in zip(self.hashes, self.taken_up_before, strict=True):
+        for recorded, actions in zip(self.hashes, self.applied_before, strict=True):
             self._advance(recorded.tick, actions)
             progress(recorded.tick - self.first)
             computed = digest(settled_state(self.sim.engine))
@@ -139,18 +139,18 @@ class _Checked:
         try:
             self.sim.restore(begin.state)
         except PaddockError as error:
-            raise PaddockError(f"the state that section {self.section.number} goes on from: {error}") from None
-        self.sim.engine.mailbox.clear()  # what waited then is among the recorded actions
+            raise PaddockError(f"the initial state of section {self.section.number}: {error}") from None
+        self.sim.engine.mailbox.clear()  # what was queued is among the recorded actions
 
     def _advance(self, tick: int, actions: int) -> None:
-        """To a tick, through as many actions as had been taken up when its hash was made."""
+        """Advance to a tick, through as many actions as had been applied when its hash was taken."""
         at_the_end = []
-        for posted in islice(self.actions, actions - self.taken_up):
+        for posted in islice(self.actions, actions - self.applied):
             if posted.tick < tick:
                 self.sim.engine.mailbox.post(posted.action, posted.tick, posted.source)
-            else:  # done by hand between two steps, so that the hash of that tick has it already
+            else:  # applied between two steps, so that the hash of that tick includes it
                 at_the_end.append(posted)
-        self.taken_up = actions
+        self.applied = actions
         self.sim.step(max(0, tick - self.sim.tick))
         self.reached = tick
         for posted in at_the_end:

@@ -1,4 +1,4 @@
-"""Log times: simulation time that never goes back, over resets and restores too."""
+"""Write a recording: an MCAP file that is readable at any moment up to its last chunk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from paddock.engine.events import Event
 from paddock.engine.markers import MarkerBoard, MarkerChange, PlacedMarker
 from paddock.errors import PaddockError
 from paddock.record import channels, foxglove
-from paddock.record.channels import CHANNELS
 from paddock.wire.messages import markers as wire
 from paddock.wire.messages import states
 from paddock.wire.messages.recordings import RunStart, StateHash, encode_run_start, encode_state_hash
@@ -30,14 +29,22 @@ from paddock.world.markers import Marker
 from paddock.world.snapshot import Snapshot
 
 NANOSECONDS = 1_000_000_000
+CHUNK = 2 * 2**20
+"""Bytes of a chunk before it is compressed and written."""
+FLUSH_EVERY = 1.0
+"""s of wall time after which an unfinished chunk is written."""
+EXACT = 1000
+"""Vehicles up to which `precision: auto` keeps float64."""
+PRECISIONS = ("auto", *states.PRECISIONS)
+VIEW_EVERY = NANOSECONDS // 10
+"""ns of log time between two messages for viewers."""
 
 
 class Timeline:
-    """Turns ticks into log times, ns.
+    """Converts ticks to log times in ns: simulation time that never goes back, even over resets and restores.
 
-    The first tick that is recorded has the wall time at which the recording began (ns since 1970), so that viewers show
-    the right day; from there on it is simulation time that passes. When the run begins anew, log time goes on by one
-    tick, and from there with the simulation again.
+    The first recorded tick has the wall time of the start of the recording (ns since 1970), so that viewers show the
+    right day. A reset or restore continues one tick later.
     """
 
     def __init__(self, rate: float, started: int) -> None:
@@ -47,12 +54,12 @@ class Timeline:
         self._next = started  # the earliest log time of a new section
 
     def begin(self, tick: int) -> int:
-        """A section of the run begins at this tick; returns its log time."""
+        """Start a section at this tick; return its log time."""
         self.offset = self._next - self._since_start(tick)
         return self.at(tick)
 
     def at(self, tick: int) -> int:
-        """The log time of a tick."""
+        """Return the log time of a tick."""
         log_time = self.offset + self._since_start(tick)
         self._next = max(self._next, log_time + max(1, self._since_start(1)))
         return log_time
@@ -61,24 +68,24 @@ class Timeline:
         return round(tick * NANOSECONDS / self.rate)
 
 
-def open_output(path: str | os.PathLike[str]) -> Output:
-    """A new file; one that exists is overwritten, but only if it can be opened."""
-    try:
-        return Output(open(path, "wb", buffering=0))
-    except OSError as error:
-        raise PaddockError(f"cannot record to {os.fspath(path)}: {error.strerror or error}") from None
-
-
 class Output:
-    """What the MCAP writer writes to: unbuffered, so that a process that is killed leaves all that it has written."""
+    """The file of an MCAP writer: unbuffered, so that a killed process leaves everything that it has written."""
 
     def __init__(self, file: RawIOBase) -> None:
         self.file = file
         self.position = 0  # bytes written
-        self.whole = 0  # bytes up to which the file makes sense
+        self.valid = 0  # bytes up to which the file is readable
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Output:
+        """Create the file; an existing one is overwritten."""
+        try:
+            return cls(open(path, "wb", buffering=0))
+        except OSError as error:
+            raise PaddockError(f"cannot record to {os.fspath(path)}: {error.strerror or error}") from None
 
     def write(self, data: bytes) -> int:
-        """Write everything; the operating system may take it in parts."""
+        """Write everything; the operating system may accept it in parts."""
         view = memoryview(data)
         while len(view):
             taken = self.file.write(view)
@@ -87,35 +94,29 @@ class Output:
         return len(data)
 
     def tell(self) -> int:
-        """Bytes written so far."""
+        """Return the number of bytes written."""
         return self.position
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: there is no buffer."""
 
     def mark(self) -> None:
-        """What has been written makes sense as it is."""
-        self.whole = self.position
+        """Mark everything written so far as readable."""
+        self.valid = self.position
 
-    def retreat(self) -> None:
-        """Cut off what was not written whole; where that cannot be done, readers do it."""
+    def truncate(self) -> None:
+        """Cut off what was not written completely; where that fails, readers ignore it."""
         with suppress(OSError, ValueError):
-            self.file.truncate(self.whole)
-        self.position = self.whole
+            self.file.truncate(self.valid)
+        self.position = self.valid
 
     def close(self) -> None:
         """Close the file."""
         self.file.close()
 
 
-CHUNK = 2 * 2**20
-"""Bytes of a chunk before it is compressed and written."""
-FLUSH_EVERY = 1.0
-"""s of wall time after which an unfinished chunk is written."""
-
-
 class McapWriter:
-    """Registers all channels at once, so that the first chunk tells what there is."""
+    """Writes messages to the channels of a recording, all of which are registered in the first chunk."""
 
     def __init__(self, output: Output, metadata: Mapping[str, str], scenario: str, started: int) -> None:
         """`scenario` as YAML, `started` in ns since 1970."""
@@ -126,7 +127,7 @@ class McapWriter:
         self._writer.add_metadata("paddock", dict(metadata))
         self._writer.add_attachment(started, started, "scenario.yaml", "application/yaml", scenario.encode())
         output.mark()
-        self._ids = {spec.topic: self._register(spec.topic, spec.schema) for spec in CHANNELS}
+        self._ids = {channel.topic: self._register(channel.topic, channel.schema) for channel in channels.CHANNELS}
         self._pending = False
         self._latest = 0  # log time
         self._due = monotonic() + FLUSH_EVERY
@@ -137,7 +138,7 @@ class McapWriter:
         return int(self._writer.register_channel(topic, "protobuf", number))
 
     def write(self, topic: str, log_time: int, wall_time: int, data: bytes) -> None:
-        """Add a message; both times in ns. What another thread tells a moment late is not dated back."""
+        """Add a message; both times in ns. Log times never decrease: a late message takes the latest log time."""
         before = self.output.position
         log_time = self._latest = max(log_time, self._latest)
         self._writer.add_message(self._ids[topic], log_time, data, wall_time)
@@ -146,12 +147,12 @@ class McapWriter:
             self._written()
 
     def flush_if_due(self) -> None:
-        """Write what has waited for long enough."""
+        """Write an unfinished chunk that has waited long enough."""
         if self._pending and monotonic() >= self._due:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is there."""
+        """Write the unfinished chunk."""
         self._writer.flush()
         self._pending = False
         self._written()
@@ -166,21 +167,127 @@ class McapWriter:
         self._due = monotonic() + FLUSH_EVERY
 
 
-def present(board: MarkerBoard, now: float) -> list[MarkerChange]:
-    """The changes that make an empty board what it is at a simulation time (s)."""
-    placed = [_from_now(one, now) for one in board.alive(now, hidden=True)]
+class RecordingWriter:
+    """Converts snapshots, actions, events, hashes and markers to messages; all times in ns."""
+
+    def __init__(self, writer: McapWriter, precision: str) -> None:
+        self.writer = writer
+        self.precision = precision
+        self.markers = MarkerWriter(writer)
+        self.samples = 0
+        self.vehicle_samples = 0
+        self._layout: Layout | None = None
+        self._transforms: foxglove.Transforms | None = None
+        self._next_view = 0
+
+    def begin(self, start: RunStart, log_time: int, wall_time: int) -> None:
+        """Write the start of a run, a reset or a restore."""
+        self._layout, self._next_view = None, 0
+        self.writer.write(channels.RUN, log_time, wall_time, encode_run_start(start))
+
+    def sample(self, snapshot: Snapshot, log_time: int, wall_time: int) -> None:
+        """Write all vehicles at a tick."""
+        if self._layout is None or snapshot.layout != self._layout:
+            self._roster(snapshot.layout, log_time, wall_time)
+        automatic = "double" if len(snapshot) <= EXACT else "single"
+        precision = automatic if self.precision == "auto" else self.precision
+        self.writer.write(channels.STATE, log_time, wall_time, channels.encode_snapshot(snapshot, precision))
+        self.samples += 1
+        self.vehicle_samples += len(snapshot)
+        if log_time >= self._next_view:
+            self._view(snapshot, log_time, wall_time)
+
+    def action(self, posted: Posted, log_time: int, wall_time: int) -> None:
+        """Write an action applied to the run."""
+        self.writer.write(channels.ACTIONS, log_time, wall_time, channels.encode_posted(posted))
+        if isinstance(posted.action, FrameAction):
+            frames = foxglove.named_frame(posted.action, log_time)
+            self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
+
+    def event(self, event: Event, log_time: int, wall_time: int) -> None:
+        """Write an event."""
+        self.writer.write(channels.EVENTS, log_time, wall_time, channels.encode_event(event))
+        self.writer.write(channels.LOG, log_time, wall_time, foxglove.log_line(event, log_time).SerializeToString())
+
+    def digest(self, state: StateHash, log_time: int, wall_time: int) -> None:
+        """Write the hash of the complete state at a tick."""
+        self.writer.write(channels.HASHES, log_time, wall_time, encode_state_hash(state))
+
+    def _roster(self, layout: Layout, log_time: int, wall_time: int) -> None:
+        self.writer.write(channels.ROSTER, log_time, wall_time, channels.encode_layout(layout))
+        self._layout, self._transforms, self._next_view = layout, None, 0
+        if layout.vehicles <= foxglove.DRAWN:
+            self._transforms = foxglove.Transforms(layout)
+            self.writer.write(channels.SCENE, log_time, wall_time, foxglove.scene(layout, log_time).SerializeToString())
+
+    def _view(self, snapshot: Snapshot, log_time: int, wall_time: int) -> None:
+        self._next_view = max(self._next_view + VIEW_EVERY, log_time + VIEW_EVERY // 2)
+        cloud = foxglove.point_cloud(snapshot, log_time)
+        self.writer.write(channels.POSITIONS, log_time, wall_time, cloud.SerializeToString())
+        if self._transforms is not None:
+            frames = self._transforms.at(snapshot, log_time)
+            self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
+
+
+class MarkerWriter:
+    """Writes marker changes for replay and for viewers; keeps the board, to redraw what is made visible again."""
+
+    def __init__(self, writer: McapWriter) -> None:
+        self.writer = writer
+        self._board: dict[tuple[str, int], tuple[Marker, float]] = {}  # with the log time of its end, ns
+        self._hidden: set[str] = set()
+        self._tidy_at = 1000  # markers
+
+    def write(self, change: MarkerChange, log_time: int, wall_time: int) -> None:
+        """Write one change; times in ns."""
+        for command in _commands(change):
+            self.writer.write(channels.MARKERS, log_time, wall_time, wire.encode_marker_command(command))
+        update = self._scene(change, log_time)
+        self.writer.write(channels.MARKER_SCENE, log_time, wall_time, update.SerializeToString())
+
+    def _scene(self, change: MarkerChange, log_time: int) -> SceneUpdate:
+        changed = [placed.marker for placed in change.placed]
+        match change.kind:
+            case "put":
+                self._keep(changed, log_time)
+                return foxglove.put_markers((m for m in changed if m.namespace not in self._hidden), log_time)
+            case "removed":
+                for marker in changed:
+                    self._board.pop((marker.namespace, marker.id), None)
+                return foxglove.remove_markers(changed, log_time)
+            case "cleared":
+                self._board.clear()
+                return foxglove.remove_markers(None, log_time)
+        (self._hidden.discard if change.visible else self._hidden.add)(change.namespace)
+        self._drop_expired(log_time)
+        markers = [marker for marker, _ in self._board.values() if marker.namespace == change.namespace]
+        return (foxglove.put_markers if change.visible else foxglove.remove_markers)(markers, log_time)
+
+    def _keep(self, markers: list[Marker], log_time: int) -> None:
+        for marker in markers:
+            end = inf if marker.ttl is None else log_time + marker.ttl * NANOSECONDS
+            self._board[marker.namespace, marker.id] = (marker, end)
+        if len(self._board) > self._tidy_at:
+            self._drop_expired(log_time)
+            self._tidy_at = 1000 + 2 * len(self._board)
+
+    def _drop_expired(self, log_time: int) -> None:
+        self._board = {name: (marker, end) for name, (marker, end) in self._board.items() if end > log_time}
+
+
+def present_markers(board: MarkerBoard, now: float) -> list[MarkerChange]:
+    """Return the changes that turn an empty board into this one at a simulation time (s)."""
+    placed = []
+    for one in board.alive(now, hidden=True):
+        ttl = None if one.until == inf else max(one.until - now, 1e-9)
+        placed.append(PlacedMarker(replace(one.marker, ttl=ttl), now, one.until))
     hidden = [name for name, visible in board.namespaces().items() if not visible]
     changes = [MarkerChange("put", board.version, tuple(placed))] if placed else []
     return changes + [MarkerChange("visibility", board.version, (), name, False) for name in hidden]
 
 
-def _from_now(placed: PlacedMarker, now: float) -> PlacedMarker:
-    ttl = None if placed.until == inf else max(placed.until - now, 1e-9)
-    return PlacedMarker(replace(placed.marker, ttl=ttl), now, placed.until)
-
-
-def commands(change: MarkerChange) -> Iterator[wire.MarkerCommand]:
-    """The change as messages."""
+def _commands(change: MarkerChange) -> Iterator[wire.MarkerCommand]:
+    """Return a change as messages."""
     if change.kind == "put":
         yield wire.PutMarkers(tuple(_message(placed.marker) for placed in change.placed))
     elif change.kind == "cleared":
@@ -195,118 +302,3 @@ def commands(change: MarkerChange) -> Iterator[wire.MarkerCommand]:
 
 def _message(marker: Marker) -> wire.MarkerMessage:
     return wire.MarkerMessage(**{field.name: getattr(marker, field.name) for field in fields(wire.MarkerMessage)})
-
-
-class MarkerScribe:
-    """Writes changes of the board; remembers what is on it, so that what is shown again can be drawn again."""
-
-    def __init__(self, writer: McapWriter) -> None:
-        self.writer = writer
-        self._board: dict[tuple[str, int], tuple[Marker, float]] = {}  # with the log time of its end, ns
-        self._hidden: set[str] = set()
-        self._tidy_at = 1000  # markers
-
-    def write(self, change: MarkerChange, log_time: int, wall_time: int) -> None:
-        """One change; times in ns."""
-        for command in commands(change):
-            self.writer.write(channels.MARKERS, log_time, wall_time, wire.encode_marker_command(command))
-        picture = self._picture(change, log_time)
-        self.writer.write(channels.MARKER_SCENE, log_time, wall_time, picture.SerializeToString())
-
-    def _picture(self, change: MarkerChange, log_time: int) -> SceneUpdate:
-        changed = [placed.marker for placed in change.placed]
-        match change.kind:
-            case "put":
-                self._remember(changed, log_time)
-                return foxglove.put_markers((m for m in changed if m.namespace not in self._hidden), log_time)
-            case "removed":
-                for marker in changed:
-                    self._board.pop((marker.namespace, marker.id), None)
-                return foxglove.remove_markers(changed, log_time)
-            case "cleared":
-                self._board.clear()
-                return foxglove.remove_markers(None, log_time)
-        (self._hidden.discard if change.visible else self._hidden.add)(change.namespace)
-        self._forget_ended(log_time)
-        markers = [marker for marker, _ in self._board.values() if marker.namespace == change.namespace]
-        return (foxglove.put_markers if change.visible else foxglove.remove_markers)(markers, log_time)
-
-    def _remember(self, markers: list[Marker], log_time: int) -> None:
-        for marker in markers:
-            end = inf if marker.ttl is None else log_time + marker.ttl * NANOSECONDS
-            self._board[marker.namespace, marker.id] = (marker, end)
-        if len(self._board) > self._tidy_at:
-            self._forget_ended(log_time)
-            self._tidy_at = 1000 + 2 * len(self._board)
-
-    def _forget_ended(self, log_time: int) -> None:
-        self._board = {name: (marker, end) for name, (marker, end) in self._board.items() if end > log_time}
-
-
-EXACT = 1000
-"""Vehicles up to which `precision: auto` keeps float64."""
-PRECISIONS = ("auto", *states.PRECISIONS)
-PICTURE_EVERY = NANOSECONDS // 10
-"""ns of log time between two pictures."""
-
-
-class Scribe:
-    """Writes messages; all times in ns."""
-
-    def __init__(self, writer: McapWriter, precision: str) -> None:
-        self.writer = writer
-        self.precision = precision
-        self.markers = MarkerScribe(writer)
-        self.samples = 0
-        self.vehicle_samples = 0
-        self._layout: Layout | None = None
-        self._transforms: foxglove.Transforms | None = None
-        self._next_picture = 0
-
-    def begin(self, start: RunStart, log_time: int, wall_time: int) -> None:
-        """The run begins, or begins anew."""
-        self._layout, self._next_picture = None, 0
-        self.writer.write(channels.RUN, log_time, wall_time, encode_run_start(start))
-
-    def sample(self, snapshot: Snapshot, log_time: int, wall_time: int) -> None:
-        """All vehicles at a tick."""
-        if self._layout is None or snapshot.layout != self._layout:
-            self._roster(snapshot.layout, log_time, wall_time)
-        automatic = "double" if len(snapshot) <= EXACT else "single"
-        precision = automatic if self.precision == "auto" else self.precision
-        self.writer.write(channels.STATE, log_time, wall_time, channels.encode_snapshot(snapshot, precision))
-        self.samples += 1
-        self.vehicle_samples += len(snapshot)
-        if log_time >= self._next_picture:
-            self._picture(snapshot, log_time, wall_time)
-
-    def action(self, posted: Posted, log_time: int, wall_time: int) -> None:
-        """Something entered the run from outside."""
-        self.writer.write(channels.ACTIONS, log_time, wall_time, channels.encode_posted(posted))
-        if isinstance(posted.action, FrameAction):
-            frames = foxglove.named_frame(posted.action, log_time)
-            self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
-
-    def event(self, event: Event, log_time: int, wall_time: int) -> None:
-        """Something happened."""
-        self.writer.write(channels.EVENTS, log_time, wall_time, channels.encode_event(event))
-        self.writer.write(channels.LOG, log_time, wall_time, foxglove.log_line(event, log_time).SerializeToString())
-
-    def digest(self, state: StateHash, log_time: int, wall_time: int) -> None:
-        """The complete state at a tick."""
-        self.writer.write(channels.HASHES, log_time, wall_time, encode_state_hash(state))
-
-    def _roster(self, layout: Layout, log_time: int, wall_time: int) -> None:
-        self.writer.write(channels.ROSTER, log_time, wall_time, channels.encode_layout(layout))
-        self._layout, self._transforms, self._next_picture = layout, None, 0
-        if layout.vehicles <= foxglove.DRAWN:
-            self._transforms = foxglove.Transforms(layout)
-            self.writer.write(channels.SCENE, log_time, wall_time, foxglove.scene(layout, log_time).SerializeToString())
-
-    def _picture(self, snapshot: Snapshot, log_time: int, wall_time: int) -> None:
-        self._next_picture = max(self._next_picture + PICTURE_EVERY, log_time + PICTURE_EVERY // 2)
-        cloud = foxglove.point_cloud(snapshot, log_time)
-        self.writer.write(channels.POSITIONS, log_time, wall_time, cloud.SerializeToString())
-        if self._transforms is not None:
-            frames = self._transforms.at(snapshot, log_time)
-            self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())

@@ -45,11 +45,8 @@ def column_trees(tuple_class: type) -> list[ColumnTree]:
 
 def value_trees(columns: Iterable[Column], values: Mapping[str, float]) -> list[ValueTree]:
     """Columns with the values of one vehicle; columns without a value are skipped."""
-    return [_value_tree(column, values[column.name]) for column in columns if column.name in values]
-
-
-def _value_tree(column: Column, value: float) -> ValueTree:
-    return {**column_tree(column), "value": float(value) if isfinite(value) else None}
+    known = [(column, float(values[column.name])) for column in columns if column.name in values]
+    return [{**column_tree(column), "value": value if isfinite(value) else None} for column, value in known]
 
 
 def snapshot_columns(
@@ -90,8 +87,7 @@ def _known(model: VehicleModel | None, sensors: Mapping[str, Sensor]) -> dict[st
     return known
 
 
-RECORDING = "recording"
-"""The driver of recorded vehicles."""
+RECORDING = "recording"  # the driver of recorded vehicles
 
 
 def fleet_infos(sim: Simulation) -> list[FleetInfoTree]:

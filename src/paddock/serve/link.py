@@ -19,10 +19,8 @@ import numpy as np
 
 from paddock.errors import PaddockError
 
-MOST_WAITING = 256 << 20
-"""Unsent bytes after which the link counts as broken."""
-MARK = secrets.token_hex(8)
-"""Key of a reference to a blob; random in every process, so that no client can forge one."""
+MOST_WAITING = 256 << 20  # unsent bytes after which the link counts as broken
+MARK = secrets.token_hex(8)  # key of a reference to a blob; random in every process, so that no client can forge one
 _HEAD = struct.Struct("<II16s")
 
 

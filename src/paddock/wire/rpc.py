@@ -13,11 +13,9 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
-MAX_BATCH = 1000
-"""Messages in one batch."""
+MAX_BATCH = 1000  # messages in one batch
 
-Id = str | int | None
-"""What ties a response to its request."""
+Id = str | int | None  # what ties a response to its request
 
 
 class RpcError(WireError):

@@ -13,12 +13,9 @@ import numpy as np
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 
-MAX_DEPTH = 32
-"""Levels of lists and objects inside one another."""
-SMALLEST, LARGEST = -(2**63), 2**64 - 1
-"""Whole numbers that fit into 64 bits, signed or not."""
-LONGEST = 20
-"""Characters of such a number."""
+MAX_DEPTH = 32  # levels of lists and objects inside one another
+SMALLEST, LARGEST = -(2**63), 2**64 - 1  # whole numbers that fit into 64 bits, signed or not
+LONGEST = 20  # characters of such a number
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?', re.DOTALL)  # never backtracks: an open string ends with the text
 _MANY_DIGITS = re.compile(r"\d{20}")

@@ -60,7 +60,7 @@ def test_one_order_with_a_place_for_each(served: Any) -> None:
         ([[6, 1]], [[7.0, 2.0, 3.0]]),
     ]
     code, message = peer.refused("give_order", vehicles=[3], behaviour={"goto": {"x": [1, 2], "y": 2}})
-    assert code == -32000 and message == "order.goto.x: a list has one value per vehicle, here 1, not 2"
+    assert code == -32000 and message == "override.goto.x: a list has one value per vehicle, here 1, not 2"
 
 
 def test_a_vehicle_is_taken_over_driven_and_given_back(served: Any) -> None:
@@ -93,9 +93,17 @@ def test_a_vehicle_is_taken_over_driven_and_given_back(served: Any) -> None:
             -32602,
             "'behaviour' must be a name, {name: options}, 'external', or null, got 3",
         ),
-        ({"vehicles": ["crew"], "behaviour": "flok"}, -32000, "order: unknown behaviour 'flok'; did you mean 'flock'?"),
-        ({"vehicles": ["crew"], "behaviour": "os.path"}, -32000, "order: unknown behaviour 'os.path'"),
-        ({"vehicles": ["crew"], "behaviour": {"goto": {"x": 1}}}, -32000, "order.goto: goto option 'y' has no default"),
+        (
+            {"vehicles": ["crew"], "behaviour": "flok"},
+            -32000,
+            "override: unknown behaviour 'flok'; did you mean 'flock'?",
+        ),
+        ({"vehicles": ["crew"], "behaviour": "os.path"}, -32000, "override: unknown behaviour 'os.path'"),
+        (
+            {"vehicles": ["crew"], "behaviour": {"goto": {"x": 1}}},
+            -32000,
+            "override.goto: goto option 'y' has no default",
+        ),
         ({"vehicles": ["crw"], "behaviour": "hold"}, -32000, "unknown vehicle 'crw'; did you mean 'crew'?"),
     ],
 )

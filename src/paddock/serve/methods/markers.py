@@ -14,10 +14,8 @@ from paddock.world.frames import convert_position
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
 
-DEBUG = "debug"
-"""The namespace of quick drawings."""
-THICKNESS = 0.05
-"""m, of lines."""
+DEBUG = "debug"  # the namespace of quick drawings
+THICKNESS = 0.05  # m, of lines
 
 
 async def delete_markers(client: Client, namespace: str | None, id: int | None) -> Moment:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-PATIENCE = 5.0
-"""s for a client to send the token."""
+WRONG_TOKENS = 3  # wrong tokens that end a connection
+PATIENCE = 5.0  # s for a client to send the token
 
 
 class Client:
@@ -37,15 +37,14 @@ class Client:
         self.name = f"{endpoint.name} client {address}"
         self.subscription: Subscription | None = None
         self.roster = -1  # number of the last roster sent
-        self.admission = Admission(self.hub.options.token)
+        self.admitted = self.hub.options.token is None
+        self._wrong_tokens = 0
         self.allowance = Allowance(endpoint.requests, monotonic())
         self.markers: MarkerFeed | None = None
         self._lists = 0  # lists of columns so far
         self._since = monotonic()
         self.calls = CallHandler(self)
         self.connection = connect(self.calls.hear, self._lost)
-
-    # for methods -----------------------------------------------------------------------------------------------------
 
     @property
     def most_groups(self) -> float:
@@ -89,11 +88,14 @@ class Client:
 
     def show(self, token: str) -> None:
         """Check a token; RpcError if it is wrong. Repeated errors end the connection."""
-        if self.admission.show(token):
+        expected = self.hub.options.token
+        if expected is None or hmac.compare_digest(token.encode(), expected.encode()):
+            self.admitted = True
             return
+        self._wrong_tokens += 1
         self.endpoint.count("wrong_tokens")
-        if self.admission.exhausted:
-            self.cut_off("token", f"{self.admission.wrong} wrong tokens")
+        if self._wrong_tokens >= WRONG_TOKENS:
+            self.cut_off("token", f"{self._wrong_tokens} wrong tokens")
         raise RpcError("token", "the token is wrong", TOKEN_NEEDED)
 
     @property
@@ -129,15 +131,13 @@ class Client:
             self.markers.end()
             self.markers = None
 
-    # for the endpoint ------------------------------------------------------------------------------------------------
-
     def wants(self, kind: str) -> bool:
         """Whether it subscribed to a kind."""
         return self.subscription is not None and kind in self.subscription.view.kinds
 
     def look_after(self, now: float) -> None:
         """End the connection of a client that sends no token in time."""
-        if not self.admission.admitted and now - self._since > PATIENCE:
+        if not self.admitted and now - self._since > PATIENCE:
             self.cut_off("token", f"no token within {PATIENCE:g} s; call authenticate")
 
     def cut_off(self, reason: str, message: str) -> None:
@@ -167,32 +167,6 @@ class Client:
         self.unsubscribe()
         self.calls.cancel()
         self.endpoint.forget(self, reason)
-
-
-WRONG_TOKENS = 3
-"""Wrong tokens that end a connection."""
-
-
-class Admission:
-    """Whether a client has sent the token, if one is needed."""
-
-    def __init__(self, token: str | None) -> None:
-        self._token = None if token is None else token.encode()
-        self.admitted = token is None
-        self.wrong = 0
-
-    def show(self, token: str) -> bool:
-        """Check a token."""
-        if self._token is None or hmac.compare_digest(token.encode(), self._token):
-            self.admitted = True
-            return True
-        self.wrong += 1
-        return False
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the client has sent too many wrong tokens."""
-        return self.wrong >= WRONG_TOKENS
 
 
 class Allowance:

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
 T = TypeVar("T")
-SWEEP = 0.1
-"""s between checks for timeouts and late subscribers."""
-FRESH = 0.05
-"""s for which a snapshot is recent enough for reads."""
+SWEEP = 0.1  # s between checks for timeouts and late subscribers
+FRESH = 0.05  # s for which a snapshot is recent enough for reads
 
 
 class Viewer(Protocol):
@@ -62,8 +60,6 @@ class SubscriberEndpoint:
         self._debug_id: int | None = None
         self._sweeper: asyncio.Task[None] | None = None
         self._warming: asyncio.Future[None] | None = None
-
-    # endpoint --------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """Start the background tasks."""
@@ -127,8 +123,6 @@ class SubscriberEndpoint:
             }
             for client in sorted(self.clients, key=lambda client: client.name)
         ]
-
-    # for clients and renderers ---------------------------------------------------------------------------------------
 
     def welcome(self, connect: Connect, address: str) -> Client:
         """Accept a client. OSError if it is gone already."""
@@ -196,8 +190,6 @@ class SubscriberEndpoint:
     def count(self, name: str, **labels: str) -> None:
         """Add to a counter of this endpoint."""
         self.hub.counters.add(name, 1, endpoint=self.name, **labels)
-
-    # sending ---------------------------------------------------------------------------------------------------------
 
     def viewers(self) -> list[Viewer]:
         """All receivers of frames."""

@@ -100,8 +100,7 @@ def _record(tree: dict[str, Any], mirror: Mirror, frame: str) -> MarkerRecord:
     )
 
 
-AT_ONCE = 200
-"""Markers encoded at a time, so that thousands of them do not block the hub."""
+AT_ONCE = 200  # markers encoded at a time, so that thousands of them do not block the hub
 
 
 class MarkerFeed:
@@ -140,8 +139,7 @@ class MarkerFeed:
 
 WORLD = "world"
 HERE = Transform()
-NEW_AT_ONCE = 100
-"""New markers converted per snapshot; the rest follows with the next ones."""
+NEW_AT_ONCE = 100  # new markers converted per snapshot; the rest follows with the next ones
 
 
 class MarkerShape(NamedTuple):

@@ -79,9 +79,6 @@ def arranged(blocks: Sequence[Block], roster: RosterMessage) -> tuple[Block, ...
     return tuple(result)
 
 
-# rosters -------------------------------------------------------------------------------------------------------------
-
-
 def encode_roster(roster: RosterMessage) -> bytes:
     """A roster on its own."""
     with sending("roster"):
@@ -123,9 +120,6 @@ def _fleet_value(message: pb.Fleet) -> FleetMessage:
     if len(set(columns)) != len(columns) or (message.single and len(ids) > 1):
         raise WireError("value", f"{what}: columns must differ, and a single vehicle is alone")
     return FleetMessage(message.name, message.kind, message.model, columns, ids, members, message.single)
-
-
-# states --------------------------------------------------------------------------------------------------------------
 
 
 def encode_state_update(update: StateUpdate) -> bytes:

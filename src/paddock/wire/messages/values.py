@@ -20,16 +20,13 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 M = TypeVar("M", bound=Message)
 
-ARRAY, WHOLE, NUMBER = "$array", "whole", "$number"
-"""Keys of the objects that stand for what JSON cannot hold."""
+ARRAY, WHOLE, NUMBER = "$array", "whole", "$number"  # keys of the objects that stand for what JSON cannot hold
 UNSENDABLE = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
 ODD_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 LARGEST_ID = 2**31 - 1
 _UNSENDABLE = (WireError, TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
-LARGEST_ARRAY = 2**31
-"""Numbers in an array at most, were its empty axes 1 long: more than a message can hold."""
-EXACT = 2.0**53
-"""Whole numbers up to this size are exact as float64."""
+LARGEST_ARRAY = 2**31  # numbers in an array at most, were its empty axes 1 long: more than a message can hold
+EXACT = 2.0**53  # whole numbers up to this size are exact as float64
 
 
 def parsed(kind: type[M], data: Buffer) -> M:
@@ -84,21 +81,16 @@ def enumerated(number: int, names: Sequence[str], what: str) -> str:
     return names[number]
 
 
-# arrays --------------------------------------------------------------------------------------------------------------
-
-
 def to_values(array: NDArray[Any]) -> pb.Values:
     """An array of numbers as float64."""
-    if array.dtype.kind not in "fiub" or (array.dtype.kind in "iu" and array.size and not _exact(array)):
+    if array.dtype.kind not in "fiub" or (
+        array.dtype.kind in "iu" and array.size and not bool(int(array.min()) >= -EXACT and int(array.max()) <= EXACT)
+    ):
         raise InvalidValueError(f"an array of {array.dtype} cannot be sent without loss: numbers of 64 bits can")
     message = pb.Values(f64_le=np.ascontiguousarray(array, "<f8").tobytes())
     if array.ndim != 1:
         message.shape.extend(array.shape)
     return message
-
-
-def _exact(whole: NDArray[Any]) -> bool:
-    return bool(int(whole.min()) >= -EXACT and int(whole.max()) <= EXACT)
 
 
 def from_values(message: pb.Values, what: str) -> Floats:
@@ -128,9 +120,6 @@ def from_ids(ids: Iterable[int], what: str) -> Ids:
         raise WireError("value", f"{what} must be from 0 to 2^31 - 1, not {array.max()}")
     array.flags.writeable = False
     return array
-
-
-# trees ---------------------------------------------------------------------------------------------------------------
 
 
 def to_tree(value: Any) -> tuple[str, list[pb.Values]]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
-Range = tuple[int, int]
-"""First and count of numbers that follow one another."""
-Point = tuple[float, float, float]
-"""x, y, z in m."""
-Quaternion = tuple[float, float, float, float]
-"""x, y, z, w."""
+Range = tuple[int, int]  # first and count of numbers that follow one another
+Point = tuple[float, float, float]  # x, y, z in m
+Quaternion = tuple[float, float, float, float]  # x, y, z, w
 
 
 class FleetTree(TypedDict):
@@ -191,8 +188,7 @@ class OrderTree(TypedDict):
     options: dict[str, Any]
 
 
-Place = tuple[float, float]
-"""x, y in m."""
+Place = tuple[float, float]  # x, y in m
 TaskState = Literal["unassigned", "assigned", "started", "completed", "undone"]
 MemberStatus = Literal["idle", "transit", "busy", "damaged", "returning", "home"]
 

@@ -16,8 +16,7 @@ from paddock.world.layout import FleetLayout, Ints, Layout
 from paddock.world.rotation import euler_from_quaternion, quaternion_conjugate, rotate
 from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELOCITY, Snapshot
 
-Source = tuple[str, float]
-"""A column of a snapshot, and a factor."""
+Source = tuple[str, float]  # A column of a snapshot, and a factor
 
 AXLES = {"fl": "front", "fr": "front", "rl": "rear", "rr": "rear"}
 PLAIN: dict[str, tuple[Source, ...]] = {
@@ -176,11 +175,9 @@ def _words(layout: Layout, k: int) -> NDArray[np.intp]:
     return np.arange(first, first + count, dtype=np.intp).reshape(len(fleet.columns), fleet.n)
 
 
-Address = tuple[Any, ...]
-"""As in the socket module: (host, port), and two more numbers for IPv6."""
+Address = tuple[Any, ...]  # as in the socket module: (host, port), and two more numbers for IPv6
 
-UDP_SEGMENT = 103
-"""Linux option (since 4.18) that splits one send into datagrams of a size; Python has no name for it."""
+UDP_SEGMENT = 103  # Linux option (since 4.18) that splits one send into datagrams of a size; Python has no name for it
 TOGETHER = 64
 """Datagrams per send: the limit of such kernels, and less than 64 KiB with up to 1,000 bytes each.
 

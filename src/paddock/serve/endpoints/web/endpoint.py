@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from paddock.serve.hub import Hub
 
 
-LARGEST_MESSAGE = 1 << 20
-"""Bytes of a message from a page."""
-FOR_FILES = 64
-"""Connections for files besides those of pages: browsers open several."""
+LARGEST_MESSAGE = 1 << 20  # bytes of a message from a page
+FOR_FILES = 64  # connections for files besides those of pages: browsers open several
 
 
 class WebServer(SubscriberEndpoint):
