@@ -60,7 +60,7 @@ def test_one_order_with_a_place_for_each(served: Any) -> None:
         ([[6, 1]], [[7.0, 2.0, 3.0]]),
     ]
     code, message = peer.refused("give_order", vehicles=[3], behaviour={"goto": {"x": [1, 2], "y": 2}})
-    assert code == -32000 and message == "order.goto.x: a list has one value per vehicle, here 1, not 2"
+    assert code == -32000 and message == "override.goto.x: a list has one value per vehicle, here 1, not 2"
 
 
 def test_a_vehicle_is_taken_over_driven_and_given_back(served: Any) -> None:
@@ -125,7 +125,7 @@ def test_an_order_that_takes_long_to_prepare_keeps_nobody_else_waiting(
         assert compiled.wait(30)
         return prepare(order)
 
-    monkeypatch.setattr(sim.engine.applier, "checked_order", slowly)
+    monkeypatch.setattr(sim.engine.applier, "checked_override", slowly)
     with ThreadPoolExecutor(1) as pool:
         given = pool.submit(first.call, "give_order", vehicles=["crew[0]"], behaviour=GOTO)
         assert begun.wait(30)
