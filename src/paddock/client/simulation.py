@@ -17,7 +17,7 @@ from paddock.client.requests import ClientRequest, as_method
 from paddock.client.session import Session
 from paddock.client.states import EVENT, MARKERS, STATE, Watching
 from paddock.errors import PaddockError
-from paddock.planning.mission.views import MissionView
+from paddock.planning.mission.views import VIEW_NAMES, MissionView
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.messages.recordings import EventMessage
 from paddock.wire.messages.requests import Command
@@ -112,7 +112,7 @@ class RemoteMission(RemotePart):
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the view."""
-        if name not in MissionView._fields:
+        if name not in VIEW_NAMES:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
         return getattr(self.view(), name)
 

@@ -15,7 +15,7 @@ import pytest
 
 import paddock
 from paddock.serve.host import Host
-from paddock.wire.stream.split import Frame, Json, Splitter
+from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame
 
 TICK, POSITIONS = 0x10, 0x01
 TICK_FIELDS = struct.Struct("<QddII")
@@ -37,7 +37,7 @@ class Peer:
             self.socket.close()
             raise
         self.splitter = Splitter(1 << 28, 1 << 28)
-        self.inbox: deque[Frame | Json] = deque()
+        self.inbox: deque[StreamFrame | JsonLine] = deque()
         self.told: list[dict[str, Any]] = []  # notifications
         self.number = 0
 
@@ -76,7 +76,7 @@ class Peer:
     def until(self, wanted: Callable[[dict[str, Any]], Any]) -> Any:
         while True:
             message = self.next()
-            if isinstance(message, Json):
+            if isinstance(message, JsonLine):
                 tree = json.loads(message.line)
                 if (found := wanted(tree)) is not None:
                     return found
@@ -87,9 +87,9 @@ class Peer:
         """The payload of the next frame of a type."""
         while True:
             message = self.next()
-            if isinstance(message, Frame) and message.type == kind:
+            if isinstance(message, StreamFrame) and message.type == kind:
                 return message.payload
-            if isinstance(message, Json) and "method" in (tree := json.loads(message.line)):
+            if isinstance(message, JsonLine) and "method" in (tree := json.loads(message.line)):
                 self.told.append(tree)
 
     def tick(self) -> tuple[int, float, float, int, int]:
@@ -103,7 +103,7 @@ class Peer:
         assert len(records) == int.from_bytes(payload[:4], "little")
         return records
 
-    def next(self) -> Frame | Json:
+    def next(self) -> StreamFrame | JsonLine:
         while not self.inbox:
             piece = self.socket.recv(1 << 16)
             if not piece:
