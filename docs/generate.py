@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from math import isinf
 from pathlib import Path
@@ -318,23 +317,23 @@ def demo_overview() -> str:
 
 
 def mode_tables() -> str:
-    """The modes of each kind of craft; both kinds of rover have the same."""
+    """Return the modes of each vehicle type; both types of rover have the same."""
     parts = []
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
         rows = []
         for key, mode in sorted(find_vehicle(craft).modes.items()):
-            told = (sys.modules[mode.__module__].__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
+            summary = (mode.__doc__ or "").partition("\n")[0].rstrip(".")
             needs = "yes" if mode.needs_position else ""
-            rows.append([str(key), f"`{mode.name}`", told, needs, "yes" if mode.can_arm else ""])
+            rows.append([str(key), f"`{mode.name}`", summary, needs, "yes" if mode.can_arm else ""])
         head = ["number", "mode", "what it does", "needs a position", "may be armed in"]
         parts.append(f"**{title}**\n\n" + table(head, rows))
     return "\n".join(parts)
 
 
 def setting_tables() -> str:
-    """The parameters of the built-in autopilot: those of all, then those of each craft."""
+    """Return the parameters of the built-in autopilot: common ones, then those of each vehicle type."""
     common = {setting.name for setting in COMMON}
-    parts = ["**All craft**\n\n" + setting_table(COMMON)]
+    parts = ["**All vehicles**\n\n" + setting_table(COMMON)]
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
         settings = *switch_parameters(craft), *find_vehicle(craft).parameters
         own = [setting for setting in settings if setting.name not in common]
@@ -347,7 +346,7 @@ def setting_table(settings: Iterable[Setting]) -> str:
     rows = [
         [
             f"`{s.name}`",
-            "read only" if s.fixed else f"{number(s.low)} to {number(s.high)}",
+            "read-only" if s.fixed else f"{number(s.low)} to {number(s.high)}",
             number(s.default),
             s.summary,
         ]
@@ -368,7 +367,7 @@ def item_table() -> str:
         [str(int(key)), f"`{command_name(key)}`", kind.name, roles.get(kind.role, "announces"), crafts_of(kind.flying)]
         for key, kind in sorted(ITEM_KINDS.items())
     ]
-    return table(["number", "item", "in status texts", "role", "craft"], rows)
+    return table(["number", "item", "in status texts", "role", "vehicles"], rows)
 
 
 def crafts_of(flying: bool) -> str:
@@ -380,8 +379,8 @@ def command_table() -> str:
     """The commands that the built-in autopilot carries out."""
     rows = []
     for key, function in sorted(AUTOPILOT_COMMANDS.items()):
-        told = (function.__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
-        rows.append([str(key), f"`{command_name(key)}`", told])
+        summary = (function.__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
+        rows.append([str(key), f"`{command_name(key)}`", summary])
     return table(["number", "command", "parameters and meaning"], rows)
 
 

@@ -76,21 +76,21 @@ def test_the_physics_of_a_px4(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give a scenario, --vehicles, --ardupilot or --px4: one of them"),
-        (["sitl", "--vehicles", "2"], "give a scenario, --vehicles, --ardupilot or --px4: one of them"),
-        (["--vehicles", "0"], "there are 1 to 254 vehicles, not 0"),
-        (["--vehicles", "255"], "there are 1 to 254 vehicles, not 255"),
+        ([], "give one of SCENARIO, --vehicles, --ardupilot and --px4"),
+        (["sitl", "--vehicles", "2"], "give one of SCENARIO, --vehicles, --ardupilot and --px4"),
+        (["--vehicles", "0"], "the number of vehicles must be 1 to 254, not 0"),
+        (["--vehicles", "255"], "the number of vehicles must be 1 to 254, not 255"),
         (["--vehicles", "2", "--type", "rovr"], "unknown type of vehicle 'rovr'; did you mean 'rover'?"),
-        (["--vehicles", "2", "--instances", "3"], "go with --ardupilot or --px4"),
-        (["--px4", "copter", "--no-lockstep"], "--no-lockstep goes with --ardupilot"),
+        (["--vehicles", "2", "--instances", "3"], "require --ardupilot or --px4"),
+        (["--px4", "copter", "--no-lockstep"], "--no-lockstep requires --ardupilot"),
         (["--vehicles", "2", "--base-port", "70000"], "--base-port"),
         (["--vehicles", "2", "--timeout", "-1"], "--timeout"),
         (["--ardupilot", "heli"], "--ardupilot"),
         (
             ["--vehicles", "3", "--base-port", "42001", "--station-port", "42000", "--headless"],
-            "UDP port 42001 is vehicle 1's own and that of vehicle 2's ground station",
+            "UDP port 42001 is both the port of vehicle 1 and the ground station port of vehicle 2",
         ),
-        (["survey"], "survey: it has no sitl section"),
+        (["survey"], "survey: no sitl section"),
         (["no_such.yaml"], "no such scenario file or demo"),
     ],
 )
@@ -107,5 +107,5 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
         flags = ["--base-port", str(port), "--seconds", "1", "--headless"]
         assert exit_code(["sitl", "--vehicles", "1", *flags]) == 2
     error = capsys.readouterr().err
-    assert f"vehicle 1: UDP port {port} is taken" in error and "--base-port" in error
+    assert f"vehicle 1: UDP port {port} is in use" in error and "--base-port" in error
     assert "mavlink: {port: ...} in the scenario" in error  # where there is no such flag

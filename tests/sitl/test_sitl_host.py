@@ -136,7 +136,7 @@ def test_a_port_in_use_is_an_error_and_releases_the_others(own_links: Links) -> 
     ports = own_links(3)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", ports["port"] + 1))
-        with pytest.raises(PaddockError, match=f"vehicle 2: UDP port {ports['port'] + 1} is taken"):
+        with pytest.raises(PaddockError, match=f"vehicle 2: UDP port {ports['port'] + 1} is in use"):
             paddock.load(quick_scenario("rover", 3, mavlink=ports))
     with paddock.load(quick_scenario("rover", 3, mavlink=ports)) as sim:
         assert [row.sysid for row in host_of(sim).status()] == [1, 2, 3]
@@ -155,7 +155,7 @@ def test_other_simulators_follow_the_engine(own_links: Links) -> None:
     with paddock.load(scenario) as sim:
         sim.step(100 * 20)
         host = host_of(sim)
-        assert host.bridge.adapter("arena").sim_time_us == pytest.approx(20e6, abs=20_001)
+        assert host.bridge.links["arena"].adapter.sim_time_us == pytest.approx(20e6, abs=20_001)
         assert all(row.armed and row.mode == "AUTO" for row in host.status())
 
 

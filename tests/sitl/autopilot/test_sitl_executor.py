@@ -94,7 +94,7 @@ def test_a_copters_mission_from_take_off_to_landing() -> None:
     assert puppet.texts[-1] == "Mission complete"
 
 
-def test_passing_the_waypoint_far_off_counts() -> None:
+def test_passing_a_waypoint_at_a_distance_counts() -> None:
     puppet = Puppet(item(16, 50.0, 0.0), item(16, 50.0, 50.0))
     puppet.place(0.0, 0.0, -20.0)
     puppet.executor.start()
@@ -117,7 +117,7 @@ def test_altitudes_are_above_home_above_the_sea_or_above_the_ground() -> None:
         assert puppet.at(0.0, 0.0, -7.0).target[2] == pytest.approx(down)
 
 
-def test_times_are_waited_for() -> None:
+def test_hold_times_and_delays() -> None:
     puppet = Puppet(item(16, 0.5, 0.0, p1=1.0), item(19, 0.0, 0.0, p1=2.0), MissionItem(93, 2, 1.0), item(17, 0.0, 0.0))
     puppet.place(0.0, 0.0, -20.0)
     puppet.executor.start()
@@ -140,7 +140,7 @@ def test_circles_are_counted_by_their_angle() -> None:
     assert circle.start == pytest.approx((10.0, 0.0, -20.0), abs=1.0)  # the next leg begins where it is
 
 
-def test_conditions_hold_back_what_follows() -> None:
+def test_conditions_delay_the_following_actions() -> None:
     speed = MissionItem(178, 2, 1.0, 3.0)
     puppet = Puppet(MissionItem(114, 2, 10.0), speed, item(16, 50.0, 0.0))
     puppet.place(0.0, 0.0, -20.0)
@@ -155,7 +155,7 @@ def test_conditions_hold_back_what_follows() -> None:
     assert waited == pytest.approx(0.5, abs=0.03)
 
 
-def test_the_nose_points_where_it_is_told() -> None:
+def test_yaw_follows_condition_yaw_and_roi() -> None:
     puppet = Puppet(
         MissionItem(115, 2, 90.0, 10.0, 0.0, 0.0), item(16, 50.0, 0.0), item(201, 50.0, 50.0), item(16, 90.0, 0.0)
     )
@@ -170,17 +170,17 @@ def test_the_nose_points_where_it_is_told() -> None:
     assert fixed.executor.update(0.02).yaw == pytest.approx(radians(45.0))
 
 
-def test_actions_of_the_autopilot_and_of_a_camera_that_is_not_there() -> None:
+def test_do_items_run_commands_and_camera_items_are_reported() -> None:
     puppet = Puppet(MissionItem(207, 2, 1.0), MissionItem(206, 2, 12.0), MissionItem(179, 3, 1.0), item(16, 50.0, 0.0))
     puppet.answer = Ack(CommandResult.FAILED, "no fence")
     puppet.executor.start()
     puppet.executor.update(0.02)
     assert [order[0] for order in puppet.commanded] == [207, 179]
-    assert "Mission: 2 pictures by distance: 12 m, no camera on board" in puppet.texts
-    assert "Mission: 1 refused: no fence" in puppet.texts
+    assert "Mission: 2 SetCamTrigDst 12 m, no camera on board" in puppet.texts
+    assert "Mission: 1 rejected: no fence" in puppet.texts
 
 
-def test_another_plan_begins_at_once() -> None:
+def test_a_new_plan_starts_immediately() -> None:
     puppet = Puppet(item(16, 50.0, 0.0), item(16, 80.0, 0.0))
     puppet.executor.start()
     assert puppet.executor.set_current(2).accepted
@@ -199,15 +199,15 @@ def test_return_to_launch_ends_with_a_landing() -> None:
     assert puppet.at(1.0, 2.0, 0.0).task is NavTask.DONE
 
 
-def test_jumps_that_lead_nowhere_end_the_mission_with_a_word() -> None:
+def test_a_jump_loop_without_waypoint_ends_the_mission_with_an_error() -> None:
     puppet = Puppet(item(16, 0.0, 0.0), MissionItem(178, 2, 1.0, 2.0), MissionItem(177, 2, 2.0, -1.0))
     puppet.executor.start()
     puppet.at(0.0, 0.0, -20.0)
     assert puppet.executor.finished
-    assert puppet.texts[-2:] == ["Mission: its jumps lead nowhere", "Mission complete"]
+    assert puppet.texts[-2:] == ["Mission: DO_JUMP loop without waypoint", "Mission complete"]
 
 
-def test_set_current_before_the_start_is_where_it_begins() -> None:
+def test_set_current_before_the_start_selects_the_first_item() -> None:
     puppet = Puppet(item(16, 50.0, 0.0), item(16, 80.0, 0.0))
     assert puppet.executor.set_current(2).accepted
     assert puppet.executor.current == 2

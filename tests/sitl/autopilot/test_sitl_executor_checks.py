@@ -60,26 +60,26 @@ def jump(target: float, times: float) -> MissionItem:
         (MissionItem(115, AltitudeFrame.MISSION, 90.0, 10.0, 1.0, nan), mavlink.MAV_MISSION_INVALID_PARAM4),
     ],
 )
-def test_the_answer_to_an_item(item: MissionItem, result: int) -> None:
+def test_result_of_each_item(item: MissionItem, result: int) -> None:
     assert check_mission_item(item, "copter") == result
 
 
 @pytest.mark.parametrize("command", [21, 22, 115, 201])
-def test_rovers_neither_fly_nor_look_around(command: int) -> None:
+def test_rovers_refuse_flying_items(command: int) -> None:
     item = MissionItem(command, p4=0.0, **HERE)
     assert check_mission_item(item, "rover") == mavlink.MAV_MISSION_UNSUPPORTED
     assert check_mission_item(item, "rover_ackermann") == mavlink.MAV_MISSION_UNSUPPORTED
     assert check_mission_item(item, "copter") == mavlink.MAV_MISSION_ACCEPTED
 
 
-def test_the_commands_are_mavlinks() -> None:
+def test_command_numbers_match_mavlink() -> None:
     names = mavlink.enums["MAV_CMD"]
     assert names[MissionCommand.LOITER_TURNS].name == "MAV_CMD_NAV_LOITER_TURNS"
     assert names[MissionCommand.DO_SET_CAM_TRIGG_DIST].name == "MAV_CMD_DO_SET_CAM_TRIGG_DIST"
     assert all(command in names for command in ITEM_KINDS)
 
 
-def test_a_jump_must_lead_into_the_mission() -> None:
+def test_a_jump_target_must_exist() -> None:
     assert check_mission([WAYPOINT, WAYPOINT, jump(2, 1)], "rover") == (0, 0)
     assert check_mission([WAYPOINT, WAYPOINT, jump(3, 1)], "rover") == (mavlink.MAV_MISSION_INVALID_PARAM1, 2)
     assert check_mission([WAYPOINT, MissionItem(21), WAYPOINT], "rover") == (mavlink.MAV_MISSION_UNSUPPORTED, 1)
@@ -92,13 +92,13 @@ def test_actions_are_passed_on_the_way_to_the_next_waypoint() -> None:
     assert order.advance(6) == (None, (6,), False)
 
 
-def test_jumps_are_counted_and_a_look_does_not_count() -> None:
+def test_jumps_are_counted_but_not_by_peek() -> None:
     order = MissionSequence([WAYPOINT, WAYPOINT, jump(1, 2), WAYPOINT])
     assert [order.peek(2).nav for _ in range(5)] == [1] * 5
     assert [order.advance(2).nav for _ in range(4)] == [1, 1, 3, 3]
 
 
-def test_an_endless_jump_goes_on_but_a_loop_without_waypoints_ends() -> None:
+def test_an_endless_jump_repeats_but_a_loop_without_waypoints_ends() -> None:
     endless = MissionSequence([WAYPOINT, WAYPOINT, jump(1, -1)])
     assert all(endless.advance(2).nav == 1 for _ in range(1000))
     assert MissionSequence([WAYPOINT, WAYPOINT, jump(2, -1)]).advance(2) == (None, (), True)

@@ -103,7 +103,7 @@ def test_it_holds_heading_height_and_airspeed_and_changes_them() -> None:
     assert rig.autopilot.telemetry.landed is Landed.IN_AIR
 
 
-def test_sticks_turn_and_climb_in_cruise_and_let_go_hold() -> None:
+def test_sticks_turn_and_climb_in_cruise_and_released_hold() -> None:
     rig = Rig()
     rig.begin(CRUISE)
     before = rig.last(0.02)[0]
@@ -116,7 +116,7 @@ def test_sticks_turn_and_climb_in_cruise_and_let_go_hold() -> None:
     assert after[-1, 2] == pytest.approx(before[2] + 30.0, abs=8.0)  # 10 s at 3 m/s
 
 
-def test_fly_by_wire_holds_the_attitude_that_sticks_ask_for() -> None:
+def test_fbwa_holds_the_attitude_of_the_sticks() -> None:
     rig = Rig()
     rig.begin(FBWA)
     rig.fly(8.0, lambda: rig.autopilot.manual(Sticks(roll=-0.6, throttle=0.7)))
@@ -125,7 +125,7 @@ def test_fly_by_wire_holds_the_attitude_that_sticks_ask_for() -> None:
     assert rig.last(1.0)[:, 6].mean() == pytest.approx(0.0, abs=2.0)
 
 
-def test_manual_is_the_pilot_alone() -> None:
+def test_manual_passes_the_sticks_to_the_surfaces() -> None:
     rig = Rig()
     rig.begin(MANUAL)
     rig.fly(0.1, lambda: rig.autopilot.manual(Sticks(roll=0.1, pitch=-0.2, yaw=0.3, throttle=0.4)))
@@ -147,7 +147,7 @@ def test_it_circles_in_wind() -> None:
     assert bearing[-1] > bearing[0] + 2.0  # clockwise
 
 
-def test_guided_goes_to_a_place_and_to_a_heading() -> None:
+def test_guided_flies_to_a_position_and_a_heading() -> None:
     rig = Rig()
     rig.begin(GUIDED)
     rig.autopilot.set_guided_target(GuidedTarget(yaw=radians(120.0)))
@@ -185,7 +185,7 @@ def test_it_flies_a_mission_and_returns() -> None:
     assert rig.autopilot.mode.name == "RTL"
 
 
-def test_it_waits_disarmed_with_its_engine_idle() -> None:
+def test_a_disarmed_plane_waits_with_zero_throttle() -> None:
     rig = Rig()
     rig.fly(1.0)
     assert not rig.autopilot.commands[:12].any()
@@ -198,7 +198,7 @@ def test_the_roll_for_a_course_is_that_of_a_coordinated_turn(course: float, side
     assert np.tan(roll) == pytest.approx(side * 30.0 * 0.35 * 0.5 / 9.80665)
 
 
-def test_on_the_line_and_on_the_circle_there_is_nothing_to_correct() -> None:
+def test_no_correction_on_the_line_and_on_the_circle() -> None:
     assert roll_for_line((50.0, 50.0), (10.0, 10.0), (0.0, 0.0), (100.0, 100.0)) == pytest.approx((0.0, 0.0))
     assert roll_for_line((50.0, 60.0), (10.0, 10.0), (0.0, 0.0), (100.0, 100.0))[0] < 0.0  # right of it: turn left
     clockwise = roll_for_circle((200.0, 0.0), (0.0, 30.0), (0.0, 0.0), 200.0)

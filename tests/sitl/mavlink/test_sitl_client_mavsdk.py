@@ -120,7 +120,9 @@ async def check_missions(missions: Any) -> None:
     assert len(await missions.download_mission()) == 4  # what could not be taken has not replaced what was there
 
 
-def test_mavsdk_takes_off_goes_somewhere_and_comes_back(make_fleet: Callable[..., Any], standalone_world: Any) -> None:
+def test_mavsdk_takes_off_flies_to_a_position_and_returns(
+    make_fleet: Callable[..., Any], standalone_world: Any
+) -> None:
     fleet = make_fleet(1, "copter", standalone_world(scenario=WORLD)).settle()
     fleet.run_aside(10.0)
     asyncio.run(with_vehicle(fleet.ports.station(1)[1], fly_by_hand))

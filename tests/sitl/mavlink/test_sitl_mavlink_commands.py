@@ -30,7 +30,7 @@ def local(frame: int, mask: int, position: Any = (0, 0, 0), velocity: Any = (0, 
     )
 
 
-def test_arming_is_answered_to_whom_asked(make_fleet: Any) -> None:
+def test_arming_is_acknowledged_to_the_sender(make_fleet: Any) -> None:
     fleet = make_fleet().settle()
     station, other = fleet.station(), fleet.station(system=245)
     other.greet()
@@ -42,7 +42,7 @@ def test_arming_is_answered_to_whom_asked(make_fleet: Any) -> None:
     assert fleet.order(station, 400, 0.0) == 0
 
 
-def test_what_is_not_done_has_its_own_result(rover: Any) -> None:
+def test_refusals_have_their_own_results(rover: Any) -> None:
     station = rover.station()
     assert rover.order(station, 30999) == 3  # unsupported
     assert rover.order(station, 519, 1.0) == 3  # stations probe this and others
@@ -54,7 +54,7 @@ def test_what_is_not_done_has_its_own_result(rover: Any) -> None:
     assert rover.order(station, 400, float("inf")) == 2
 
 
-def test_commands_for_others_are_left_alone(rover: Any) -> None:
+def test_commands_for_other_targets_are_ignored(rover: Any) -> None:
     station = rover.station()
     station.command(400, 1.0, target=2)
     station.send(mavlink.MAVLink_command_long_message(1, 154, 400, 0, 1, 0, 0, 0, 0, 0, 0))  # its gimbal
@@ -63,7 +63,7 @@ def test_commands_for_others_are_left_alone(rover: Any) -> None:
     assert not rover.autopilots[0].armed
 
 
-def test_a_command_sent_again_is_answered_but_not_carried_out_again(rover: Any, monkeypatch: Any) -> None:
+def test_a_repeated_command_is_acknowledged_but_not_repeated(rover: Any, monkeypatch: Any) -> None:
     station, pilot = rover.station(), rover.autopilots[0]
     calls: list[int] = []
     real = pilot.command
@@ -86,7 +86,7 @@ def test_modes_by_message_and_by_command(rover: Any) -> None:
     rover.expect(station, "HEARTBEAT", lambda m: m.custom_mode == 0)
 
 
-def test_places_in_integers_are_degrees(ready: Any) -> None:
+def test_integer_positions_are_degrees(ready: Any) -> None:
     station = ready.station()
     station.send(mavlink.MAVLink_command_int_message(1, 1, 6, 192, 0, 0, -1, 1, 0, nan, 356814000, 1397673000, 0.0))
     assert ready.expect(station, "COMMAND_ACK").result == 0
@@ -96,7 +96,7 @@ def test_places_in_integers_are_degrees(ready: Any) -> None:
     assert ready.expect(station, "COMMAND_ACK").result == 2  # a local frame
 
 
-def test_home_can_be_set_and_is_told(ready: Any) -> None:
+def test_home_can_be_set_and_is_reported(ready: Any) -> None:
     station = ready.station()
     station.send(mavlink.MAVLink_command_int_message(1, 1, 0, 179, 0, 0, 0, 0, 0, 0, 356820000, 1397680000, 55.0))
     assert ready.expect(station, "COMMAND_ACK").result == 0
@@ -110,7 +110,7 @@ def test_home_can_be_set_and_is_told(ready: Any) -> None:
 # targets -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_place_in_the_local_frame(ready: Any) -> None:
+def test_a_target_in_the_local_frame(ready: Any) -> None:
     ready.station().send(local(1, POSITION_ONLY, (10.0, -5.0, 0.0)))
     ready.pass_time(0.1)
     guided = ready.autopilots[0].guided
@@ -119,7 +119,7 @@ def test_a_place_in_the_local_frame(ready: Any) -> None:
 
 
 @pytest.mark.parametrize("frame", [7, 8, 9, 12])
-def test_a_place_from_the_vehicle(ready: Any, frame: int) -> None:
+def test_a_target_relative_to_the_vehicle(ready: Any, frame: int) -> None:
     pilot = ready.autopilots[0]
     before = pilot.estimate
     ready.station().send(local(frame, POSITION_ONLY, (10.0, 2.0, 0.0)))
@@ -131,7 +131,7 @@ def test_a_place_from_the_vehicle(ready: Any, frame: int) -> None:
     assert pilot.guided.position[:2] == pytest.approx((north, east), abs=0.3)
 
 
-def test_a_velocity_along_the_nose_and_a_yaw_rate(ready: Any) -> None:
+def test_a_body_velocity_and_a_yaw_rate(ready: Any) -> None:
     pilot = ready.autopilots[0]
     ready.station().send(local(8, VELOCITY_ONLY & ~0x800, velocity=(1.0, 0.0, 0.0), yaw=(0.0, 0.25)))
     ready.arrived()
@@ -142,7 +142,7 @@ def test_a_velocity_along_the_nose_and_a_yaw_rate(ready: Any) -> None:
     assert pilot.guided.yaw_rate == 0.25
 
 
-def test_a_place_on_the_globe(ready: Any) -> None:
+def test_a_global_target(ready: Any) -> None:
     pilot = ready.autopilots[0]
     ready.station().send(
         mavlink.MAVLink_set_position_target_global_int_message(
@@ -155,19 +155,19 @@ def test_a_place_on_the_globe(ready: Any) -> None:
     assert pilot.guided.position[2] == pytest.approx(pilot.home_ned()[2] - 3.0)
 
 
-def test_targets_that_make_no_sense_are_said(ready: Any) -> None:
+def test_invalid_targets_are_reported(ready: Any) -> None:
     station = ready.station()
     for message in (local(4, POSITION_ONLY), local(1, 0xFFF), local(1, POSITION_ONLY, (nan, 0, 0))):
         station.send(message)
-        ready.expect(station, "STATUSTEXT", lambda m: "refused" in m.text)
+        ready.expect(station, "STATUSTEXT", lambda m: "rejected" in m.text)
         ready.pass_time(5.5)  # it is said every five seconds at most
     assert ready.autopilots[0].guided.position is None
 
 
-def test_an_attitude(make_fleet: Any) -> None:
+def test_an_attitude_target(make_fleet: Any) -> None:
     fleet = make_fleet()
     orders: list[Any] = []
-    fleet.autopilots[0].position_target = orders.append
+    fleet.autopilots[0].set_guided_target = orders.append
     q = (2.0 * cos(pi / 8), 2.0 * sin(pi / 8), 0.0, 0.0)  # not of length 1
     fleet.station().send(mavlink.MAVLink_set_attitude_target_message(0, 1, 1, 0b011, q, 0, 0, 0.5, 0.6))
     fleet.pass_time(0.1)
@@ -204,7 +204,7 @@ def test_manual_control_is_for_its_target_only(rover: Any) -> None:
     assert (sticks.roll, sticks.throttle) == (0.5, 0.25)
 
 
-def test_only_its_own_station_steers(rover: Any) -> None:
+def test_only_sysid_mygcs_may_send_rc(rover: Any) -> None:
     station, stranger = rover.station(), rover.station(system=245)
     sticks = mavlink.MAVLink_manual_control_message(1, 500, 500, 250, 0, 0)
     channels = mavlink.MAVLink_rc_channels_override_message(1, 1, 1600, 0, 1750, 0, 0, 0, 0, 0)
@@ -227,7 +227,7 @@ SENT = [id for id in sorted(mavlink.mavlink_map) if id < 400]
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(SENT), st.binary(max_size=255))
-def test_no_message_stops_the_world(rover: Any, msgid: int, payload: bytes) -> None:
+def test_no_message_raises(rover: Any, msgid: int, payload: bytes) -> None:
     """Any payload in a valid packet for this vehicle: never a fault of ours, and it goes on answering."""
     station = rover.stations[0] if rover.stations else rover.station()
     kind = mavlink.mavlink_map[msgid]

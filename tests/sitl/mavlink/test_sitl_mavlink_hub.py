@@ -28,31 +28,31 @@ from paddock.sitl.mavlink.link import (  # noqa: E402
 PATIENCE = 60.0
 
 
-def test_without_pymavlink_one_line_says_what_to_install() -> None:
+def test_without_pymavlink_the_error_names_the_extra() -> None:
     program = "import sys; sys.modules['pymavlink'] = None; import paddock.sitl.mavlink.hub"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
     assert done.stderr.splitlines()[-1].endswith("MAVLink needs pymavlink: pip install 'paddock[mavlink]'")
 
 
-def test_the_ports_are_those_that_ground_stations_expect() -> None:
+def test_default_ports() -> None:
     ports = Ports()
     assert (ports.own(1), ports.station(1)) == (18570, ("127.0.0.1", 14550))
     assert (ports.own(254), ports.station(254)) == (18823, ("127.0.0.1", 14803))
-    with pytest.raises(PaddockError, match="vehicle 200: port 65699 is beyond 65535; choose a lower --base-port"):
+    with pytest.raises(PaddockError, match="vehicle 200: port 65699 exceeds 65535; choose a lower --base-port"):
         Ports(base_port=65500).own(200)
 
 
-def test_a_port_that_is_taken_is_named_with_what_to_do(rover: Any) -> None:
+def test_a_port_in_use_is_named_with_a_remedy(rover: Any) -> None:
     with (
         MavlinkHub(rover.ports) as hub,
-        pytest.raises(PaddockError, match=rf"vehicle 1: UDP port {rover.ports.own(1)} is taken .*--base-port"),
+        pytest.raises(PaddockError, match=rf"vehicle 1: UDP port {rover.ports.own(1)} is in use .*--base-port"),
     ):
         hub.add(BuiltInAutopilot(1, "rover"))
     rover.pass_time(0.1)  # and nobody else is disturbed
 
 
-def test_a_system_id_belongs_to_one_vehicle(rover: Any) -> None:
-    with pytest.raises(PaddockError, match="system id 1 is taken"):
+def test_system_ids_are_unique(rover: Any) -> None:
+    with pytest.raises(PaddockError, match="system id 1 is in use"):
         rover.hub.add(BuiltInAutopilot(1, "rover"))
 
 
@@ -63,7 +63,7 @@ def test_a_vehicle_that_leaves_frees_its_port(rover: Any) -> None:
     rover.pass_time(0.1)
 
 
-def test_it_speaks_to_its_station_by_itself_about_25_times_a_second(rover: Any) -> None:
+def test_it_sends_about_25_messages_per_second_unasked(rover: Any) -> None:
     station = rover.listener()
     rover.pass_time(10.0)
     station.forget()
@@ -75,7 +75,7 @@ def test_it_speaks_to_its_station_by_itself_about_25_times_a_second(rover: Any) 
     assert {m.get_srcSystem() for m in station.heard} == {1}
 
 
-def test_every_station_counts_an_unbroken_sequence(rover: Any) -> None:
+def test_every_peer_sees_an_unbroken_sequence(rover: Any) -> None:
     one, two = rover.listener(), rover.station(system=245)
     two.greet()
     rover.pass_time(0.1)
@@ -87,7 +87,7 @@ def test_every_station_counts_an_unbroken_sequence(rover: Any) -> None:
     assert not any(m.get_type() == "PARAM_VALUE" for m in one.heard)
 
 
-def test_only_valid_packets_make_a_station_and_silence_ends_it() -> None:
+def test_peers_are_added_by_valid_packets_and_time_out() -> None:
     peers = MavlinkPeers(("127.0.0.1", 14550), silence=30.0)
     peers.heard(("10.0.0.7", 5000), wall=100.0)
     peers.evict(129.0)
@@ -100,7 +100,7 @@ def test_only_valid_packets_make_a_station_and_silence_ends_it() -> None:
     assert ("127.0.0.1", 14550) in [p.address for p in peers]
 
 
-def test_rubbish_disturbs_nobody(make_fleet: Any) -> None:
+def test_invalid_bytes_do_not_affect_others(make_fleet: Any) -> None:
     fleet = make_fleet(2)
     vandal, honest = fleet.station(1), fleet.station(2)
     for data in (b"\xfd" * 300, b"GET / HTTP/1.1\r\n", bytes(range(256)), b"", b"\xfd\x09\x00"):
@@ -137,7 +137,7 @@ def test_one_port_for_all_vehicles(make_fleet: Any) -> None:
     assert sorted(m.get_srcSystem() for m in station.heard if m.get_type() == "COMMAND_ACK") == [1, 2, 3]
 
 
-def test_a_paused_world_still_beats_and_answers(make_fleet: Any, logs: Path) -> None:
+def test_a_paused_simulation_still_sends_heartbeats_and_replies(make_fleet: Any, logs: Path) -> None:
     fleet = make_fleet(log_folder=logs)
     station = fleet.listener()
     fleet.pass_time(1.5)
@@ -169,7 +169,7 @@ def beats(station: Any) -> int:
     return sum(m.get_type() == "HEARTBEAT" for m in station.heard)
 
 
-def test_the_streams_begin_anew_with_the_world(rover: Any) -> None:
+def test_streams_restart_with_the_simulation(rover: Any) -> None:
     station = rover.listener()
     rover.pass_time(5.0)
     rover.bridge.reset()
@@ -201,7 +201,7 @@ def test_the_same_seed_is_the_same_log_byte_for_byte(make_fleet: Any, logs: Path
     assert first != fly_logged(make_fleet, logs / "c", 4)
 
 
-def test_rates_that_a_station_asks_for_are_not_in_the_log(make_fleet: Any, logs: Path) -> None:
+def test_requested_rates_are_not_logged(make_fleet: Any, logs: Path) -> None:
     fleet = make_fleet(log_folder=logs)
     station = fleet.listener()
     assert fleet.order(station, 511, 30.0, 20_000.0) == 0
@@ -213,7 +213,7 @@ def test_rates_that_a_station_asks_for_are_not_in_the_log(make_fleet: Any, logs:
     assert [m.get_seq() for m in sent] == [k % 256 for k in range(len(sent))]
 
 
-def test_a_new_vehicle_with_an_old_number_has_the_usual_rates(make_fleet: Any) -> None:
+def test_a_new_vehicle_with_a_reused_id_has_default_rates(make_fleet: Any) -> None:
     fleet = make_fleet(1, ports={"shared": True})
     station = fleet.station()
     station.to = ("127.0.0.1", fleet.ports.shared_port)
@@ -232,7 +232,7 @@ def test_pymavlink_reads_the_log(make_fleet: Any, logs: Path) -> None:
     assert messages[-1]._timestamp == pytest.approx(16.5, abs=0.2)  # simulated s
 
 
-def test_254_vehicles_each_answer_their_own_station(make_fleet: Any) -> None:
+def test_254_vehicles_each_reply_to_their_ground_station(make_fleet: Any) -> None:
     fleet = make_fleet(254)
     stations = [fleet.station(k) for k in range(1, 255)]
     for station in stations:

@@ -26,12 +26,12 @@ def settled(make_fleet: Any) -> Any:
     return fleet.settle()
 
 
-def test_values_that_do_not_fit_are_clipped_or_unknown() -> None:
+def test_field_values_are_clipped_or_unknown() -> None:
     assert (int16(400.0, 100.0), int16(float("nan"), 1.0), int32(-1e12, 1.0)) == (32767, 0, -2147483647)
     assert (uint16(float("nan"), 1.0), uint16(-3.0, 1.0), uint16(1e9, 1.0)) == (65535, 0, 65534)
 
 
-def test_where_it_is(settled: Any) -> None:
+def test_position_messages(settled: Any) -> None:
     told = latest(settled.stations[0])
     place = told["GLOBAL_POSITION_INT"]
     assert place.lat == pytest.approx(356812000, abs=300)  # 3 m
@@ -45,7 +45,7 @@ def test_where_it_is(settled: Any) -> None:
     assert told["GPS_RAW_INT"].cog == 65535 or told["GPS_RAW_INT"].vel > 20
 
 
-def test_how_it_is(settled: Any) -> None:
+def test_status_messages(settled: Any) -> None:
     told = latest(settled.stations[0])
     status = told["SYS_STATUS"]
     assert status.onboard_control_sensors_present & MAIN_SENSORS == MAIN_SENSORS
@@ -57,7 +57,7 @@ def test_how_it_is(settled: Any) -> None:
     assert told["SYSTEM_TIME"].time_boot_ms == pytest.approx(15000, abs=2100)
 
 
-def test_what_its_sensors_say(settled: Any) -> None:
+def test_sensor_messages(settled: Any) -> None:
     told = latest(settled.stations[0])
     assert told["RAW_IMU"].zacc == pytest.approx(-1000, abs=60)  # thousandths of g, at rest
     assert abs(told["ATTITUDE"].roll) < 0.05 and abs(told["ATTITUDE"].pitch) < 0.05
@@ -65,7 +65,7 @@ def test_what_its_sensors_say(settled: Any) -> None:
     assert told["VFR_HUD"].groundspeed < 0.5
 
 
-def test_it_is_an_ardupilot_without_files(settled: Any) -> None:
+def test_autopilot_version(settled: Any) -> None:
     station = settled.stations[0]
     station.command(520, 1.0)
     version = settled.expect(station, "AUTOPILOT_VERSION")
@@ -128,7 +128,7 @@ def counted(station: Any, kind: str) -> int:
     return sum(m.get_type() == kind for m in station.heard)
 
 
-def test_rates_are_those_of_each_station(settled: Any) -> None:
+def test_rates_are_per_peer(settled: Any) -> None:
     """What one asks for changes nothing for the others; a station that has asked nothing has the usual rates."""
     usual, fast, quiet = settled.stations[0], settled.station(system=254), settled.station(system=253)
     assert settled.order(fast, 511, 30.0, 50_000.0) == 0
@@ -151,7 +151,7 @@ def test_rates_are_those_of_each_station(settled: Any) -> None:
         assert numbers == [(numbers[0] + k) % 256 for k in range(len(numbers))]
 
 
-def test_a_rate_parameter_counts_for_those_who_asked_nothing_else(settled: Any) -> None:
+def test_a_rate_parameter_applies_to_peers_without_a_request(settled: Any) -> None:
     usual, fast = settled.stations[0], settled.station(system=254)
     assert settled.order(fast, 511, 30.0, 50_000.0) == 0
     rate = mavlink.MAVLink_param_set_message
@@ -167,7 +167,7 @@ def test_a_rate_parameter_counts_for_those_who_asked_nothing_else(settled: Any) 
     assert [counted(s, "ATTITUDE") for s in (usual, fast)] == pytest.approx([10, 10], abs=1)
 
 
-def test_less_usual_messages(settled: Any) -> None:
+def test_messages_sent_on_request_only(settled: Any) -> None:
     station = settled.stations[0]
     for number in (125, 141, 35):
         assert settled.order(station, 512, float(number)) == 0
@@ -180,7 +180,7 @@ def test_less_usual_messages(settled: Any) -> None:
     assert settled.order(station, 512, 116.0) == 3  # SCALED_IMU2: there is only one
 
 
-def test_vibration_is_measured_as_soon_as_somebody_asks(settled: Any) -> None:
+def test_vibration_is_measured_on_request(settled: Any) -> None:
     """The accelerometer of a vehicle at rest shows its noise: the spread of 400 samples of RAW_IMU at 50 Hz."""
     station = settled.stations[0]
     assert settled.order(station, 512, 241.0) == 1  # temporarily rejected: not yet measured

@@ -71,7 +71,7 @@ def test_fence_and_rally_points(rover: Any) -> None:
     assert len(download(rover, station, 0)) == 0
 
 
-def test_an_item_out_of_order_is_asked_for_again_and_one_that_comes_twice_is_ignored(
+def test_out_of_order_items_are_requested_again_and_duplicates_ignored(
     rover: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     station, wall = rover.station(), [100.0]
@@ -87,7 +87,7 @@ def test_an_item_out_of_order_is_asked_for_again_and_one_that_comes_twice_is_ign
     assert rover.ask(station, item(2), "MISSION_ACK").type == 0  # the station had missed the answer
 
 
-def test_the_last_item_sent_twice_is_answered_once(rover: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_duplicate_last_item_is_acknowledged_once(rover: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second answer would be taken for that of the download which follows."""
     station, wall = rover.station(), [100.0]
     monkeypatch.setattr(mission_protocol, "monotonic", lambda: wall[0])
@@ -103,7 +103,7 @@ def test_the_last_item_sent_twice_is_answered_once(rover: Any, monkeypatch: pyte
     assert sum(m.get_type() == "MISSION_ACK" for m in station.heard) == 1
 
 
-def test_what_does_not_count_may_be_nan(rover: Any) -> None:
+def test_unused_fields_may_be_nan(rover: Any) -> None:
     """MAVSDK's Mission plugin leaves everything that an item does not use as NaN."""
     station, none = rover.station(), {"p1": nan, "p2": nan, "p3": nan, "p4": nan, "x": 0, "y": 0, "z": nan}
     speed = {"frame": 2, "p1": 1.0, "p2": 5.0, "p3": -1.0, "x": 0, "y": 0, "z": nan}
@@ -124,12 +124,12 @@ def test_what_does_not_count_may_be_nan(rover: Any) -> None:
         (item(0, 178, z=float("inf")), None, 12),
     ],
 )
-def test_heights_that_count_are_numbers(message: Any, z: float | None, result: int) -> None:
+def test_used_altitudes_must_be_numbers(message: Any, z: float | None, result: int) -> None:
     taken, wrong = decode(message)
     assert (None if taken is None else taken.z, wrong) == (z, result)
 
 
-def test_item_0_is_home_as_soon_as_that_is_known(make_fleet: Any) -> None:
+def test_item_0_is_home_once_known(make_fleet: Any) -> None:
     fleet = make_fleet().settle()
     station = fleet.station()
     assert upload(fleet, station, [item(k) for k in range(3)]) == 0
@@ -140,7 +140,7 @@ def test_item_0_is_home_as_soon_as_that_is_known(make_fleet: Any) -> None:
     assert second.x == LATITUDE + 1000
 
 
-def test_a_part_of_a_mission_is_replaced_and_more_added(rover: Any) -> None:
+def test_partial_upload_replaces_and_appends(rover: Any) -> None:
     station, plans = rover.station(), rover.autopilots[0].plans
     assert upload(rover, station, [item(k) for k in range(5)]) == 0
     assert write_part(rover, station, {2: item(2, z=7.0), 3: item(3, z=8.0)}) == 0
@@ -148,7 +148,7 @@ def test_a_part_of_a_mission_is_replaced_and_more_added(rover: Any) -> None:
     assert write_part(rover, station, {4: item(4, z=9.0), 5: item(5, z=10.0)}) == 0
     assert [i.z for i in plans[PlanKind.MISSION]] == [0.0, 0.0, 7.0, 8.0, 9.0, 10.0]
     assert write_part(rover, station, {1: item(1, 30999)}) == 3
-    rover.expect(station, "STATUSTEXT", lambda m: "Mission item 1 refused" in m.text)
+    rover.expect(station, "STATUSTEXT", lambda m: "Mission item 1 rejected" in m.text)
     assert len(plans[PlanKind.MISSION]) == 6
     for first, last in ((7, 8), (3, 2), (-1, 2)):
         partly = mavlink.MAVLink_mission_write_partial_list_message(1, 1, first, last, 0)
@@ -164,7 +164,7 @@ def write_part(fleet: Any, station: Any, items: dict[int, Any]) -> int:
         station.send(items[message.seq])
 
 
-def test_a_part_of_a_mission_comes_back(rover: Any) -> None:
+def test_partial_download(rover: Any) -> None:
     station = rover.station()
     assert upload(rover, station, [item(k) for k in range(50)]) == 0
     ask_part = mavlink.MAVLink_mission_request_partial_list_message
@@ -179,7 +179,7 @@ def test_a_part_of_a_mission_comes_back(rover: Any) -> None:
     assert rover.ask(station, ask_part(1, 1, 0, 0, 7), "MISSION_ACK").type == 3
 
 
-def test_the_older_items_with_floats_are_taken(rover: Any) -> None:
+def test_float_items_are_accepted(rover: Any) -> None:
     station = rover.station()
     rover.ask(station, count(1), "MISSION_REQUEST_INT")
     older = mavlink.MAVLink_mission_item_message(1, 1, 0, 3, 16, 0, 1, 0, 0, 0, 0, 35.5, 139.25, 5.0, 0)
@@ -203,13 +203,13 @@ def test_the_older_items_with_floats_are_taken(rover: Any) -> None:
         (item(1, 22, z=10.0), 3),  # a rover does not take off
     ],
 )
-def test_what_cannot_be_done_is_refused_and_the_old_mission_stays(rover: Any, bad: Any, result: int) -> None:
+def test_an_invalid_mission_is_refused_and_the_old_one_kept(rover: Any, bad: Any, result: int) -> None:
     station = rover.station()
     assert upload(rover, station, [item(0), item(1)]) == 0
     before = rover.autopilots[0].plans[PlanKind.MISSION]
     assert upload(rover, station, [item(0), bad, item(2)]) == result
     assert rover.autopilots[0].plans[PlanKind.MISSION] is before
-    rover.expect(station, "STATUSTEXT", lambda m: "Mission item 1 refused" in m.text)
+    rover.expect(station, "STATUSTEXT", lambda m: "Mission item 1 rejected" in m.text)
 
 
 def test_too_many_and_unknown_kinds_are_refused(rover: Any) -> None:
@@ -234,7 +234,7 @@ def test_clearing(rover: Any) -> None:
     assert all(not plan for plan in plans.values())
 
 
-def test_a_station_that_gives_up_leaves_the_old_mission(rover: Any) -> None:
+def test_a_cancelled_upload_keeps_the_old_mission(rover: Any) -> None:
     station, other = rover.station(), rover.station(system=254)
     upload(rover, station, [item(0), item(1)])
     rover.ask(station, count(3), "MISSION_REQUEST_INT")
@@ -245,7 +245,7 @@ def test_a_station_that_gives_up_leaves_the_old_mission(rover: Any) -> None:
     assert len(rover.autopilots[0].plans[PlanKind.MISSION]) == 1
 
 
-def test_a_silent_station_is_asked_again_and_then_given_up(rover: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_are_repeated_and_then_time_out(rover: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     station = rover.station()
     monkeypatch.setattr(mission_protocol, "monotonic", lambda: -1e9)  # so that only simulated time counts
     rover.ask(station, count(2), "MISSION_REQUEST_INT")

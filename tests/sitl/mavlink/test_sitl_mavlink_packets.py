@@ -86,7 +86,7 @@ def test_a_packet_that_is_cut_off_is_counted(length: int) -> None:
     assert counters.truncated == 1
 
 
-def test_rubbish_around_packets_is_skipped() -> None:
+def test_bytes_between_packets_are_skipped() -> None:
     messages, counters = read(b"hello" + HEARTBEAT + b"bye" + HEARTBEAT)
     assert len(messages) == 2
     assert counters.rubbish == 8
@@ -99,17 +99,17 @@ def test_a_short_payload_is_filled_with_zeros() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=600))
-def test_whatever_comes_is_never_an_exception(data: bytes) -> None:
+def test_random_bytes_never_raise(data: bytes) -> None:
     read(data)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(sorted(mavlink.mavlink_map)), st.binary(max_size=255), st.integers(0, 255))
-def test_whatever_a_valid_packet_holds_is_never_an_exception(msgid: int, payload: bytes, flags: int) -> None:
+def test_random_payloads_never_raise(msgid: int, payload: bytes, flags: int) -> None:
     read(by_hand(msgid, payload, mavlink.mavlink_map[msgid].crc_extra, flags=flags))
 
 
-def test_sent_packets_are_cut_after_the_last_byte_that_is_not_zero() -> None:
+def test_sent_packets_are_truncated_after_the_last_nonzero_byte() -> None:
     writer = PacketWriter(9, 1)
     first = writer.pack(mavlink.MAVLink_mission_current_message(3, 0, 0))
     body = struct.pack("<BBBBBBHB", 1, 0, 0, 0, 9, 1, 42, 0) + b"\x03"
@@ -118,12 +118,12 @@ def test_sent_packets_are_cut_after_the_last_byte_that_is_not_zero() -> None:
     assert second[4] == 1
 
 
-def test_another_number_is_the_same_packet_otherwise() -> None:
+def test_renumbering_changes_sequence_and_checksum_only() -> None:
     assert renumbered(HEARTBEAT, 200, 50) == by_hand(0, struct.pack("<IBBBBB", 4, 6, 8, 81, 3, 3), 50, seq=200)
     assert renumbered(HEARTBEAT, 7, 50) is HEARTBEAT
 
 
-def test_long_texts_come_in_pieces() -> None:
+def test_long_texts_are_chunked() -> None:
     assert [(m.text, m.id) for m in status_texts(4, "short", 9)] == [("short", 0)]
     pieces = status_texts(4, "x" * 100, 9)
     assert [(len(m.text), m.id, m.chunk_seq) for m in pieces] == [(50, 9, 0), (50, 9, 1), (0, 9, 2)]

@@ -17,7 +17,7 @@ def put(name: str, value: float, kind: int = 9) -> Any:
     return mavlink.MAVLink_param_set_message(1, 1, name.encode(), value, kind)
 
 
-def test_the_whole_list_comes_once_and_in_order(rover: Any) -> None:
+def test_the_list_is_complete_and_in_order(rover: Any) -> None:
     station = rover.station()
     known = rover.autopilots[0].parameters.all()
     station.send(mavlink.MAVLink_param_request_list_message(1, 1))
@@ -45,7 +45,7 @@ def test_reading_by_name_and_by_number(rover: Any) -> None:
     assert (first.param_id, first.param_index) == ("SYSID_THISMAV", 0)
 
 
-def test_what_is_not_there_is_said(rover: Any) -> None:
+def test_unknown_parameters_are_reported(rover: Any) -> None:
     station = rover.station()
     error = rover.ask(station, read("NO_SUCH"), "PARAM_ERROR")
     assert (error.param_id, error.error, error.target_system) == ("NO_SUCH", 1, 255)
@@ -54,7 +54,7 @@ def test_what_is_not_there_is_said(rover: Any) -> None:
     rover.expect(station, "STATUSTEXT", lambda m: "NO_SUCH" in m.text)
 
 
-def test_setting_is_answered_to_every_station_with_what_counts_now(rover: Any) -> None:
+def test_param_set_replies_to_every_peer_with_the_current_value(rover: Any) -> None:
     station, other = rover.station(), rover.station(system=254)
     other.greet()
     rover.pass_time(0.1)
@@ -64,7 +64,7 @@ def test_setting_is_answered_to_every_station_with_what_counts_now(rover: Any) -
 
 
 @pytest.mark.parametrize("value", [-1.0, 1e9, float("nan"), float("inf")])
-def test_a_value_that_cannot_be_leaves_the_old_one(rover: Any, value: float) -> None:
+def test_an_invalid_value_keeps_the_old_one(rover: Any, value: float) -> None:
     station = rover.station()
     answer = rover.ask(station, put("FENCE_RADIUS", value), "PARAM_VALUE")
     assert answer.param_value == 300.0
@@ -83,7 +83,7 @@ def test_a_rate_parameter_changes_its_messages(rover: Any) -> None:
     assert not any(m.get_type() == "ATTITUDE" for m in station.heard)
 
 
-def test_file_transfer_is_refused_at_once(rover: Any) -> None:
+def test_file_transfer_is_refused_immediately(rover: Any) -> None:
     station = rover.station()
     payload = bytearray(251)
     payload[0:2], payload[3], payload[4] = (77).to_bytes(2, "little"), 4, 16  # number, open for reading, length

@@ -63,7 +63,7 @@ class MessageRequests:
         return ACCEPTED
 
     def send_once(self, id: int, sender: Sender) -> Ack:
-        """Send a message once, to who requested it."""
+        """Send a message once, to the requester."""
         if id not in KNOWN:
             return Ack(CommandResult.UNSUPPORTED)
         message = self.vehicle.encode(id)
@@ -103,7 +103,7 @@ ABOVE_SEA_LEVEL = frozenset({mav.MAV_CMD_DO_SET_HOME, mav.MAV_CMD_DO_REPOSITION,
 MAX_REMEMBERED = 256  # acks for repeated commands
 
 
-class CommandRequest(NamedTuple):
+class MavlinkCommand(NamedTuple):
     """A decoded command."""
 
     command: int
@@ -117,18 +117,18 @@ class CommandProtocol:
     def __init__(self, vehicle: MavlinkVehicle) -> None:
         self.vehicle = vehicle
         self.requests = MessageRequests(vehicle)
-        self._acks: dict[tuple[tuple[Address, int, int], int], tuple[CommandRequest, Ack]] = {}
+        self._acks: dict[tuple[tuple[Address, int, int], int], tuple[MavlinkCommand, Ack]] = {}
         self.handlers = {"COMMAND_LONG": self._long, "COMMAND_INT": self._int, "SET_MODE": self._set_mode}
 
     def _long(self, message: Any, sender: Sender) -> None:
         m = message
         p = (m.param1, m.param2, m.param3, m.param4, m.param5, m.param6, m.param7)
         frame = AltitudeFrame.GLOBAL if m.command in ABOVE_SEA_LEVEL else AltitudeFrame.RELATIVE
-        request = CommandRequest(m.command, p, frame)
+        request = MavlinkCommand(m.command, p, frame)
         ack = self._repeated(request, sender) if m.confirmation else None
         self._finish(request, ack or self._carry_out(request, sender), sender)
 
-    def _repeated(self, request: CommandRequest, sender: Sender) -> Ack | None:
+    def _repeated(self, request: MavlinkCommand, sender: Sender) -> Ack | None:
         """Return the ack of the same command sent before, for a sender that has missed it."""
         known = self._acks.get((sender.key, request.command))
         return known[1] if known is not None and repr(known[0]) == repr(request) else None  # NaN != NaN
@@ -138,7 +138,7 @@ class CommandProtocol:
         located = m.command in LOCATED
         frame = PLAIN_FRAMES.get(m.frame)
         x, y = decode_place(m.x, m.y) if located else (float(m.x), float(m.y))
-        request = CommandRequest(
+        request = MavlinkCommand(
             m.command, (m.param1, m.param2, m.param3, m.param4, x, y, m.z), frame or AltitudeFrame.GLOBAL
         )
         if located and frame is None:
@@ -148,7 +148,7 @@ class CommandProtocol:
             ack = self._carry_out(request, sender)
         self._finish(request, ack, sender)
 
-    def _carry_out(self, request: CommandRequest, sender: Sender) -> Ack:
+    def _carry_out(self, request: MavlinkCommand, sender: Sender) -> Ack:
         if any(isinf(value) for value in request.p):
             ack = Ack(CommandResult.DENIED, f"Command {request.command}: infinite parameter")
             self._report(ack)
@@ -160,7 +160,7 @@ class CommandProtocol:
         self._report(ack)
         return ack
 
-    def _finish(self, request: CommandRequest, ack: Ack, sender: Sender) -> None:
+    def _finish(self, request: MavlinkCommand, ack: Ack, sender: Sender) -> None:
         self._acks.pop((sender.key, request.command), None)
         self._acks[sender.key, request.command] = (request, ack)
         if len(self._acks) > MAX_REMEMBERED:

@@ -83,8 +83,8 @@ class MavlinkHub:
         shared = self.ports.shared_port is not None and target == self.ports.shared_station()
         return port, None if shared else target
 
-    def _open(self, key: int, port: int, whom: str, option: str, target: Address | None) -> MavlinkLink:
-        opened = bind(self.ports.host, port, whom, option)
+    def _open(self, key: int, port: int, owner: str, option: str, target: Address | None) -> MavlinkLink:
+        opened = bind(self.ports.host, port, owner, option)
         link = MavlinkLink(opened, MavlinkPeers(_resolved(target) if target else None, self._silence))
         self._links[key] = link
         self._selector.register(opened, selectors.EVENT_READ, link)

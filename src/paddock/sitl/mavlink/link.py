@@ -95,8 +95,8 @@ class Ports:
         return port
 
 
-def bind(host: str, port: int, whom: str, option: str) -> socket.socket:
-    """Return a non-blocking UDP socket; raise PortError, naming `whom` and `option`, if the port is unavailable."""
+def bind(host: str, port: int, owner: str, option: str) -> socket.socket:
+    """Return a non-blocking UDP socket; raise PortError, naming `owner` and `option`, if the port is unavailable."""
     opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         opened.setblocking(False)
@@ -104,17 +104,17 @@ def bind(host: str, port: int, whom: str, option: str) -> socket.socket:
         opened.bind((host, port))
     except OSError as error:
         opened.close()
-        raise PortError(_refusal(error, host, port, whom, option)) from error
+        raise PortError(_refusal(error, host, port, owner, option)) from error
     return opened
 
 
-def _refusal(error: OSError, host: str, port: int, whom: str, option: str) -> str:
+def _refusal(error: OSError, host: str, port: int, owner: str, option: str) -> str:
     how = where_set(option)
     if error.errno == errno.EADDRINUSE:
-        return f"{whom}: UDP port {port} is in use by another program; close it or choose another with {how}"
+        return f"{owner}: UDP port {port} is in use by another program; close it or choose another with {how}"
     if error.errno == errno.EACCES:
-        return f"{whom}: UDP port {port} needs privileges; choose one above 1023 with {how}"
-    return f"{whom}: cannot open UDP port {host}:{port}: {error.strerror or error}; see {how}"
+        return f"{owner}: UDP port {port} needs privileges; choose one above 1023 with {how}"
+    return f"{owner}: cannot open UDP port {host}:{port}: {error.strerror or error}; see {how}"
 
 
 # peers ---------------------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def test_a_mission_in_a_side_wind(rig: Any, noisy: bool, home: float, side: floa
         assert np.hypot(log[:, 1] - waypoint[0], log[:, 2] - waypoint[1]).min() < 2.0  # WPNAV_RADIUS
 
 
-def test_a_waypoint_on_a_straight_way_is_passed_without_slowing_down(rig: Any) -> None:
+def test_a_waypoint_on_a_straight_path_is_passed_at_speed(rig: Any) -> None:
     craft = rig("iris", WPNAV_SPEED=600)
     items = [MissionItem(TAKEOFF, z=8.0), at(WAYPOINT, 30.0, 0.0, 8.0), at(WAYPOINT, 70.0, 0.0, 8.0)]
     log, _ = flown(craft, items, 40.0)
@@ -77,7 +77,7 @@ def test_a_waypoint_on_a_straight_way_is_passed_without_slowing_down(rig: Any) -
     assert craft.autopilot.telemetry.landed == Landed.IN_AIR
 
 
-def test_a_waypoint_with_a_hold_is_stopped_at(rig: Any) -> None:
+def test_a_waypoint_with_a_hold_time_stops(rig: Any) -> None:
     craft = rig("iris")
     items = [MissionItem(TAKEOFF, z=8.0), at(WAYPOINT, 20.0, 0.0, 8.0, p1=3.0), at(WAYPOINT, 20.0, 20.0, 8.0)]
     log, _ = flown(craft, items, 45.0)
@@ -109,7 +109,7 @@ def test_a_mission_without_a_take_off_climbs_first(rig: Any) -> None:
     assert craft.ned == pytest.approx((30.0, 0.0, -10.0), abs=0.3)
 
 
-def test_another_item_is_gone_to_at_once(rig: Any) -> None:
+def test_set_current_changes_the_target_immediately(rig: Any) -> None:
     craft = rig("iris")
     items = [MissionItem(TAKEOFF, z=10.0), at(WAYPOINT, 80.0, 0.0, 10.0), at(WAYPOINT, 0.0, 40.0, 10.0)]
     flown(craft, items, 15.0)
@@ -119,7 +119,7 @@ def test_another_item_is_gone_to_at_once(rig: Any) -> None:
     assert craft.ned == pytest.approx((0.0, 40.0, -10.0), abs=0.3)
 
 
-def test_a_new_speed_is_taken_up_on_the_way(rig: Any) -> None:
+def test_a_speed_change_applies_in_flight(rig: Any) -> None:
     craft = rig("iris")
     flown(craft, [MissionItem(TAKEOFF, z=10.0), at(WAYPOINT, 200.0, 0.0, 10.0)], 15.0)
     assert craft.autopilot.command(178, (1.0, 4.0, -1.0, 0.0, 0.0, 0.0, 0.0)).accepted
@@ -127,7 +127,7 @@ def test_a_new_speed_is_taken_up_on_the_way(rig: Any) -> None:
     assert craft.run(2.0)[:, 4] == pytest.approx(4.0, abs=0.3)
 
 
-def test_a_mission_that_was_flown_is_flown_again_after_arming_again(rig: Any) -> None:
+def test_a_finished_mission_restarts_after_arming(rig: Any) -> None:
     craft = rig("iris", LAND_ALT_LOW=100)
     items = [MissionItem(TAKEOFF, z=3.0), at(LAND, 0.0, 5.0, 0.0)]
     _, reached = flown(craft, items, 60.0)

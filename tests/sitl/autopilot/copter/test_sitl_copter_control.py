@@ -59,7 +59,7 @@ def commanded(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats)
     return motors
 
 
-def test_the_compiled_control_is_the_python_one(gains: Floats) -> None:
+def test_compiled_control_equals_plain_python(gains: Floats) -> None:
     random = np.random.default_rng(3)
     for spool in (at.SHUT, at.IDLE, at.FLY, at.FLY, at.FLY, at.FLY):
         setpoint, memory = random.normal(0.0, 1.0, at.SETPOINT_WIDTH), np.zeros(at.MEMORY_WIDTH)
@@ -79,7 +79,7 @@ def test_the_compiled_control_is_the_python_one(gains: Floats) -> None:
             assert ((motors >= 0.0) & (motors <= 1.0)).all()
 
 
-def test_at_rest_on_its_place_every_motor_gives_the_hover_share(gains: Floats, estimate: Floats) -> None:
+def test_every_motor_gives_hover_thrust_at_rest(gains: Floats, estimate: Floats) -> None:
     setpoint, memory = hovering()
     assert commanded(setpoint, gains, memory, estimate) == pytest.approx([0.4] * 4)
 
@@ -92,7 +92,7 @@ def test_at_rest_on_its_place_every_motor_gives_the_hover_share(gains: Floats, e
         (at.YAW, (1, 2), (3, 4)),  # clockwise: the motors that turn counter-clockwise push
     ],
 )
-def test_each_wish_uses_the_right_motors(
+def test_each_axis_uses_the_right_motors(
     gains: Floats, estimate: Floats, place: int, more: tuple[int, ...], less: tuple[int, ...]
 ) -> None:
     setpoint, memory = hovering()
@@ -101,7 +101,7 @@ def test_each_wish_uses_the_right_motors(
     assert min(motors[k - 1] for k in more) > 0.4 > max(motors[k - 1] for k in less)
 
 
-def test_height_is_gained_with_more_thrust_and_integrators_wait_on_the_ground(gains: Floats, estimate: Floats) -> None:
+def test_climbing_needs_more_thrust_and_integrators_are_reset_on_the_ground(gains: Floats, estimate: Floats) -> None:
     setpoint, memory = hovering()
     setpoint[at.DOWN] = -1.0
     assert commanded(setpoint, gains, memory, estimate).min() > 0.5
@@ -121,14 +121,14 @@ def test_without_a_position_it_stays_level(gains: Floats, estimate: Floats) -> N
     assert np.ptp(commanded(setpoint, gains, memory, estimate)) == 0.0
 
 
-def test_the_lean_of_a_large_error_is_the_greatest_allowed(gains: Floats, estimate: Floats) -> None:
+def test_a_large_error_leans_at_the_limit(gains: Floats, estimate: Floats) -> None:
     setpoint, memory = hovering()
     setpoint[at.NORTH] = 500.0
     commanded(setpoint, gains, memory, estimate)
     assert memory[at.WANTED_PITCH] == pytest.approx(np.radians(-30.0), abs=1e-6)  # ANGLE_MAX, nose down
 
 
-def test_the_throttle_opens_until_the_copter_rises(gains: Floats, estimate: Floats) -> None:
+def test_the_throttle_ramps_up_until_the_copter_rises(gains: Floats, estimate: Floats) -> None:
     setpoint, memory = hovering()
     memory[[at.PHASE, at.HOVER]] = at.GROUND, 0.9
     shares = [commanded(setpoint, gains, memory, estimate).mean() for _ in range(250)]
@@ -167,7 +167,7 @@ def flown(legs: CopterLegs, track: CopterTrack, dt: float = 0.02, seconds: float
     return np.array(rows)
 
 
-def test_a_motion_that_is_under_way_ends_softly_while_the_new_leg_begins() -> None:
+def test_an_ongoing_motion_ends_smoothly_while_the_new_leg_starts() -> None:
     track = CopterTrack()
     track.ve = 5.0
     legs = CopterLegs(track)
@@ -216,7 +216,7 @@ def test_the_steepness_of_a_leg_limits_its_speed() -> None:
     assert rows[:, 4].max() == pytest.approx(2.5 * 0.75, abs=0.01)
 
 
-def test_a_track_reaches_its_place_without_passing_it() -> None:
+def test_a_track_reaches_its_target_without_overshoot() -> None:
     track = CopterTrack()
     north = []
     for _ in range(700):

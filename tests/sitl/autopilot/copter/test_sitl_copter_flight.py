@@ -23,7 +23,7 @@ def settling(log: Floats, column: int, target: float, band: float) -> float:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_airframe_takes_off_hovers_and_goes_to_a_place(rig: Any, preset: str) -> None:
+def test_every_airframe_takes_off_hovers_and_flies_to_a_position(rig: Any, preset: str) -> None:
     craft = rig(preset, wind=(0.0, 3.0))
     log = craft.take_off(10.0)
     assert log[:, 3].max() < 10.3
@@ -43,7 +43,7 @@ def test_every_airframe_takes_off_hovers_and_goes_to_a_place(rig: Any, preset: s
 
 
 @pytest.mark.parametrize("preset", ["iris", "micro"])
-def test_the_nose_turns_by_the_shorter_way_and_stops(rig: Any, preset: str) -> None:
+def test_yaw_turns_the_shorter_way_and_stops(rig: Any, preset: str) -> None:
     craft = rig(preset)
     craft.take_off(5.0)
     assert craft.autopilot.command(115, (270.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)).accepted
@@ -55,7 +55,7 @@ def test_the_nose_turns_by_the_shorter_way_and_stops(rig: Any, preset: str) -> N
     assert craft.distance(0.0, 0.0) < 0.1
 
 
-def test_the_nose_goes_first_on_the_way_to_a_place_unless_a_heading_is_asked_for(rig: Any) -> None:
+def test_the_nose_faces_the_target_unless_a_heading_is_given(rig: Any) -> None:
     craft = rig("iris")
     craft.take_off(5.0)
     craft.autopilot.set_guided_target(GuidedTarget(position=(0.0, 25.0, -5.0)))
@@ -66,7 +66,7 @@ def test_the_nose_goes_first_on_the_way_to_a_place_unless_a_heading_is_asked_for
     assert craft.yaw == pytest.approx(0.5, abs=0.03)
 
 
-def test_a_velocity_is_flown_and_goes_stale_after_three_seconds(rig: Any) -> None:
+def test_a_velocity_target_expires_after_three_seconds(rig: Any) -> None:
     craft = rig("iris")
     craft.take_off(10.0)
     order = GuidedTarget(velocity=(0.0, -3.0, -1.0), yaw_rate=0.3)
@@ -81,7 +81,7 @@ def test_a_velocity_is_flown_and_goes_stale_after_three_seconds(rig: Any) -> Non
     assert np.linalg.norm(np.subtract(craft.ned, where)) < 0.3
 
 
-def test_a_moving_place_is_followed(rig: Any) -> None:
+def test_a_moving_position_is_followed(rig: Any) -> None:
     craft = rig("iris")
     craft.take_off(10.0)
     begin, late = craft.time, []
@@ -109,7 +109,7 @@ def test_an_attitude_with_a_climb_is_flown(rig: Any) -> None:
 
 
 @pytest.mark.parametrize("preset", ["iris", "micro", "crazyflie"])
-def test_return_climbs_comes_home_and_lands_softly(rig: Any, preset: str) -> None:
+def test_rtl_climbs_returns_and_lands_softly(rig: Any, preset: str) -> None:
     craft = rig(preset, wind=(2.0, 2.0), RTL_LOIT_TIME=1000, LAND_ALT_LOW=300)
     craft.take_off(8.0)
     craft.autopilot.set_guided_target(GuidedTarget(position=(15.0, -20.0, -8.0)))
@@ -126,7 +126,7 @@ def test_return_climbs_comes_home_and_lands_softly(rig: Any, preset: str) -> Non
     assert craft.autopilot.commands[1:5].max() == 0.0
 
 
-def test_gusts_and_rising_air_are_not_taken_for_the_ground(rig: Any) -> None:
+def test_gusts_and_updrafts_are_not_detected_as_landings(rig: Any) -> None:
     craft = rig("micro")
     craft.take_off(10.0)
     for environment in (Environment(wind_x=-6.0, wind_y=4.0), Environment(wind_z=3.0), Environment(wind_z=-3.0)):
@@ -137,7 +137,7 @@ def test_gusts_and_rising_air_are_not_taken_for_the_ground(rig: Any) -> None:
         assert np.hypot(log[:, 1], log[:, 2]).max() < 1.5
 
 
-def test_what_was_learnt_is_kept_as_a_parameter(rig: Any) -> None:
+def test_the_learned_hover_thrust_is_saved(rig: Any) -> None:
     craft = rig("race", LAND_ALT_LOW=100, WPNAV_SPEED_DN=150)
     craft.take_off(3.0)
     craft.autopilot.set_mode(9)
@@ -165,7 +165,7 @@ def test_landed_states_follow_the_flight(rig: Any) -> None:
     assert not craft.autopilot.armed
 
 
-def test_a_copter_that_never_takes_off_stops_its_motors(rig: Any) -> None:
+def test_a_copter_that_never_takes_off_disarms(rig: Any) -> None:
     craft = rig("iris", DISARM_DELAY=5)
     craft.ready()
     craft.run(1.0)

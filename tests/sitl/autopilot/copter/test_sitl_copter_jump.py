@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.estimator import layout
+from paddock.sitl.autopilot.estimator import kalman
 from paddock.sitl.autopilot.estimator.measurements import jump
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.rc import Sticks
@@ -36,7 +36,7 @@ def jump_now(craft: Any) -> None:
     estimator = craft.autopilot.estimator
     x = estimator._state
     jump(x, estimator._covariance, estimator._memory, (x[0] + OFF, x[1], x[2]), tuple(x[3:6]), (0.5, 1.0))
-    estimator._memory[layout.FUSED] = layout.FIXES_NEEDED
+    estimator._memory[kalman.FUSED] = kalman.FIXES_NEEDED
 
 
 def fastest(log: Floats) -> float:
@@ -45,7 +45,7 @@ def fastest(log: Floats) -> float:
 
 
 @pytest.mark.parametrize("outage", [8.0, 16.0])
-def test_a_landing_goes_on_straight_down_when_satellites_come_back_elsewhere(rig: Any, outage: float) -> None:
+def test_a_landing_continues_straight_down_when_gnss_returns_with_an_offset(rig: Any, outage: float) -> None:
     """After the shorter outage the estimator refuses a few fixes and then jumps, after the longer it believes them."""
     craft = rig("iris", noisy=True, LAND_SPEED=40.0, LAND_SPEED_HIGH=40.0)
     craft.take_off(12.0)
@@ -63,7 +63,7 @@ def test_a_landing_goes_on_straight_down_when_satellites_come_back_elsewhere(rig
 
 
 @pytest.mark.parametrize("mode", [GUIDED, LOITER, LAND])
-def test_a_copter_that_holds_its_place_stays_there(rig: Any, mode: int) -> None:
+def test_loiter_is_unaffected_by_a_jump_of_the_estimate(rig: Any, mode: int) -> None:
     craft = rig("iris", noisy=True)
     craft.take_off(12.0)
     craft.autopilot.manual(Sticks(throttle=0.5))
@@ -76,7 +76,7 @@ def test_a_copter_that_holds_its_place_stays_there(rig: Any, mode: int) -> None:
     assert fastest(log) < 0.5
 
 
-def test_a_circle_stays_where_it_is_in_the_world(rig: Any) -> None:
+def test_a_circle_keeps_its_place_when_the_estimate_jumps(rig: Any) -> None:
     craft = rig("iris", noisy=True, CIRCLE_RADIUS=500.0, CIRCLE_RATE=20.0)
     craft.take_off(10.0)
     north, east = craft.state.y + 5.0, craft.state.x  # the centre is one radius ahead
@@ -87,7 +87,7 @@ def test_a_circle_stays_where_it_is_in_the_world(rig: Any) -> None:
     assert np.hypot(log[:, 1] - north, log[:, 2] - east) == pytest.approx(5.0, abs=1.5)
 
 
-def test_an_ordered_place_is_on_the_map_and_is_flown_to_gently(rig: Any) -> None:
+def test_a_guided_target_stays_on_the_map_when_the_estimate_jumps(rig: Any) -> None:
     craft = rig("iris", noisy=True)
     craft.take_off(10.0)
     assert craft.autopilot.set_guided_target(GuidedTarget(position=(0.0, 0.0, -10.0))).accepted

@@ -66,7 +66,7 @@ def test_loiter_climbs_by_the_throttle_and_turns_by_the_yaw_stick(flying: Any) -
     assert np.abs(log[-250:, 6]).max() < 0.1
 
 
-def test_loiter_holds_height_and_place_while_nobody_holds_the_sticks(rig: Any) -> None:
+def test_loiter_holds_the_position_without_rc(rig: Any) -> None:
     craft = rig("iris", wind=(2.0, 0.0))
     craft.take_off(10.0)
     assert craft.autopilot.set_mode(LOITER).accepted
@@ -75,7 +75,7 @@ def test_loiter_holds_height_and_place_while_nobody_holds_the_sticks(rig: Any) -
     assert np.hypot(log[:, 1], log[:, 2]).max() < 0.3
 
 
-def test_alt_hold_leans_by_the_sticks_and_keeps_its_height(flying: Any) -> None:
+def test_alt_hold_leans_and_holds_altitude(flying: Any) -> None:
     craft = flying(ALT_HOLD)
     log = held(craft, 2.0, roll=0.5, pitch=0.0)
     assert lean(craft) == pytest.approx((15.0, 0.0), abs=1.0)
@@ -114,7 +114,7 @@ def test_a_pilot_takes_off_and_lands_in_loiter(rig: Any) -> None:
     assert not craft.autopilot.armed
 
 
-def test_circle_goes_round_a_point_ahead_and_looks_at_it(flying: Any) -> None:
+def test_circle_flies_around_a_point_ahead_and_faces_it(flying: Any) -> None:
     craft = flying(CIRCLE, CIRCLE_RADIUS=800, CIRCLE_RATE=-20)
     held(craft, 6.0)
     log = held(craft, 18.0)  # one turn
@@ -137,7 +137,7 @@ def test_land_is_fast_first_and_slow_near_the_ground(flying: Any) -> None:
     assert craft.distance(0.0, 0.0) < 0.2
 
 
-def test_land_without_a_position_comes_down_level(rig: Any) -> None:
+def test_land_without_a_position_descends_level(rig: Any) -> None:
     craft = rig("iris", noisy=True, LAND_ALT_LOW=300)
     craft.take_off(6.0)
     craft.blind = True
@@ -148,7 +148,7 @@ def test_land_without_a_position_comes_down_level(rig: Any) -> None:
     assert np.hypot(log[:, 4], log[:, 5]).max() < 3.0  # it drifts, but does not run away
 
 
-def test_a_mode_without_a_mission_is_refused(rig: Any) -> None:
+def test_auto_without_a_mission_is_refused(rig: Any) -> None:
     craft = rig("iris")
     craft.take_off(3.0)
     answer = craft.autopilot.set_mode(3)

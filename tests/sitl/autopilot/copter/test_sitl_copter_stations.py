@@ -32,7 +32,7 @@ def off(log: Floats, north: float, east: float) -> float:
 
 
 @pytest.mark.parametrize("wind", [(0.0, 0.0), (4.0, 0.0)])
-def test_brake_stops_soon_and_holds_the_place(rig: Any, wind: tuple[float, float]) -> None:
+def test_brake_stops_quickly_and_holds_the_position(rig: Any, wind: tuple[float, float]) -> None:
     craft = rig("iris", wind=wind, FS_THR_ENABLE=0)
     craft.take_off(10.0)
     craft.autopilot.set_guided_target(GuidedTarget(velocity=(8.0, 0.0, 0.0)))
@@ -49,7 +49,7 @@ def test_brake_stops_soon_and_holds_the_place(rig: Any, wind: tuple[float, float
     assert np.ptp(log[-1000:, 1]) < 0.3 and np.abs(log[:, 3] - 10.0).max() < 0.6
 
 
-def test_brake_on_the_ground_stays_there_and_does_not_arm(rig: Any) -> None:
+def test_brake_stays_on_the_ground_and_cannot_arm(rig: Any) -> None:
     craft = rig("iris")
     craft.ready()
     assert craft.autopilot.set_mode(BRAKE).accepted
@@ -59,7 +59,7 @@ def test_brake_on_the_ground_stays_there_and_does_not_arm(rig: Any) -> None:
     assert not craft.autopilot.arm().accepted
 
 
-def test_guided_looks_at_a_place_while_it_flies_elsewhere(rig: Any) -> None:
+def test_guided_faces_the_region_of_interest(rig: Any) -> None:
     craft = rig("iris")
     craft.take_off(10.0)
     assert craft.autopilot.command(LOOK_AT, at(0.0, 30.0, 0.0)).accepted
@@ -74,7 +74,7 @@ def test_guided_looks_at_a_place_while_it_flies_elsewhere(rig: Any) -> None:
     assert off(craft.run(0.1), -40.0, 0.0) < 0.1
 
 
-def test_a_mission_looks_where_a_station_says(rig: Any) -> None:
+def test_auto_faces_a_commanded_region_of_interest(rig: Any) -> None:
     craft = rig("iris")
     latitude, longitude, _ = PLACE.to_geodetic(80.0, 0.0, 0.0)
     items = [
@@ -92,7 +92,7 @@ def test_a_mission_looks_where_a_station_says(rig: Any) -> None:
     assert craft.autopilot.executor.finished  # and it goes on looking
 
 
-def test_orbit_goes_round_the_given_place(rig: Any) -> None:
+def test_orbit_circles_the_given_centre(rig: Any) -> None:
     craft = rig("iris")
     craft.take_off(10.0)
     order = at(20.0, 10.0, 15.0, -12.0, 3.0, 0.0, nan)

@@ -24,14 +24,14 @@ def order(vehicle: Any, command: int, *p: float, frame: int = AltitudeFrame.RELA
     return int(vehicle.pilot.command(command, [*p, *[0.0] * (7 - len(p))], frame).result)
 
 
-def test_what_is_unknown_is_unsupported(copter: Any) -> None:
+def test_unknown_commands_are_unsupported(copter: Any) -> None:
     assert copter.pilot.command(31000, [0.0] * 7) == (CommandResult.UNSUPPORTED, "Command 31000 is not supported")
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 @pytest.mark.parametrize("value", [nan, inf, -inf, 1e30])
 @pytest.mark.parametrize("flying", [False, True])
-def test_no_value_breaks_a_command(copter: Any, command: int, value: float, flying: bool) -> None:
+def test_no_parameter_value_raises(copter: Any, command: int, value: float, flying: bool) -> None:
     if flying:
         copter.fly()
     before = copter.pilot.home
@@ -91,7 +91,7 @@ def test_take_off(copter: Any, rover: Any) -> None:
     assert order(rover, 22, *takeoff) == UNSUPPORTED
 
 
-def test_land_return_and_wait(copter: Any, rover: Any) -> None:
+def test_land_return_and_loiter(copter: Any, rover: Any) -> None:
     copter.fly()
     for command, mode in ((21, "LAND"), (20, "RTL"), (17, "LOITER")):
         assert order(copter, command) == ACCEPTED and copter.pilot.mode.name == mode
@@ -153,11 +153,11 @@ def test_yaw_and_altitude(copter: Any, rover: Any) -> None:
     assert order(rover, 115, 270) == order(rover, 43001, 0, 0, 0, 0, 0, 0, 25.0) == UNSUPPORTED
 
 
-def test_targets_count_only_in_guided_and_only_if_they_make_sense(copter: Any) -> None:
+def test_targets_are_checked_and_need_guided(copter: Any) -> None:
     copter.fly(mode=5)
-    target = copter.pilot.position_target
+    target = copter.pilot.set_guided_target
     assert int(target(GuidedTarget(position=(1.0, 2.0, -3.0))).result) == NOT_NOW
-    assert copter.texts() == ["Target refused: only in GUIDED, not in LOITER"]
+    assert copter.texts() == ["Target rejected: mode is LOITER, not GUIDED"]
     target(GuidedTarget(position=(1.0, 2.0, -3.0)))
     assert copter.texts() == []  # a stream of them is not a stream of lines
     copter.pilot.set_mode(4)

@@ -14,7 +14,7 @@ Make = Callable[..., Any]
 GYRO, ACCEL, MAG, BARO, GPS, PREARM = 0x1, 0x2, 0x4, 0x8, 0x20, 0x10000000
 
 
-def test_a_healthy_vehicle_arms_and_tells_so(copter: Any) -> None:
+def test_a_healthy_vehicle_arms(copter: Any) -> None:
     copter.pilot.set_mode(4)
     assert copter.pilot.arm().accepted
     copter.run(0.02)
@@ -41,7 +41,7 @@ GOOD = (True, True, True, True, True)
         (GOOD, {"battery_voltage": 9.0}, {}, "Battery 1 low (9.00V)"),
     ],
 )
-def test_each_check_has_its_line(
+def test_each_check_has_its_text(
     copter: Any, health: tuple[bool, ...], senses: dict[str, float], beliefs: dict[str, float], line: str
 ) -> None:
     copter.pilot.set_mode(4)
@@ -55,7 +55,7 @@ def test_each_check_has_its_line(
     assert copter.pilot.arm(force=True).accepted
 
 
-def test_bits_of_arming_check_choose(copter: Any) -> None:
+def test_arming_check_bits_select_checks(copter: Any) -> None:
     copter.pilot.set_mode(4)
     copter.estimator.health = (True, True, False, True, False)
     copter.run(0.02)
@@ -107,10 +107,10 @@ def test_a_fence_needs_a_position_and_the_vehicle_inside(copter: Any) -> None:
     copter.estimator.health = (True,) * 5
     copter.believe(north=400.0)
     copter.run(0.2)
-    assert copter.pilot.arm().text == "Arm: vehicle outside fence"
+    assert copter.pilot.arm().text == "Arm: Vehicle breaching fence"
 
 
-def test_every_further_failure_is_a_line_but_not_at_every_attempt(copter: Any) -> None:
+def test_further_failures_are_reported_but_not_on_every_attempt(copter: Any) -> None:
     copter.pilot.set_mode(4)
     copter.estimator.health = (True, True, False, False, True)
     copter.run(0.02)
@@ -121,7 +121,7 @@ def test_every_further_failure_is_a_line_but_not_at_every_attempt(copter: Any) -
     assert copter.texts() == ["PreArm: GPS: waiting for fix"]
 
 
-def test_who_tried_is_reminded_every_30_s_and_nobody_else(copter: Any) -> None:
+def test_failures_are_repeated_every_30_s_after_an_attempt_only(copter: Any) -> None:
     copter.pilot.set_mode(4)
     copter.estimator.health = (True, True, False, True, True)
     copter.run(65.0)
@@ -135,11 +135,11 @@ def test_who_tried_is_reminded_every_30_s_and_nobody_else(copter: Any) -> None:
 
 def test_disarming_in_the_air_needs_force(copter: Any) -> None:
     copter.fly()
-    assert copter.pilot.disarm() == (CommandResult.TEMPORARILY_REJECTED, "Disarm: in the air; land, or force it")
+    assert copter.pilot.disarm() == (CommandResult.TEMPORARILY_REJECTED, "Disarm: vehicle is flying; land or force")
     assert copter.pilot.armed
     assert copter.pilot.disarm(force=True).accepted and not copter.pilot.armed
     copter.run(0.1)
-    assert copter.pilot.arm().text == "Arm: already flying"
+    assert copter.pilot.arm().text == "Arm: Already flying"
     copter.pilot.vehicle.landed = Landed.ON_GROUND
     copter.run(0.1)
     assert copter.pilot.arm().accepted and copter.pilot.disarm().accepted
@@ -169,7 +169,7 @@ def test_motors_and_battery_in_the_sensor_bits(bench: Make) -> None:
     assert telemetry.sensors_enabled & motors and not telemetry.sensors_healthy & battery
 
 
-def test_a_sensor_that_never_spoke_is_not_there(bench: Make) -> None:
+def test_a_sensor_without_samples_is_not_present(bench: Make) -> None:
     copter = bench()
     fresh = copter.pilot.health
     fresh.present &= ~BARO

@@ -132,7 +132,7 @@ def test_gnss_can_be_switched_off_in_every_simulator(trip: Make, adapter: str, s
     assert "EKF: position recovered" in rover.lines and rover.pilot.sensors.gnss_fix >= 3.0
 
 
-def test_a_weak_battery_can_be_tried_where_there_is_none(trip: Make) -> None:
+def test_sim_batt_voltage_simulates_a_low_battery(trip: Make) -> None:
     rover = trip("rover", LightweightAdapter(), BATT_LOW_VOLT=10.5, BATT_LOW_TIMER=1, BATT_FS_LOW_ACT=2)
     rover.wait()
     rover.order(176, 1, 15)
@@ -144,12 +144,12 @@ def test_a_weak_battery_can_be_tried_where_there_is_none(trip: Make) -> None:
     assert rover.pilot.mode.name == "HOLD" and rover.pilot.sensors.battery_voltage == 10.0
 
 
-def test_targets_outside_of_the_fence_are_refused(trip: Make) -> None:
+def test_targets_outside_the_fence_are_rejected(trip: Make) -> None:
     rover = trip("rover", LightweightAdapter(), FENCE_ENABLE=1, FENCE_RADIUS=50)
     rover.wait()
     home = rover.pilot.home
     answer = rover.pilot.command(192, [-1, 1, 0, nan, home[0] + 60 * METRE, home[1], 0.0])
-    assert answer.text == "Target refused: outside the fence" and int(answer.result) == 2
+    assert answer.text == "Target rejected: outside the fence" and int(answer.result) == 2
     rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
     assert rover.pilot.mode.name == "GUIDED"
 
@@ -200,7 +200,7 @@ def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str, standalone_w
     assert np.unique(np.array([np.frombuffer(row) for row in first[0]]), axis=0).shape[0] > 10
 
 
-def test_without_a_fix_nothing_that_needs_one_arms(trip: Make, standalone_world: Any) -> None:
+def test_modes_that_need_a_position_do_not_arm_without_a_fix(trip: Make, standalone_world: Any) -> None:
     adapter = standalone_world(scenario=WORLD)
     copter = trip("copter", adapter)
     adapter.set_gnss(1, False)

@@ -21,7 +21,7 @@ def heartbeats(vehicle: Any, seconds: int) -> None:
 # ground station -------------------------------------------------------------------------------------------------------
 
 
-def test_a_ground_station_that_falls_silent(bench: Make) -> None:
+def test_gcs_failsafe_triggers_and_clears(bench: Make) -> None:
     copter = bench(FS_GCS_ENABLE=1)
     copter.fly()
     heartbeats(copter, 3)
@@ -36,7 +36,7 @@ def test_a_ground_station_that_falls_silent(bench: Make) -> None:
     assert copter.texts() == ["GCS failsafe cleared"] and copter.pilot.mode.name == "RTL"
 
 
-def test_a_ground_station_that_was_never_heard_is_not_missed(bench: Make) -> None:
+def test_no_gcs_failsafe_before_the_first_heartbeat(bench: Make) -> None:
     copter = bench(FS_GCS_ENABLE=1)
     copter.fly()
     copter.run(20.0)
@@ -44,7 +44,7 @@ def test_a_ground_station_that_was_never_heard_is_not_missed(bench: Make) -> Non
 
 
 @pytest.mark.parametrize(("enable", "mode"), [(0, "GUIDED"), (1, "RTL"), (3, "RTL"), (5, "LAND"), (7, "LOITER")])
-def test_what_is_done_about_a_lost_ground_station(bench: Make, enable: int, mode: str) -> None:
+def test_gcs_failsafe_actions(bench: Make, enable: int, mode: str) -> None:
     copter = bench(FS_GCS_ENABLE=enable)
     copter.fly()
     heartbeats(copter, 1)
@@ -52,7 +52,7 @@ def test_what_is_done_about_a_lost_ground_station(bench: Make, enable: int, mode
     assert copter.pilot.mode.name == mode
 
 
-def test_a_rover_goes_back_on_its_own_track(rover: Any) -> None:
+def test_a_rover_falls_back_to_smart_rtl(rover: Any) -> None:
     rover.pilot.parameters.set("FS_GCS_ENABLE", 3)
     rover.fly(height=0.0, mode=15)
     heartbeats(rover, 1)
@@ -60,12 +60,12 @@ def test_a_rover_goes_back_on_its_own_track(rover: Any) -> None:
     assert rover.pilot.mode.name == "SMARTRTL"
 
 
-def test_options_let_modes_go_on(bench: Make) -> None:
+def test_fs_options_continue_in_the_mode(bench: Make) -> None:
     piloted = bench(FS_GCS_ENABLE=1)
     piloted.fly(mode=5)
     heartbeats(piloted, 1)
     piloted.run(6.0)
-    assert piloted.pilot.mode.name == "LOITER" and piloted.texts() == ["GCS failsafe: LOITER goes on"]
+    assert piloted.pilot.mode.name == "LOITER" and piloted.texts() == ["GCS failsafe: continuing in LOITER"]
     strict = bench(FS_GCS_ENABLE=1, FS_OPTIONS=0)
     strict.fly(mode=5)
     heartbeats(strict, 1)
@@ -76,7 +76,7 @@ def test_options_let_modes_go_on(bench: Make) -> None:
 # RC -------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_pilot_who_is_gone(copter: Any) -> None:
+def test_radio_failsafe(copter: Any) -> None:
     copter.fly(mode=5)
     copter.pilot.manual_control(0, 0, 500, 0)
     copter.run(2.9)
@@ -85,17 +85,17 @@ def test_a_pilot_who_is_gone(copter: Any) -> None:
     assert copter.pilot.mode.name == "RTL" and copter.texts() == ["Radio failsafe: RTL"]
 
 
-def test_vehicles_that_are_guided_or_on_a_mission_need_no_pilot(copter: Any, bench: Make) -> None:
+def test_radio_failsafe_spares_auto_and_guided(copter: Any, bench: Make) -> None:
     strict = bench(FS_OPTIONS=0)
     for vehicle in (copter, strict):
         vehicle.fly(mode=4)
         vehicle.pilot.manual_control(0, 0, 500, 0)
         vehicle.run(4.0)
-    assert copter.pilot.mode.name == "GUIDED" and copter.texts() == ["Radio failsafe: GUIDED goes on"]
+    assert copter.pilot.mode.name == "GUIDED" and copter.texts() == ["Radio failsafe: continuing in GUIDED"]
     assert strict.pilot.mode.name == "RTL"
 
 
-def test_a_pilot_who_gives_back_the_sticks_is_not_missed(copter: Any) -> None:
+def test_released_rc_is_no_radio_failsafe(copter: Any) -> None:
     copter.fly(mode=5)
     copter.pilot.rc_override([1500, 1500, 1500, 1500])
     copter.run(1.0)
@@ -133,10 +133,10 @@ def test_charge_is_counted_in_mah(bench: Make) -> None:
     assert copter.pilot.mode.name == "RTL"
     copter.run(20.0)
     assert copter.pilot.mode.name == "LAND"  # critical beats low
-    assert copter.texts()[-2:] == ["Battery 1 is critical 960mAh left", "Battery critical: LAND"]
+    assert copter.texts()[-2:] == ["Battery 1 is critical 960mAh remaining", "Battery critical: LAND"]
 
 
-def test_a_share_that_is_measured_counts_instead(bench: Make) -> None:
+def test_a_measured_charge_level_takes_precedence(bench: Make) -> None:
     copter = bench(BATT_CAPACITY=2000, BATT_LOW_MAH=500, BATT_FS_LOW_ACT=1)
     copter.fly()
     copter.sense(battery_remaining=0.3)
@@ -147,7 +147,7 @@ def test_a_share_that_is_measured_counts_instead(bench: Make) -> None:
     assert copter.pilot.mode.name == "LAND"
 
 
-def test_rovers_number_their_battery_actions_otherwise(rover: Any) -> None:
+def test_battery_actions_of_rovers(rover: Any) -> None:
     rover.pilot.parameters.set("BATT_FS_LOW_ACT", 1)
     rover.pilot.parameters.set("BATT_LOW_VOLT", 10.5)
     rover.fly(height=0.0, mode=15)
@@ -156,7 +156,7 @@ def test_rovers_number_their_battery_actions_otherwise(rover: Any) -> None:
     assert rover.pilot.mode.name == "RTL"
 
 
-def test_a_later_failsafe_of_lower_rank_only_tells(bench: Make) -> None:
+def test_a_later_failsafe_of_lower_rank_only_reports(bench: Make) -> None:
     copter = bench(BATT_CAPACITY=1000, BATT_CRT_MAH=500, BATT_FS_CRT_ACT=1, FS_GCS_ENABLE=1, FENCE_ENABLE=1)
     copter.fly()
     heartbeats(copter, 1)
@@ -170,7 +170,7 @@ def test_a_later_failsafe_of_lower_rank_only_tells(bench: Make) -> None:
 
 
 @pytest.mark.parametrize("act", [1, 2])  # LAND, RTL
-def test_a_failsafe_that_somebody_has_overridden_decides_nothing_any_more(bench: Make, act: int) -> None:
+def test_a_failsafe_overridden_by_the_operator_no_longer_has_precedence(bench: Make, act: int) -> None:
     copter = bench(BATT_CAPACITY=1000, BATT_CRT_MAH=500, BATT_FS_CRT_ACT=act, FENCE_ENABLE=1, FS_GCS_ENABLE=5)
     copter.fly()
     heartbeats(copter, 1)
@@ -186,18 +186,18 @@ def test_a_failsafe_that_somebody_has_overridden_decides_nothing_any_more(bench:
     assert copter.pilot.mode.name == "LAND" and copter.texts()[-1] == "GCS failsafe: LAND"
 
 
-def test_a_failsafe_that_lets_the_mode_go_on_does_not_hold_back_the_next(bench: Make) -> None:
+def test_a_failsafe_that_continues_does_not_block_the_next(bench: Make) -> None:
     copter = bench(FS_GCS_ENABLE=1)
     copter.fly()
     heartbeats(copter, 1)
     copter.pilot.manual_control(0, 0, 500, 0)
     copter.run(4.0)
-    assert copter.texts() == ["Radio failsafe: GUIDED goes on"]
+    assert copter.texts() == ["Radio failsafe: continuing in GUIDED"]
     copter.run(1.5)
     assert copter.pilot.mode.name == "RTL" and copter.texts() == ["GCS failsafe: RTL"]
 
 
-def test_nothing_flies_home_without_a_position(bench: Make) -> None:
+def test_no_rtl_without_a_position(bench: Make) -> None:
     copter = bench(BATT_CAPACITY=1000, BATT_CRT_MAH=500, BATT_FS_CRT_ACT=2)
     copter.fly()
     copter.sense(battery_remaining=0.4)
@@ -224,7 +224,7 @@ def test_a_lost_position_makes_a_copter_land(copter: Any) -> None:
     assert copter.texts() == ["EKF: position recovered"]
 
 
-def test_short_losses_and_modes_that_need_no_position_go_on(copter: Any) -> None:
+def test_short_outages_and_modes_without_position_continue(copter: Any) -> None:
     copter.fly()
     copter.believe(position_ok=0.0)
     copter.run(0.7)
@@ -265,7 +265,7 @@ def test_a_copter_on_its_side_disarms_after_two_seconds(copter: Any) -> None:
     assert not copter.pilot.armed and copter.texts()[0] == "Crash: Disarming: AngErr=35>30"
 
 
-def test_what_still_holds_acts_when_the_vehicle_is_armed_again(bench: Make) -> None:
+def test_a_persisting_condition_acts_after_arming_again(bench: Make) -> None:
     copter = bench(FS_GCS_ENABLE=1)
     copter.fly()
     heartbeats(copter, 1)
@@ -278,7 +278,7 @@ def test_what_still_holds_acts_when_the_vehicle_is_armed_again(bench: Make) -> N
     assert copter.pilot.mode.name == "RTL"
 
 
-def test_nothing_happens_to_a_disarmed_vehicle(bench: Make) -> None:
+def test_failsafes_do_not_act_while_disarmed(bench: Make) -> None:
     copter = bench(FS_GCS_ENABLE=1, BATT_FS_LOW_ACT=1, BATT_LOW_VOLT=10.5)
     copter.pilot.set_mode(4)
     heartbeats(copter, 1)

@@ -63,7 +63,7 @@ def test_circles_and_polygons_of_a_plan() -> None:
 # breaches -------------------------------------------------------------------------------------------------------------
 
 
-def test_out_of_the_circle_it_returns(bench: Make) -> None:
+def test_leaving_the_circle_triggers_rtl(bench: Make) -> None:
     copter = fenced(bench, FENCE_RADIUS=50)
     copter.believe(north=49.0)
     copter.run(0.3)
@@ -77,7 +77,7 @@ def test_out_of_the_circle_it_returns(bench: Make) -> None:
     assert copter.pilot.telemetry.system_status == 5  # MAV_STATE_CRITICAL
 
 
-def test_a_breach_is_over_when_it_is_inside_by_the_margin(bench: Make) -> None:
+def test_a_breach_clears_inside_the_margin(bench: Make) -> None:
     copter = fenced(bench, FENCE_RADIUS=50, FENCE_MARGIN=3)
     for north, breached in ((51.0, True), (49.0, True), (47.5, True), (46.5, False), (49.0, False)):
         copter.believe(north=north)
@@ -87,7 +87,7 @@ def test_a_breach_is_over_when_it_is_inside_by_the_margin(bench: Make) -> None:
     assert copter.texts()[-1] == "Circle fence breach cleared"
 
 
-def test_the_pilot_may_take_over_but_further_out_it_acts_again(bench: Make) -> None:
+def test_the_pilot_may_take_over_until_further_outside(bench: Make) -> None:
     copter = fenced(bench, FENCE_RADIUS=50)
     for north, mode in ((51.0, "RTL"), (65.0, "GUIDED"), (72.0, "RTL"), (151.0, "LAND")):
         copter.believe(north=north)
@@ -96,7 +96,7 @@ def test_the_pilot_may_take_over_but_further_out_it_acts_again(bench: Make) -> N
         copter.pilot.set_mode(4)
 
 
-def test_a_second_breach_after_the_first_is_over_acts_at_once(bench: Make) -> None:
+def test_a_second_breach_acts_immediately(bench: Make) -> None:
     copter = fenced(bench, FENCE_RADIUS=50)
     for north, mode in ((60.0, "RTL"), (40.0, "GUIDED"), (51.0, "RTL")):
         copter.believe(north=north)
@@ -140,7 +140,7 @@ def test_actions(bench: Make, action: int, mode: str) -> None:
     assert copter.pilot.mode.name == mode and copter.pilot.fence.breached
 
 
-def test_types_that_are_not_asked_for_and_a_fence_that_is_off(bench: Make) -> None:
+def test_disabled_types_and_a_disabled_fence(bench: Make) -> None:
     copter = fenced(bench, FENCE_TYPE=1, FENCE_RADIUS=50)
     copter.believe(north=500.0)
     copter.run(0.2)
@@ -153,7 +153,7 @@ def test_types_that_are_not_asked_for_and_a_fence_that_is_off(bench: Make) -> No
     assert not copter.pilot.fence.breached
 
 
-def test_nothing_is_done_to_a_disarmed_vehicle_nor_without_a_position(bench: Make) -> None:
+def test_the_fence_does_not_act_while_disarmed_or_without_position(bench: Make) -> None:
     copter = bench(FENCE_ENABLE=1)
     copter.believe(north=400.0)
     copter.run(0.2)
@@ -164,7 +164,7 @@ def test_nothing_is_done_to_a_disarmed_vehicle_nor_without_a_position(bench: Mak
     assert not lost.pilot.fence.breached
 
 
-def test_a_rover_has_no_height_to_keep(rover: Any) -> None:
+def test_rovers_have_no_altitude_fence(rover: Any) -> None:
     rover.pilot.parameters.set("FENCE_ENABLE", 1)
     rover.fly(height=500.0, mode=15)
     assert not rover.pilot.fence.breached
@@ -195,7 +195,7 @@ def test_a_rover_has_no_height_to_keep(rover: Any) -> None:
         ([item(5003, 0, 0, 10.0)] * 2001, (4, 2000)),
     ],
 )
-def test_a_fence_that_makes_no_sense_is_refused_and_the_old_one_stays(
+def test_an_invalid_fence_is_refused_and_the_old_one_kept(
     copter: Any, items: list[MissionItem], answer: tuple[int, int]
 ) -> None:
     good = polygon(5001, SQUARE)
@@ -204,7 +204,7 @@ def test_a_fence_that_makes_no_sense_is_refused_and_the_old_one_stays(
     assert copter.pilot.plans[PlanKind.FENCE] == tuple(good)
 
 
-def test_a_polygon_that_crosses_itself_or_the_date_line_encloses_something(copter: Any) -> None:
+def test_self_intersecting_polygons_and_the_date_line(copter: Any) -> None:
     bow_tie = polygon(5001, (SQUARE[0], SQUARE[2], SQUARE[1], SQUARE[3]))  # both halves cancel in its signed area
     assert copter.pilot.set_plan(PlanKind.FENCE, bow_tie) == (0, 0)
     corners = ((-17.0, 179.9999), (-17.0, -179.9999), (-17.001, 180.0))
@@ -212,10 +212,10 @@ def test_a_polygon_that_crosses_itself_or_the_date_line_encloses_something(copte
     assert copter.pilot.set_plan(PlanKind.FENCE, pacific) == (0, 0)
 
 
-def test_a_return_point_of_the_fence_is_no_secret_but_not_used(copter: Any) -> None:
+def test_a_fence_return_point_is_reported_as_unused(copter: Any) -> None:
     copter.texts()
     assert copter.pilot.set_plan(PlanKind.FENCE, [item(5000, 9.0, 0.0, 0.0)]) == (0, 0)
-    assert copter.texts() == ["Fence: no use for its return point, RTL goes home or to a rally point"]
+    assert copter.texts() == ["Fence: return point ignored, RTL uses home or rally points"]
 
 
 def test_rally_points_are_checked(copter: Any) -> None:

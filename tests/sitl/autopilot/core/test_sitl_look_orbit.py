@@ -24,7 +24,7 @@ def at(north: float, east: float, *first: float) -> list[float]:
 
 
 @pytest.mark.parametrize("command", [LOOK_AT, LOOK])
-def test_a_copter_looks_at_a_place(copter: Any, command: int) -> None:
+def test_a_copter_faces_a_region_of_interest(copter: Any, command: int) -> None:
     copter.fly()
     copter.believe(north=10.0, east=0.0)
     copter.run(0.04)
@@ -34,14 +34,14 @@ def test_a_copter_looks_at_a_place(copter: Any, command: int) -> None:
     assert isnan(copter.pilot.executor.roi.yaw())
 
 
-def test_the_place_0_0_ends_it_too(copter: Any) -> None:
+def test_roi_0_0_clears_it(copter: Any) -> None:
     copter.fly()
     copter.pilot.command(LOOK, at(40.0, -60.0))
     assert copter.pilot.command(LOOK, [0.0] * 7).accepted
     assert isnan(copter.pilot.executor.roi.yaw())
 
 
-def test_a_place_replaces_the_heading_that_was_asked_for_before(copter: Any) -> None:
+def test_roi_replaces_a_commanded_heading(copter: Any) -> None:
     copter.fly()
     assert copter.pilot.command(115, [90.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).accepted
     assert copter.pilot.guided.yaw == pytest.approx(radians(90.0))
@@ -49,21 +49,21 @@ def test_a_place_replaces_the_heading_that_was_asked_for_before(copter: Any) -> 
     assert isnan(copter.pilot.guided.yaw)
 
 
-def test_what_cannot_be_looked_at_is_denied(copter: Any, rover: Any) -> None:
+def test_invalid_roi_is_denied(copter: Any, rover: Any) -> None:
     assert copter.pilot.command(LOOK, at(10.0, 0.0, 1.0)).result == CommandResult.DENIED  # the next waypoint
     assert copter.pilot.command(LOOK_AT, [0.0, 0.0, 0.0, 0.0, 95.0, 8.0, 0.0]).result == CommandResult.DENIED
     for command in (LOOK_AT, LOOK_AHEAD, LOOK):
         assert rover.pilot.command(command, at(10.0, 0.0)).result == CommandResult.UNSUPPORTED
 
 
-def test_pictures_are_taken_without_a_camera_and_gimbals_are_not(copter: Any) -> None:
+def test_camera_commands_are_reported_and_gimbal_commands_unsupported(copter: Any) -> None:
     copter.texts()
     assert copter.pilot.command(PICTURE, [0.0] * 7).accepted
     assert copter.texts() == ["Picture: no camera on board"]
     assert copter.pilot.command(GIMBAL, [0.0] * 7).result == CommandResult.UNSUPPORTED
 
 
-def test_only_flying_copters_go_round(rover: Any) -> None:
+def test_orbit_needs_a_flying_copter(rover: Any) -> None:
     autopilot = BuiltInAutopilot(1, "copter")
     assert autopilot.command(ORBIT, [10.0, 2.0, 0.0, 0.0, 47.0, 8.0, 20.0]).result == CommandResult.TEMPORARILY_REJECTED
     assert rover.pilot.command(ORBIT, at(10.0, 0.0, 10.0)).result == CommandResult.UNSUPPORTED
@@ -73,7 +73,7 @@ def test_only_flying_copters_go_round(rover: Any) -> None:
     "wrong",
     [(0.0, 2.0, 0.0, 0.0), (5e3, 2.0, 0.0, 0.0), (10.0, 0.0, 0.0, 0.0), (10.0, 2.0, 3.0, 0.0), (10.0, 2.0, nan, 6.0)],
 )
-def test_a_circle_that_cannot_be_flown_is_denied(wrong: tuple[float, ...]) -> None:
+def test_an_invalid_orbit_is_denied(wrong: tuple[float, ...]) -> None:
     assert BuiltInAutopilot(1, "copter").command(ORBIT, at(10.0, 0.0, *wrong)).result == CommandResult.DENIED
 
 
@@ -87,18 +87,18 @@ def test_a_circle_that_cannot_be_flown_is_denied(wrong: tuple[float, ...]) -> No
         *((1.5, 2.0, 6, 6), (1.0, 5.0, 0, 0), (0.0, 0.0, 7, 7), (4.0, 2.0, 6, 6)),
     ],
 )
-def test_missions_may_change_the_climb_of_craft_that_climb(kind: float, speed: float, copter: int, rover: int) -> None:
+def test_climb_speed_items_need_a_copter(kind: float, speed: float, copter: int, rover: int) -> None:
     item = MissionItem(SPEED, p1=kind, p2=speed)
     assert check_mission_item(item, "copter") == copter
     assert check_mission_item(item, "rover") == rover
 
 
-def test_a_plane_has_nothing_to_look_with() -> None:
+def test_roi_is_unsupported_by_planes() -> None:
     plane = BuiltInAutopilot(1, "plane")
     latitude, longitude, _ = FRAME.to_geodetic(50.0, 0.0, 0.0)
     items = [MissionItem(16), MissionItem(LOOK_AT, x=latitude, y=longitude), MissionItem(16, x=latitude, y=longitude)]
     assert plane.set_plan(PlanKind.MISSION, items)[0] == 0
     plane.executor.start()
     plane.executor.update(0.02)
-    assert "Mission: 1 look at, no camera on board" in [n.text for n in plane.outbox if isinstance(n, StatusText)]
+    assert "Mission: 1 SetROI, no camera on board" in [n.text for n in plane.outbox if isinstance(n, StatusText)]
     assert isnan(plane.executor.roi.yaw())

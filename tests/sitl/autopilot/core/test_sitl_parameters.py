@@ -18,7 +18,7 @@ ACTION = Parameter("ACTION", 2, 0, 5, ParamKind.INT8)
 TOTAL = Parameter("TOTAL", 0, 0, 100, ParamKind.INT16, fixed=True)
 
 
-def test_values_are_what_a_float32_keeps() -> None:
+def test_values_are_rounded_to_float32() -> None:
     parameters = Parameters([SPEED])
     assert parameters.value("SPEED") == float(np.float32(1.1)) != 1.1
     assert parameters.set("SPEED", 3.3)
@@ -35,27 +35,27 @@ def test_integers_are_rounded_and_typed_as_mavlink_does() -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("SPEED", -0.1), ("SPEED", 10.1), ("SPEED", nan), ("SPEED", inf), ("NO", 1)]
 )
-def test_what_cannot_be_is_refused_and_changes_nothing(name: str, value: float) -> None:
+def test_invalid_values_are_refused_and_change_nothing(name: str, value: float) -> None:
     parameters = Parameters([SPEED])
     assert not parameters.set(name, value)
     assert parameters.changes == 0 and parameters.names() == ["SPEED"]
 
 
-def test_the_ends_of_a_range_that_no_float32_hits_are_valid() -> None:
+def test_range_ends_that_float32_cannot_represent_are_valid() -> None:
     parameters = Parameters([Parameter("GAIN", 0.1, 0.1, 0.3)])
     assert parameters.set("GAIN", float(np.float32(0.1))) and parameters.set("GAIN", float(np.float32(0.3)))
 
 
-def test_fixed_ones_are_shown_but_only_the_autopilot_changes_them() -> None:
+def test_read_only_parameters_are_changed_by_the_autopilot_only() -> None:
     parameters = Parameters([TOTAL])
     assert not parameters.set("TOTAL", 5)
-    with pytest.raises(InvalidValueError, match="parameter TOTAL is read only"):
+    with pytest.raises(InvalidValueError, match="parameter TOTAL is read-only"):
         parameters.override({"TOTAL": 5})
     parameters.show("TOTAL", 5)
     assert parameters.value("TOTAL") == 5.0
 
 
-def test_what_was_set_is_there_in_the_next_run(tmp_path: Path) -> None:
+def test_values_persist_between_runs(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "rover_1.json"
     first = Parameters([SPEED, ACTION], path)
     first.override({"ACTION": 4})
@@ -66,7 +66,7 @@ def test_what_was_set_is_there_in_the_next_run(tmp_path: Path) -> None:
     assert (second.value("SPEED"), second.value("ACTION")) == (2.5, 2.0)
 
 
-def test_a_file_of_another_version_is_used_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_unknown_names_in_a_file_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text('{"SPEED": 3, "GONE": 1, "ACTION": 99, "TOTAL": "x"}')
     parameters = Parameters([SPEED, ACTION, TOTAL], path)
@@ -75,7 +75,7 @@ def test_a_file_of_another_version_is_used_as_far_as_it_goes(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("text", ["{", "[1]"])
-def test_a_broken_file_is_one_line_that_names_it(tmp_path: Path, text: str) -> None:
+def test_an_invalid_file_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "p.json"
     path.write_text(text)
     with pytest.raises(PaddockError, match=r"p\.json") as caught:
@@ -83,26 +83,26 @@ def test_a_broken_file_is_one_line_that_names_it(tmp_path: Path, text: str) -> N
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_that_cannot_be_written_is_told_and_the_value_counts(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported_and_the_value_applies(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     told: list[str] = []
     parameters = Parameters([SPEED], tmp_path / "file" / "p.json", told.append)
     assert parameters.set("SPEED", 5.0) and parameters.value("SPEED") == 5.0
-    assert len(told) == 1 and "cannot be kept" in told[0]
-    with pytest.raises(PaddockError, match="cannot be kept"):
+    assert len(told) == 1 and "cannot save parameters" in told[0]
+    with pytest.raises(PaddockError, match="cannot save parameters"):
         Parameters([SPEED], tmp_path / "file" / "p.json").set("SPEED", 5.0)
 
 
-def test_a_folder_that_cannot_be_made_is_told_before_anything_is_set(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_raises_early(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(PaddockError, match=r"file: parameters cannot be kept there: (File exists|Not a directory)"):
+    with pytest.raises(PaddockError, match=r"file: cannot save parameters: (File exists|Not a directory)"):
         Parameters([SPEED], tmp_path / "file" / "p.json").make_folder()
     Parameters([SPEED], tmp_path / "new" / "deep" / "p.json").make_folder()
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["deep"]
     assert list((tmp_path / "new" / "deep").iterdir()) == []
 
 
-def test_reset_goes_back_to_the_defaults_and_forgets_the_file(tmp_path: Path) -> None:
+def test_reset_restores_the_defaults_and_clears_the_file(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     parameters = Parameters([SPEED], path)
     parameters.set("SPEED", 5.0)
@@ -110,7 +110,7 @@ def test_reset_goes_back_to_the_defaults_and_forgets_the_file(tmp_path: Path) ->
     assert parameters.value("SPEED") == float(np.float32(1.1)) and json.loads(path.read_text()) == {}
 
 
-def test_errors_name_what_would_be_valid() -> None:
+def test_errors_name_valid_values() -> None:
     parameters = Parameters([SPEED])
     with pytest.raises(UnknownNameError, match="did you mean 'SPEED'"):
         parameters.value("SPEDE")

@@ -13,7 +13,7 @@ GUIDED, LOITER, STABILIZE = 4, 5, 0
 
 
 @pytest.mark.parametrize("craft", ["copter", "rover", "rover_ackermann", "plane"])
-def test_stations_find_what_they_look_for_and_cannot_change_it(craft: str) -> None:
+def test_ground_stations_find_read_only_parameters(craft: str) -> None:
     parameters = BuiltInAutopilot(1, craft).parameters
     expected = {
         **{"RCMAP_ROLL": 1, "RCMAP_PITCH": 2, "RCMAP_THROTTLE": 3, "RCMAP_YAW": 4},
@@ -35,7 +35,7 @@ def test_stations_find_what_they_look_for_and_cannot_change_it(craft: str) -> No
         ("plane", [4, 19, 70, 21], 50, 1000),
     ],
 )
-def test_outputs_are_as_the_craft_has_them(craft: str, functions: list[int], rate: int, throttle: int) -> None:
+def test_servo_functions_match_the_vehicle(craft: str, functions: list[int], rate: int, throttle: int) -> None:
     autopilot = BuiltInAutopilot(1, craft)
     value = autopilot.parameters.value
     assert [value(f"SERVO{k}_FUNCTION") for k in range(1, 5)] == functions
@@ -76,7 +76,7 @@ def test_the_pulse_of_channel_5_chooses_one_of_six_modes(bench: Any, width: int,
     assert switched(vehicle, width) == "LOITER"
 
 
-def test_only_a_change_of_the_switch_is_an_order(bench: Any) -> None:
+def test_only_a_change_of_the_switch_sets_the_mode(bench: Any) -> None:
     vehicle = bench(FLTMODE1=LOITER, FLTMODE6=STABILIZE)
     assert switched(vehicle, 1100) == "LOITER"
     vehicle.pilot.set_mode(GUIDED)
@@ -85,7 +85,7 @@ def test_only_a_change_of_the_switch_is_an_order(bench: Any) -> None:
     assert switched(vehicle, 0) == "STABILIZE"
 
 
-def test_a_switch_on_its_way_passes_the_positions_between(bench: Any) -> None:
+def test_the_switch_must_settle(bench: Any) -> None:
     vehicle = bench(FLTMODE1=GUIDED, FLTMODE3=LOITER, FLTMODE6=GUIDED)
     assert switched(vehicle, 1100) == "GUIDED"
     vehicle.texts()
@@ -95,15 +95,15 @@ def test_a_switch_on_its_way_passes_the_positions_between(bench: Any) -> None:
     assert not [text for text in vehicle.texts() if "LOITER" in text]
 
 
-def test_a_mode_that_cannot_be_is_told_once(bench: Any) -> None:
+def test_a_refused_mode_is_reported_once(bench: Any) -> None:
     vehicle = bench(FLTMODE4=77)
     assert switched(vehicle, 1500) == "STABILIZE"
-    assert vehicle.texts().count("Mode switch: Mode 77: a copter has no such mode") == 1
+    assert vehicle.texts().count("Mode switch: Mode 77: unknown mode of a copter") == 1
     vehicle.run(1.0)
     assert not vehicle.texts()
 
 
-def test_the_switch_may_be_elsewhere_or_nowhere(bench: Any, rover: Any) -> None:
+def test_the_switch_channel_is_a_parameter(bench: Any, rover: Any) -> None:
     vehicle = bench(FLTMODE_CH=0, FLTMODE1=LOITER)
     assert switched(vehicle, 1100) == "STABILIZE"
     assert rover.pilot.parameters.set("MODE1", 4)

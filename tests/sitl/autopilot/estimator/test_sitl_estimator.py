@@ -15,7 +15,7 @@ MOTIONS = ["standing", "circle", "turn", "shuttle"]
 
 
 @pytest.mark.parametrize("name", MOTIONS)
-def test_it_is_better_than_the_fixes_that_it_gets(bench: Any, name: str) -> None:
+def test_the_estimate_is_better_than_the_fixes(bench: Any, name: str) -> None:
     errors = bench.follow(bench.Flight(bench.motions[name], rate=100.0, seconds=40.0), Estimator()).after(15.0)
     # a fix has 0.5 m, 1.0 m and 0.05 m/s; a heading of the compass 0.05 rad
     assert (bench.rms(errors.position)[:2] < 0.25).all() and bench.rms(errors.position)[2] < 0.4
@@ -24,7 +24,7 @@ def test_it_is_better_than_the_fixes_that_it_gets(bench: Any, name: str) -> None
 
 
 @pytest.mark.parametrize("name", MOTIONS)
-def test_its_errors_are_as_large_as_its_covariance_says(bench: Any, name: str) -> None:
+def test_errors_match_the_covariance(bench: Any, name: str) -> None:
     squares = []
     for seed in range(6):  # independent flights: errors of one flight are correlated for seconds
         errors = bench.follow(bench.Flight(bench.motions[name], rate=50.0, seconds=25.0, seed=seed), Estimator()).after(
@@ -52,7 +52,7 @@ def test_innovations_of_the_position_are_white(bench: Any) -> None:
     assert bench.rms(kept) == pytest.approx([0.51, 0.51], abs=0.08)  # the fix's noise, and little else
 
 
-def test_it_learns_what_the_sensors_always_get_wrong(bench: Any) -> None:
+def test_sensor_biases_are_estimated(bench: Any) -> None:
     estimator = Estimator()
     flight = bench.Flight(
         bench.motions["turn"], seconds=60.0, gyro_bias=(0.01, -0.015, 0.008), accel_bias=(0.1, -0.15, 0.2)
@@ -64,7 +64,7 @@ def test_it_learns_what_the_sensors_always_get_wrong(bench: Any) -> None:
     assert (bench.rms(errors.attitude) < radians(1.0)).all()
 
 
-def test_late_fixes_are_taken_for_what_they_are(bench: Any) -> None:
+def test_delayed_fixes_are_compensated(bench: Any) -> None:
     flight = bench.Flight(bench.motions["turn"], seconds=40.0, options={"gnss": {"delay": 0.2}})
     errors = bench.follow(flight, Estimator()).after(20.0)
     assert np.linalg.norm(bench.rms(errors.position)[:2]) < 1.5  # at 30 m/s, 0.2 s are 6 m
@@ -85,7 +85,7 @@ def test_the_origin_is_the_first_fix_and_heading_is_true(bench: Any) -> None:
     assert estimator.health == SensorHealth(True, True, True, True, True)
 
 
-def test_a_declination_of_ones_own_is_used(bench: Any) -> None:
+def test_a_given_declination_is_used(bench: Any) -> None:
     estimator = Estimator(declination=0.0)
     bench.follow(bench.Flight(bench.motions["standing"], rate=50.0, seconds=10.0), estimator)
     east, north, _ = field_at(35.6812, 139.7671, 40.0, 2025.0)
@@ -119,7 +119,7 @@ def test_samples_are_used_once(bench: Any) -> None:
     np.testing.assert_array_equal(once.covariance, often.covariance)
 
 
-def test_compiled_and_plain_python_agree_and_a_reset_forgets(bench: Any) -> None:
+def test_compiled_and_plain_python_agree_and_reset_clears_the_state(bench: Any) -> None:
     rows = [data.copy() for _, data in bench.Flight(bench.motions["turn"], rate=50.0, seconds=3.0)]
     compiled, plain = Estimator(), Estimator()
     for data in rows:
@@ -138,7 +138,7 @@ def test_compiled_and_plain_python_agree_and_a_reset_forgets(bench: Any) -> None
     np.testing.assert_array_equal(compiled.row, first)
 
 
-def test_nothing_measured_is_nothing_known() -> None:
+def test_without_measurements_nothing_is_valid() -> None:
     estimator = Estimator()
     estimator.update(SensorData(time_us=1000.0))
     result = estimator.estimate()

@@ -15,7 +15,7 @@ def no_fix(data: SensorData) -> None:
     data.row[11:17] = np.nan
 
 
-def test_without_fixes_it_drifts_no_faster_than_its_inertial_sensors_make_it(bench: Any) -> None:
+def test_drift_without_fixes_is_bounded_by_the_inertial_sensors(bench: Any) -> None:
     estimator, seen = Estimator(), {}
 
     def outage(seconds: float, data: SensorData) -> None:
@@ -35,7 +35,7 @@ def test_without_fixes_it_drifts_no_faster_than_its_inertial_sensors_make_it(ben
     assert estimator.estimate().attitude_ok == 1.0 and estimator.estimate().height_ok == 1.0
 
 
-def test_fixes_that_come_back_are_taken_up_again(bench: Any) -> None:
+def test_fixes_are_fused_again_after_an_outage(bench: Any) -> None:
     estimator = Estimator()
 
     def outage(seconds: float, data: SensorData) -> None:
@@ -47,7 +47,7 @@ def test_fixes_that_come_back_are_taken_up_again(bench: Any) -> None:
     assert estimator.estimate().position_ok == 1.0
 
 
-def test_one_wild_fix_is_refused(bench: Any) -> None:
+def test_a_single_outlier_fix_is_rejected(bench: Any) -> None:
     estimator, ratios = Estimator(), []
 
     def glitch(seconds: float, data: SensorData) -> None:
@@ -60,7 +60,7 @@ def test_one_wild_fix_is_refused(bench: Any) -> None:
     assert max(ratios) > 1.0 and estimator.estimate().position_ok == 1.0
 
 
-def test_a_vehicle_that_was_carried_away_is_found_again(bench: Any) -> None:
+def test_position_recovers_after_the_vehicle_was_moved(bench: Any) -> None:
     estimator = Estimator()
 
     def carried(seconds: float, data: SensorData) -> None:
@@ -77,7 +77,7 @@ def test_a_vehicle_that_was_carried_away_is_found_again(bench: Any) -> None:
     assert estimator.estimate().position_ok == 1.0
 
 
-def test_a_fix_that_insists_is_believed_in_the_end(bench: Any) -> None:
+def test_persistent_fixes_reset_the_position(bench: Any) -> None:
     estimator, relied = Estimator(), []
 
     def moved(seconds: float, data: SensorData) -> None:
@@ -92,7 +92,7 @@ def test_a_fix_that_insists_is_believed_in_the_end(bench: Any) -> None:
 
 
 @pytest.mark.parametrize(("columns", "name"), [(slice(2, 5), "gyro"), (slice(5, 8), "accel")])
-def test_an_inertial_sensor_that_says_nonsense_is_flagged(bench: Any, columns: slice, name: str) -> None:
+def test_an_invalid_inertial_sensor_is_flagged(bench: Any, columns: slice, name: str) -> None:
     estimator, health = Estimator(), []
 
     def broken(seconds: float, data: SensorData) -> None:
@@ -116,7 +116,7 @@ def test_an_inertial_sensor_that_says_nonsense_is_flagged(bench: Any, columns: s
         (slice(11, 14), "gps", 6.0),
     ],
 )
-def test_a_sensor_that_freezes_is_flagged(bench: Any, columns: slice, name: str, patience: float) -> None:
+def test_a_frozen_sensor_is_flagged(bench: Any, columns: slice, name: str, patience: float) -> None:
     estimator, frozen = Estimator(), []
 
     def freeze(seconds: float, data: SensorData) -> None:
@@ -128,7 +128,7 @@ def test_a_sensor_that_freezes_is_flagged(bench: Any, columns: slice, name: str,
     assert [n for n in estimator.health._fields if not getattr(estimator.health, n)] == [name]
 
 
-def test_a_world_without_noise_is_not_taken_for_frozen(bench: Any) -> None:
+def test_noise_free_sensors_do_not_count_as_frozen(bench: Any) -> None:
     noiseless = {
         "imu": {"accelerometer_noise": 0.0, "gyro_noise": 0.0, "accelerometer_walk": 0.0, "gyro_walk": 0.0},
         "gnss": {"noise_horizontal": 0.0, "noise_vertical": 0.0, "noise_velocity": 0.0, "walk": 0.0},
@@ -142,7 +142,7 @@ def test_a_world_without_noise_is_not_taken_for_frozen(bench: Any) -> None:
     assert np.abs(errors.position).max() < 1e-3 and np.abs(errors.attitude).max() < 1e-4  # the model's place is rounded
 
 
-def test_silence_is_flagged(bench: Any) -> None:
+def test_sensor_timeouts_are_flagged(bench: Any) -> None:
     estimator, data = Estimator(), SensorData()
     for _, row in bench.Flight(bench.motions["standing"], rate=50.0, seconds=5.0):
         data = row.copy()
@@ -153,7 +153,7 @@ def test_silence_is_flagged(bench: Any) -> None:
     assert estimator.estimate().attitude_ok == 0.0 and estimator.estimate().height_ok == 0.0
 
 
-def test_a_vehicle_that_stands_stays_where_it_is_without_fixes(bench: Any) -> None:
+def test_a_standing_vehicle_does_not_drift_without_fixes(bench: Any) -> None:
     drifts = []
     for known in (True, False):
         estimator = Estimator()
@@ -184,7 +184,7 @@ def test_without_a_compass_the_course_shows_the_heading(bench: Any) -> None:
     assert not estimator.health.mag
 
 
-def test_a_magnet_beside_the_compass_shows(bench: Any) -> None:
+def test_a_magnetic_disturbance_is_rejected(bench: Any) -> None:
     estimator, ratios = Estimator(), []
 
     def magnet(seconds: float, data: SensorData) -> None:
@@ -197,7 +197,7 @@ def test_a_magnet_beside_the_compass_shows(bench: Any) -> None:
     assert np.abs(errors.attitude[:, 2]).max() < radians(5.0)
 
 
-def test_a_turn_that_the_gyroscope_missed_is_found_out(bench: Any) -> None:
+def test_a_turn_missed_by_the_gyroscope_is_corrected(bench: Any) -> None:
     estimator, relied = Estimator(), []
 
     def blind(seconds: float, data: SensorData) -> None:

@@ -42,7 +42,7 @@ def spoil(data: SensorData, now: float, outage: float, off: float, fixes: dict[s
 
 
 @pytest.mark.parametrize("outage", [6.0, 25.0])
-def test_what_a_fix_corrects_after_an_outage_is_told(bench: Any, outage: float) -> None:
+def test_the_correction_after_an_outage_is_reported_as_a_jump(bench: Any, outage: float) -> None:
     estimator, told, rows = follow(bench, outage)
     late = [jump for jump in told if jump[0] >= BACK]
     assert len(late) == 1 and late[0][0] < BACK + 1.5
@@ -51,7 +51,7 @@ def test_what_a_fix_corrects_after_an_outage_is_told(bench: Any, outage: float) 
     assert sum(jump[1] for jump in told) == pytest.approx(estimator.jumped[0])
 
 
-def test_a_lost_position_is_confirmed_before_it_is_relied_on(bench: Any) -> None:
+def test_a_lost_position_must_be_confirmed_before_it_is_valid(bench: Any) -> None:
     _, told, rows = follow(bench, 25.0)
     table = np.array(rows)
     good = table[(table[:, 0] >= BACK * 1e6) & (table[:, PLACE["position_ok"]] == 1.0), 0]

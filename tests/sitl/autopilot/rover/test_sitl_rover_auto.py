@@ -46,7 +46,7 @@ def test_a_car_rounds_its_corners(car: Make, speed: float) -> None:
     assert yard.reached == [1, 2, 3, 4, 5]
 
 
-def test_a_car_that_must_turn_round_does_not_circle_for_ever(car: Make) -> None:
+def test_a_car_that_must_turn_around_does_not_circle_forever(car: Make) -> None:
     """Its smallest circle has a radius of 0.86 m, so it leaves the line by twice that, at least."""
     to_and_fro = [(0.0, 0.0), (15.0, 0.0), (0.0, 0.0), (15.0, 0.0)]
     yard = car(heading=3.0)
@@ -82,7 +82,7 @@ def test_without_a_pivot_angle_it_drives_its_turns(skid: Make) -> None:
     assert yard.crosstrack([(0.0, 0.0), (10.0, 0.0), (10.0, 10.0)]) < 0.6
 
 
-def test_it_waits_at_a_waypoint_and_changes_its_speed(skid: Make) -> None:
+def test_hold_time_and_speed_change(skid: Make) -> None:
     yard = skid()
     speed = MissionItem(178, AltitudeFrame.MISSION, 1.0, 0.8)
     yard.plan([yard.waypoint(10.0, 0.0, p1=4.0), speed, yard.waypoint(20.0, 0.0)])
@@ -97,7 +97,7 @@ def test_it_waits_at_a_waypoint_and_changes_its_speed(skid: Make) -> None:
     assert "Mission: 2 change speed to 0.8 m/s" in yard.texts
 
 
-def test_turns_round_a_point_and_back_home(skid: Make) -> None:
+def test_loiter_turns_and_return(skid: Make) -> None:
     yard = skid()
     circle = yard.waypoint(20.0, 0.0, 18, p1=1.5, p3=-6.0)
     yard.plan([circle, MissionItem(20, AltitudeFrame.MISSION)])
@@ -121,7 +121,7 @@ def test_jumps_repeat_as_often_as_they_say(skid: Make) -> None:
     assert yard.reached == [1, 2, 1, 2, 1, 2, 4]
 
 
-def test_leaving_auto_pauses_and_entering_goes_on(skid: Make) -> None:
+def test_leaving_auto_pauses_and_entering_resumes(skid: Make) -> None:
     yard = skid()
     yard.plan([yard.waypoint(5.0, 0.0), yard.waypoint(15.0, 0.0), yard.waypoint(15.0, 5.0)])
     yard.begin(10)
@@ -174,7 +174,7 @@ def test_a_disarmed_rover_waits_in_auto(skid: Make) -> None:
 
 
 @pytest.mark.parametrize(("behave", "mode"), [(0, "HOLD"), (1, "LOITER"), (2, "ACRO"), (3, "MANUAL")])
-def test_what_comes_after_the_mission(skid: Make, behave: int, mode: str) -> None:
+def test_mis_done_behave(skid: Make, behave: int, mode: str) -> None:
     yard = skid(MIS_DONE_BEHAVE=behave)
     drive(yard, [(0.0, 0.0), (3.0, 0.0)])
     assert yard.autopilot.mode.name == mode

@@ -31,7 +31,7 @@ def moving(speed: float, rate: float = 0.0, yaw: float = 0.4) -> Floats:
 
 
 @pytest.mark.parametrize("skid", [True, False])
-def test_the_compiled_loops_are_the_plain_ones(skid: bool) -> None:
+def test_compiled_loops_equal_plain_python(skid: bool) -> None:
     chance = np.random.default_rng(3)
     g = rover_gains(Parameters(ROVER), skid)
     plain = compiled = RoverMemory()
@@ -44,7 +44,7 @@ def test_the_compiled_loops_are_the_plain_ones(skid: bool) -> None:
         assert compiled == plain and (one == other).all()
 
 
-def test_gains_begin_as_the_parameters_say() -> None:
+def test_gains_start_from_the_parameters() -> None:
     """CRUISE_SPEED 2 m/s at 50 %: a rover that does what it should gets a quarter of the throttle for 1 m/s."""
     g = rover_gains(Parameters(ROVER), True)
     memory, row = RoverMemory(speed=1.0, turn_rate=0.5, throttle=0.25, steering=0.1, seen_speed=1.0), np.zeros(WIDTH)
@@ -52,7 +52,7 @@ def test_gains_begin_as_the_parameters_say() -> None:
     assert row[1:3] == pytest.approx([0.25 + 0.1, 0.25 - 0.1])
 
 
-def test_a_turn_takes_throttle_away_never_the_turn() -> None:
+def test_turning_has_priority_over_throttle() -> None:
     g = rover_gains(Parameters(ROVER), True)
     memory, row = RoverMemory(speed=4.0, turn_rate=2.0, throttle=1.0), np.zeros(WIDTH)
     rover_control(RoverSetpoint(RATES, 0.0, 0.0, 4.0, 2.0), g, memory, moving(4.0, 2.0), DT, row)
@@ -82,7 +82,7 @@ def test_the_throttle_changes_no_faster_than_its_slew_rate() -> None:
 
 
 @pytest.mark.parametrize(("preset", "top", "turn"), [("indoor", 1.0, 13.33), ("outdoor", 2.0, 4.0), ("skid", 4.0, 5.0)])
-def test_what_the_motors_give_is_learnt(skid: Make, preset: str, top: float, turn: float) -> None:
+def test_the_speed_gain_is_learned(skid: Make, preset: str, top: float, turn: float) -> None:
     """A throttle of 1 gives the top speed, a steering of 1 turns by twice that over the wheel base."""
     yard = skid(preset, WP_SPEED=0.5 * top, ACRO_TURN_RATE=50)
     yard.begin(1)
@@ -93,7 +93,7 @@ def test_what_the_motors_give_is_learnt(skid: Make, preset: str, top: float, tur
     assert yard.autopilot.vehicle.memory.turn_gain == pytest.approx(turn, rel=0.02)
 
 
-def test_a_cars_turning_circle_is_learnt(car: Make) -> None:
+def test_the_turn_radius_of_a_car_is_learned(car: Make) -> None:
     """Wheel base 0.6 m, 0.61 rad: the middle of the rear axle goes round on 0.6 / tan(0.61) = 0.86 m."""
     yard = car(CIRC_RADIUS=2, WP_SPEED=1, TURN_RADIUS=3)
     yard.begin(9)
@@ -101,7 +101,7 @@ def test_a_cars_turning_circle_is_learnt(car: Make) -> None:
     assert yard.autopilot.vehicle.smallest_circle == pytest.approx(0.86, rel=0.25)
 
 
-def test_where_it_is_on_a_leg() -> None:
+def test_position_relative_to_a_leg() -> None:
     on = path.track((3.0, 4.0), (0.0, 0.0), (0.0, 10.0))
     assert on == pytest.approx((4.0, -3.0, 10.0, pi / 2))  # north of a leg to the east is left of it
     assert path.track((3.0, 4.0), (1.0, 1.0), (1.0, 1.0)).length == 0.0
@@ -144,7 +144,7 @@ def test_a_straight_stretch_of_the_trail_is_two_points() -> None:
     assert simplified([(0.0, 0.0), (5.0, 0.0), (5.0, 5.0)], 0.2) == [(0.0, 0.0), (5.0, 0.0), (5.0, 5.0)]
 
 
-def test_a_loop_of_the_trail_is_cut_off() -> None:
+def test_a_loop_of_the_trail_is_removed() -> None:
     trail = Trail(100, 1.0)
     trail.begin((0.0, 0.0))
     loop = [(k, 0.0) for k in range(11)] + [(10.0, k) for k in range(8)] + [(10.0 - k, 7.0) for k in range(6)]
@@ -153,7 +153,7 @@ def test_a_loop_of_the_trail_is_cut_off() -> None:
     assert trail.way_back((5.0, 0.1)) == [(0.0, 0.0)]
 
 
-def test_a_trail_that_is_too_long_is_not_known() -> None:
+def test_a_trail_that_is_too_long_is_incomplete() -> None:
     trail = Trail(5, 1.0)
     trail.begin((0.0, 0.0))
     for k in range(1, 30):

@@ -36,7 +36,7 @@ def test_all_modes_have_ardupilots_numbers_and_names(skid: Make) -> None:
     }  # fmt: skip
 
 
-def test_manual_passes_the_sticks_on(skid: Make, car: Make) -> None:
+def test_manual_passes_the_sticks_through(skid: Make, car: Make) -> None:
     yard = skid()
     yard.begin(MANUAL)
     stick(yard, 2.0, 0.5, 0.2)
@@ -51,7 +51,7 @@ def test_manual_passes_the_sticks_on(skid: Make, car: Make) -> None:
     assert yard.autopilot.telemetry.outputs[:3] == [1750, 0, 1400]
 
 
-def test_disarming_stops_the_motors_at_once(skid: Make) -> None:
+def test_disarming_stops_the_motors_immediately(skid: Make) -> None:
     yard = skid()
     yard.begin(MANUAL)
     stick(yard, 2.0, 0.5)
@@ -110,7 +110,7 @@ def test_without_a_position_hold_does_not_trust_the_speed(skid: Make) -> None:
     assert not autopilot.commands[1:].any()
 
 
-def test_loiter_comes_back_when_it_has_been_moved(skid: Make) -> None:
+def test_loiter_returns_after_being_moved(skid: Make) -> None:
     yard = skid()
     yard.begin(LOITER)
     yard.plant.state = yard.plant.state._replace(x=1.5)
@@ -152,7 +152,7 @@ def test_rtl_drives_straight_home_and_stops(skid: Make) -> None:
     assert max(point[3] for point in yard.track) == pytest.approx(1.0, abs=0.05)
 
 
-def test_smart_rtl_drives_back_the_way_it_came(skid: Make) -> None:
+def test_smart_rtl_retraces_its_path(skid: Make) -> None:
     way = [(0.0, 0.0), (20.0, 0.0), (20.0, 15.0), (5.0, 15.0)]
     yard = skid(SRTL_ACCURACY=1)
     yard.begin(GUIDED)
@@ -178,7 +178,7 @@ def test_guided_heading_and_speed_then_stale(skid: Make) -> None:
     assert speed == pytest.approx(1.2, abs=0.05)
     yard.run(3.0)
     assert abs(yard.plant.motion()[3]) < 0.01
-    assert yard.texts.count("Guided: no order for 3 s, stopping") == 1
+    assert yard.texts.count("Guided: target timed out, stopping") == 1
 
 
 def test_guided_velocity_with_and_without_a_turn_rate(skid: Make) -> None:
@@ -195,7 +195,7 @@ def test_guided_velocity_with_and_without_a_turn_rate(skid: Make) -> None:
     assert yard.plant.motion()[3] == pytest.approx(-1.0, abs=0.05)
 
 
-def test_guided_stands_without_an_order_and_forgets_old_ones(skid: Make) -> None:
+def test_guided_stands_without_a_target_and_discards_old_ones(skid: Make) -> None:
     yard = skid()
     yard.begin(GUIDED)
     order(yard, position=(10.0, 0.0, 0.0), speed=0.7)
@@ -209,7 +209,7 @@ def test_guided_stands_without_an_order_and_forgets_old_ones(skid: Make) -> None
     assert yard.distance(place) < 0.05
 
 
-def test_rtl_and_smart_rtl_are_not_for_arming(skid: Make) -> None:
+def test_rtl_and_smart_rtl_cannot_arm(skid: Make) -> None:
     yard = skid()
     yard.run(2.0)
     yard.enter(RTL)

@@ -12,10 +12,9 @@ from paddock.compute.math import sqrt
 from paddock.compute.routine import routine
 from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate, LocalFrame
-from paddock.sitl.autopilot.estimator import layout
-from paddock.sitl.autopilot.estimator.kalman import euler, matrix, rotated, turn_heading
-from paddock.sitl.autopilot.estimator.layout import ACCEL_OK as FORCE_OK
-from paddock.sitl.autopilot.estimator.layout import (
+from paddock.sitl.autopilot.estimator import kalman
+from paddock.sitl.autopilot.estimator.kalman import ACCEL_OK as FORCE_OK
+from paddock.sitl.autopilot.estimator.kalman import (
     ALIGNED,
     BARO_GOOD,
     BARO_OK,
@@ -42,6 +41,10 @@ from paddock.sitl.autopilot.estimator.layout import (
     RATES,
     STALE,
     VELOCITY,
+    euler,
+    matrix,
+    rotated,
+    turn_heading,
 )
 from paddock.sitl.autopilot.estimator.measurements import (
     EPH,
@@ -196,10 +199,10 @@ class Estimator:
         self.declination = declination
         self.on_jump: Callable[[float, float, float], None] | None = None
         self.row: Floats = np.empty(ESTIMATE_WIDTH)
-        self._state: Floats = np.empty(layout.STATES)
-        self._covariance: Floats = np.empty((layout.ERRORS, layout.ERRORS))
-        self._memory: Floats = np.empty(layout.MEMORY)
-        self._work: Floats = np.zeros((3, layout.ERRORS))
+        self._state: Floats = np.empty(kalman.STATES)
+        self._covariance: Floats = np.empty((kalman.ERRORS, kalman.ERRORS))
+        self._memory: Floats = np.empty(kalman.MEMORY)
+        self._work: Floats = np.zeros((3, kalman.ERRORS))
         self.reset()
 
     def reset(self) -> None:
@@ -208,10 +211,10 @@ class Estimator:
         self.row[:] = 0.0
         self.row[0] = -1.0
         self._state[:] = 0.0
-        self._state[layout.QUATERNION] = 1.0
+        self._state[kalman.QUATERNION] = 1.0
         self._covariance[:] = 0.0
         self._memory[:] = 0.0
-        self._memory[layout.IMU_TIME : layout.BARO_GOOD + 1] = -1.0
+        self._memory[kalman.IMU_TIME : kalman.BARO_GOOD + 1] = -1.0
         self.row[PLACE["qw"]] = 1.0
         self._truth_placed = False
         self._jumps = 0.0
@@ -221,7 +224,7 @@ class Estimator:
         """Use the new samples of a row of sensor data; the result is `row`."""
         row = sensors.row if isinstance(sensors, SensorData) else sensors
         fixed = run_filter(row, self._state, self._covariance, self._memory, self._work, self.row)
-        if self._memory[layout.JUMPS] != self._jumps:
+        if self._memory[kalman.JUMPS] != self._jumps:
             self._report_jump()
         if fixed:  # its jump is reported with the next row
             self._place_origin(row)
@@ -235,32 +238,32 @@ class Estimator:
     @property
     def health(self) -> SensorHealth:
         """Which sensors are healthy."""
-        return SensorHealth(*(self._memory[layout.GYRO_OK : layout.BARO_OK + 1] == 1.0).tolist())
+        return SensorHealth(*(self._memory[kalman.GYRO_OK : kalman.BARO_OK + 1] == 1.0).tolist())
 
     @property
     def standing(self) -> bool:
         """Whether the vehicle is known not to move: disarmed or landed."""
-        return bool(self._memory[layout.STANDING] == 1.0)
+        return bool(self._memory[kalman.STANDING] == 1.0)
 
     @standing.setter
     def standing(self, value: bool) -> None:
-        self._memory[layout.STANDING] = float(value)
+        self._memory[kalman.STANDING] = float(value)
 
     @property
     def jumped(self) -> tuple[float, float, float]:
         """Sum of all jumps of the estimate, m north, east, down."""
-        north, east, down = self._memory[layout.JUMPED : layout.JUMPED + 3].tolist()
+        north, east, down = self._memory[kalman.JUMPED : kalman.JUMPED + 3].tolist()
         return north, east, down
 
     @property
     def gyro_bias(self) -> Floats:
         """(3,), rad/s."""
-        return self._state[layout.GYRO_BIAS : layout.GYRO_BIAS + 3].copy()
+        return self._state[kalman.GYRO_BIAS : kalman.GYRO_BIAS + 3].copy()
 
     @property
     def accel_bias(self) -> Floats:
         """(3,), m/s2."""
-        return self._state[layout.ACCEL_BIAS : layout.ACCEL_BIAS + 3].copy()
+        return self._state[kalman.ACCEL_BIAS : kalman.ACCEL_BIAS + 3].copy()
 
     @property
     def covariance(self) -> Floats:
@@ -272,14 +275,14 @@ class Estimator:
         latitude, longitude, altitude = row[FIX].tolist()
         self.frame = frame = LocalFrame(latitude, longitude, altitude)
         north, east, _ = frame.to_ned(latitude + 0.001, longitude + 0.001, altitude)
-        first = layout.LATITUDE
+        first = kalman.LATITUDE
         self._memory[first : first + 5] = latitude, longitude, altitude, north * 1e3, east * 1e3
         declination, dip = _magnetism_at(latitude, longitude, altitude)
         declination = declination if self.declination is None else self.declination
         begin_filter(row, self._state, self._covariance, self._memory, declination, dip)
 
     def _report_jump(self) -> None:
-        self._jumps = self._memory[layout.JUMPS]
+        self._jumps = self._memory[kalman.JUMPS]
         before, self._jumped = self._jumped, self.jumped
         if self.on_jump is not None and not self.use_truth:
             self.on_jump(*(now - then for now, then in zip(self._jumped, before, strict=True)))

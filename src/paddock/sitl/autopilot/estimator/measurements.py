@@ -8,21 +8,6 @@ from paddock.compute.math import atan2, sincos, sqrt, wrap_angle
 from paddock.sensing.site import EARTH_RADIUS, altitude_of
 from paddock.sitl.autopilot.estimate import PLACE
 from paddock.sitl.autopilot.estimator.kalman import (
-    Three,
-    correct_seen,
-    decorrelate,
-    euler,
-    from_euler,
-    fuse_error,
-    gate_ratio,
-    matrix,
-    predict,
-    reset_heading,
-    rotated,
-    seen_variance,
-    widen_heading,
-)
-from paddock.sitl.autopilot.estimator.layout import (
     ACCEL_BIAS,
     ACCEL_BIAS_START,
     ACCEL_OK,
@@ -93,8 +78,21 @@ from paddock.sitl.autopilot.estimator.layout import (
     VERTICAL_NOISE,
     WATCH_WIDTH,
     WATCHES,
+    Three,
+    correct_seen,
+    decorrelate,
+    euler,
+    from_euler,
+    fuse_error,
+    gate_ratio,
+    matrix,
+    predict,
+    reset_heading,
+    rotated,
+    seen_variance,
+    widen_heading,
 )
-from paddock.sitl.autopilot.estimator.layout import ALTITUDE as ORIGIN_ALTITUDE
+from paddock.sitl.autopilot.estimator.kalman import ALTITUDE as ORIGIN_ALTITUDE
 from paddock.sitl.sensor_data import COLUMN, Floats
 
 

@@ -20,7 +20,7 @@ Manoeuvre = TakeOff | Descent | Homeward | Orbit
 
 
 class CopterAuto(CopterMode):
-    """Follow the executor's targets; a copter on the ground takes off for a target in the air."""
+    """Fly the mission; a copter on the ground takes off for a target in the air."""
 
     name, number = "AUTO", 3
 

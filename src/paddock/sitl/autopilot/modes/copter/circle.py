@@ -10,7 +10,7 @@ from paddock.sitl.autopilot.modes.copter.manoeuvres import Orbit
 
 
 class CopterCircle(CopterMode):
-    """CIRCLE_RADIUS and CIRCLE_RATE are read on entry; the throttle changes the altitude."""
+    """Fly around a point CIRCLE_RADIUS ahead, or the centre of DO_ORBIT; the throttle changes the altitude."""
 
     name, number, can_arm = "CIRCLE", 7, False
 

@@ -1,4 +1,4 @@
-"""GUIDED: fly to the targets of a ground station or companion computer."""
+"""GUIDED: positions, velocities, attitudes and take-offs commanded from outside."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIFT_OFF_THRUST = 0.55  # where 0.5 holds the altitude
 
 
 class CopterGuided(CopterMode):
-    """Follow the newest target; without one the copter holds its position."""
+    """Fly to the newest target of a ground station or companion computer; hold the position without one."""
 
     name, number = "GUIDED", 4
 

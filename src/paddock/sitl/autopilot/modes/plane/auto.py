@@ -13,7 +13,7 @@ CIRCLED = (NavTask.LOITER, NavTask.RETURN, NavTask.LAND)
 
 
 class PlaneAuto(PlaneMode):
-    """Follow the executor's targets. Takes off straight ahead, and circles where it should wait or land."""
+    """Fly the mission; take off straight ahead, circle to wait and instead of landing."""
 
     name, number = "AUTO", 10
 

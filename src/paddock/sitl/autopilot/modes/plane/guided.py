@@ -13,7 +13,7 @@ CLIMB_TIME = 1.0 / HEIGHT_GAIN  # s: a climb rate becomes an altitude this far a
 
 
 class PlaneGuided(PlaneMode):
-    """A position to circle, a velocity, or a heading; without a target it circles its position."""
+    """Circle a position, or fly a velocity or heading, as commanded; circle the position without a target."""
 
     name, number = "GUIDED", 15
 

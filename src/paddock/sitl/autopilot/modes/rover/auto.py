@@ -11,7 +11,7 @@ DONE_MODES = (4, 5, 1, 0)  # by MIS_DONE_BEHAVE: HOLD, LOITER, ACRO, MANUAL
 
 
 class RoverAuto(RoverMode):
-    """Follow the executor's targets; a disarmed rover waits at the start."""
+    """Drive the mission; a disarmed rover waits at the start."""
 
     name, number = "AUTO", 10
 

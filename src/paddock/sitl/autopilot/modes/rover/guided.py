@@ -15,7 +15,7 @@ MIN_SPEED = 0.01  # m/s: slower has no direction
 
 
 class RoverGuided(RoverMode):
-    """A position, a velocity (with a turn rate, if given), or a heading with a speed. Without a target it stands."""
+    """Drive to a position, or with a velocity, turn rate or heading, as commanded; stand without a target."""
 
     name, number = "GUIDED", 15
 
