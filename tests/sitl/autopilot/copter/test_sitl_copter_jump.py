@@ -34,8 +34,8 @@ def jump_now(craft: Any) -> None:
     """The estimator believes the displaced fixes at once, and its position stays good: the worst case."""
     displace(craft, OFF)
     estimator = craft.autopilot.estimator
-    x = estimator._state
-    jump(x, estimator._covariance, estimator._memory, (x[0] + OFF, x[1], x[2]), tuple(x[3:6]), (0.5, 1.0))
+    x = estimator.state
+    jump(x, estimator.covariance, estimator._memory, (x[0] + OFF, x[1], x[2]), tuple(x[3:6]), (0.5, 1.0))
     estimator._memory[kalman.FUSED] = kalman.FIXES_NEEDED
 
 
@@ -66,7 +66,7 @@ def test_a_landing_continues_straight_down_when_gnss_returns_with_an_offset(rig:
 def test_loiter_is_unaffected_by_a_jump_of_the_estimate(rig: Any, mode: int) -> None:
     craft = rig("iris", noisy=True)
     craft.take_off(12.0)
-    craft.autopilot.manual(Sticks(throttle=0.5))
+    craft.autopilot.rc.manual(Sticks(throttle=0.5))
     assert craft.autopilot.set_mode(mode).accepted
     craft.run(2.0)
     before = craft.autopilot.estimate.north

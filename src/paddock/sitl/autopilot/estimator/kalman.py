@@ -175,7 +175,7 @@ def fuse_error(x: Floats, p: Floats, work: Floats, place: int, innovation: float
     """Fuse a direct measurement of one error state; `noise` is its standard deviation."""
     for i in range(ERRORS):
         work[1, i] = p[i, place]
-    _correct(x, p, work, innovation, p[place, place] + noise * noise)
+    correct(x, p, work, innovation, p[place, place] + noise * noise)
 
 
 def seen_variance(p: Floats, work: Floats) -> float:
@@ -190,23 +190,13 @@ def seen_variance(p: Floats, work: Floats) -> float:
     return total
 
 
-def correct_seen(x: Floats, p: Floats, work: Floats, innovation: float, variance: float) -> None:
-    """Apply the correction after `seen_variance`; `variance` of the innovation."""
-    _correct(x, p, work, innovation, variance)
-
-
-def _correct(x: Floats, p: Floats, work: Floats, innovation: float, variance: float) -> None:
-    """Update state and covariance with the gain."""
+def correct(x: Floats, p: Floats, work: Floats, innovation: float, variance: float) -> None:
+    """Update state and covariance with P h\' in `work[1]`; `variance` of the innovation."""
     for i in range(ERRORS):
         gain = work[1, i] / variance
         work[2, i] = gain * innovation
         for j in range(ERRORS):
             p[i, j] -= gain * work[1, j]
-    _inject(x, work)
-
-
-def _inject(x: Floats, work: Floats) -> None:
-    """Add the error state in `work[2]` to the nominal one."""
     for k in range(3):
         x[k] += work[2, k]
         x[VELOCITY + k] += work[2, E_VELOCITY + k]
