@@ -19,7 +19,8 @@ def put(name: str, value: float, kind: int = 9) -> Any:
 
 def test_the_list_is_complete_and_in_order(rover: Any) -> None:
     station = rover.station()
-    known = rover.autopilots[0].parameters.all()
+    parameters = rover.autopilots[0].parameters
+    known = [(name, parameters.value(name), parameters.known(name).kind) for name in parameters.names()]
     station.send(mavlink.MAVLink_param_request_list_message(1, 1))
     rover.expect(station, "PARAM_VALUE", lambda m: m.param_index == len(known) - 1)
     told = [m for m in station.heard if m.get_type() == "PARAM_VALUE"]

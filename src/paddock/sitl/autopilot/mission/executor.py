@@ -258,11 +258,6 @@ class MissionExecutor:
             return MissionState.ACTIVE
         return MissionState.PAUSED if self._leg is not None else MissionState.NOT_STARTED
 
-    @property
-    def item(self) -> MissionItem | None:
-        """The current NAV item."""
-        return self.items[self._leg.sequence] if self._leg is not None else None
-
     def distance(self) -> float:
         """Return the distance to the target of the current item, m; 0 without one."""
         return self._leg.distance(self._position()) if self._leg is not None else 0.0
