@@ -1,4 +1,4 @@
-"""The modes in which somebody holds the sticks, and those that go round or down."""
+"""The piloted modes, CIRCLE and LAND."""
 
 from __future__ import annotations
 

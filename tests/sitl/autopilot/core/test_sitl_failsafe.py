@@ -12,7 +12,7 @@ Make = Callable[..., Any]
 
 
 def heartbeats(vehicle: Any, seconds: int) -> None:
-    """A ground station that is heard every second."""
+    """A ground station with a heartbeat every second."""
     for _ in range(seconds):
         vehicle.pilot.note_gcs_heartbeat(vehicle.pilot.now_us)
         vehicle.run(1.0)
@@ -257,7 +257,7 @@ def test_a_copter_on_its_side_disarms_after_two_seconds(copter: Any) -> None:
     copter.believe(roll=radians(35.0))
     copter.pilot.telemetry.nav_roll = radians(20.0)
     copter.run(3.0)
-    assert copter.pilot.armed  # it leans as it was told
+    assert copter.pilot.armed  # it leans as commanded
     copter.pilot.telemetry.nav_roll = 0.0
     copter.run(1.8)
     assert copter.pilot.armed

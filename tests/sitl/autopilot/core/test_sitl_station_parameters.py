@@ -1,4 +1,4 @@
-"""What ground stations look for: read-only parameters that are true of each craft, and the mode switch."""
+"""Read-only parameters that ground stations expect, and the mode switch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inner loops, the geometry of ways, and the trail, each by itself."""
+"""Unit tests of the inner loops, the path geometry and the trail."""
 
 from __future__ import annotations
 
