@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from paddock.engine.actions import CommandAction
+from paddock.engine.commands import policy_inputs
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, every
 from paddock.errors import PaddockError
 from paddock.scenario import Sync
@@ -234,11 +235,6 @@ class Claims:
         for claim in self.active:
             claim.wake()
 
-    def release_all(self) -> None:
-        """End all claims."""
-        for claim in self.active:
-            claim.release()
-
 
 class BarrierStage:
     """Exchanges with autopilots when they are due, and with clients every `sync.every` ticks while claims exist."""
@@ -317,7 +313,6 @@ class BarrierStage:
             return claim.collect(float("inf"), self.thread)
         if policy == "hold":
             return None
-        wanted = {
-            name: self.applier.policy_inputs(name, policy) for name in claim.vehicles if self.applier.exists(name)
-        }
+        found = {name: self.applier.found(name)[0] for name in claim.vehicles if self.applier.exists(name)}
+        wanted = {name: policy_inputs(program, policy) for name, program in found.items()}
         return [CommandAction(vehicle, inputs) for vehicle, inputs in wanted.items() if inputs]
