@@ -187,20 +187,17 @@ class Applier:
                 self.fleets.remove(target)
             case FrameAction():
                 place_frame(self.world, action)
-            case OverrideAction():
-                self._override(action)
             case MissionAction():
                 self.mission.apply(action)
+            case OverrideAction():
+                override = check_override(self.world, self.programs, action)
+                for part in override.parts:
+                    program, changed = part.program, apply_override(part)
+                    own = EXTERNAL if program.behaviour is None else program.behaviour.rule.name
+                    kind, name = ("order_ended", own) if override.choice is None else ("ordered", override.choice.name)
+                    if len(changed):
+                        self.events.report(self.world.clock.tick, kind, program.fleet.names_of(changed), name)
         return ""
-
-    def _override(self, action: OverrideAction) -> None:
-        override = check_override(self.world, self.programs, action)
-        for part in override.parts:
-            program, changed = part.program, apply_override(part)
-            own = EXTERNAL if program.behaviour is None else program.behaviour.rule.name
-            kind, name = ("order_ended", own) if override.choice is None else ("ordered", override.choice.name)
-            if len(changed):
-                self.events.report(self.world.clock.tick, kind, program.fleet.names_of(changed), name)
 
     # timeouts --------------------------------------------------------------------------------------------------------
 

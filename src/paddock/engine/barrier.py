@@ -277,15 +277,12 @@ class BarrierStage:
         return ticks == 1 and all(claim.released or claim.prepared_for(first) for claim in self.claims.active)
 
     def run(self, tick: int) -> None:
-        """Exchange with the partners in the order in which they joined, then with the clients."""
+        """Exchange with the partners in the order in which they joined; then send all requests and collect replies."""
         for partner in self.autopilots.partners:
             if partner.due(tick) == tick:
                 partner.exchange(tick)
-        if self.claims.active and every(tick, self.sync.every) == tick:
-            self._exchange_claims(tick)
-
-    def _exchange_claims(self, tick: int) -> None:
-        """Send all requests, then collect the replies in the order of the claims."""
+        if not self.claims.active or tick % self.sync.every:
+            return
         claims = self.claims.current(self.applier.exists)
         deadline = monotonic() + self.sync.timeout
         for claim in claims:
