@@ -62,7 +62,7 @@ def test_best_times_takes_the_shortest_of_each(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_single_vehicle_benchmark_reports_its_cases() -> None:
     heard: list[Result] = []
-    results = run_benchmarks(["single"], quick=True, tell=heard.append)
+    results = run_benchmarks(["single"], quick=True, report=heard.append)
     assert results == heard
     assert {r.unit for r in results} == {"calls/s", "ticks/s"}
     assert all(r.value > 0 for r in results)

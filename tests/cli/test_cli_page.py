@@ -154,7 +154,7 @@ def test_runs_without_a_page(paddock: Callable[..., Result], small: Path, flags:
         (["--no-web", "--serve", "web"], "--serve web and --no-web are mutually exclusive"),
         (["--no-web", "--open"], "--open requires --serve: nothing is served"),
         (["--headless", "--token", "12345678"], "--token requires --serve: nothing is served"),
-        (["--bind", "0.0.0.0"], "listening on 0.0.0.0 needs a token, or --insecure to do without"),
+        (["--bind", "0.0.0.0"], "listening on 0.0.0.0 needs a token, or --insecure"),
     ],
 )
 def test_flags_that_make_no_sense(paddock: Callable[..., Result], small: Path, flags: list[str], told: str) -> None:
@@ -212,7 +212,7 @@ def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -
     assert run.process.returncode == 130
     assert out.count("state hash") == 2 and "\nother: 2 vehicles" in out
     assert "other was loaded without sections serve and record" in err
-    assert "first.mcap holds the first run only" in err and err.count("serving metrics") == 1
+    assert "first.mcap contains only the first run" in err and err.count("serving metrics") == 1
     assert not (tmp_path / "never.mcap").exists()
     with open_run(tmp_path / "first.mcap") as recording:
         assert recording.complete and recording.metadata["name"] == "small"

@@ -125,4 +125,4 @@ def test_a_run_tells_what_became_of_its_mission(tmp_path: Path, capsys: pytest.C
     assert [one["task"] for one in told["undone"]] == ["beyond"] and told["undone"][0]["reason"]
     assert exit_code(["run", str(file), "--seconds", "120", "--headless"]) == 0
     out = capsys.readouterr().out
-    assert "mission: 1 of 2 tasks done, all back after" in out and "beyond is not done: it takes" in out
+    assert "mission: 1 of 2 tasks done, all back after" in out and "beyond not done: it takes" in out

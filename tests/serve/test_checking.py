@@ -75,7 +75,7 @@ def test_nothing_foreign_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_text_that_is_too_long() -> None:
     (problem,) = problems_of("#" * (MOST_TEXT + 1), KNOWN)
-    assert problem.message == "a scenario has at most 1,048,576 characters here, not 1,048,577"
+    assert problem.message == "a scenario may have at most 1,048,576 characters, not 1,048,577"
 
 
 def test_places_of_problems() -> None:

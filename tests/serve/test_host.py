@@ -85,7 +85,7 @@ def test_counts_are_told_in_words_and_without_empty_labels() -> None:
         mirror=SimpleNamespace(figures={}), restarts=0, endpoints={"stream": slow, "shm": object()}, counters=counters
     )
     lines = exposition(cast(Any, hub)).splitlines()
-    assert "# HELP paddock_hub_groups_total Groups of frames, each of one tick, written." in lines
+    assert "# HELP paddock_hub_groups_total Groups of frames written, one per tick." in lines
     assert 'paddock_hub_ignored_total{endpoint="zmq"} 2.0' in lines
     assert 'paddock_hub_ignored_total{endpoint="zmq",reason="full"} 1.0' in lines
     assert 'paddock_subscriber_skipped_total{client="ann",endpoint="stream"} 5.0' in lines

@@ -241,7 +241,7 @@ def test_who_was_cut_off_is_not_heard_for_a_while(raw: Any, served: Any) -> None
         bad.send(b"\xff\xff")
     while (reply := bad.receive()).error.code != "cut_off":
         pass
-    assert reply.error.message.startswith("blocked for 5 s: too many messages like this: these 2 bytes are no ")
+    assert reply.error.message.startswith("blocked for 5 s: too many messages like this: these 2 bytes are not a ")
     assert counted(served, "cut_off", endpoint="zmq", reason="malformed") == before + 1
     bad.send(pb.Request(id=1, heartbeat=pb.Heartbeat()))
     with pytest.raises(zmq.Again):
@@ -457,5 +457,5 @@ def test_what_the_endpoint_did_not_expect_stays_in_it(monkeypatch: pytest.Monkey
     asyncio.run(endpoint.close())
     assert hub.counters.names == [("endpoint_errors", "zmq")]
     assert [(reply.id, reply.error.code, reply.error.message) for reply in sent] == [
-        (6, "PaddockError", "the server failed at this request")
+        (6, "PaddockError", "internal error of the server")
     ]

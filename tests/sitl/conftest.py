@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import pi
 from typing import Any
 
+import numpy as np
 import pytest
 
 from paddock.engine.simulation import Simulation
@@ -15,7 +16,14 @@ from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.equipment import VEHICLES, standard_sensors
+from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 from paddock.world.frames import convert_position
+
+
+def lose_gnss(row: Floats) -> None:
+    """The report of a receiver without satellites."""
+    row[COLUMN["gnss_fix"] : COLUMN["gnss_epv"] + 1] = np.nan
+    row[[COLUMN["gnss_fix"], COLUMN["gnss_satellites"]]] = 0.0
 
 
 class StandaloneWorld(WorldAdapter):
@@ -36,6 +44,23 @@ class StandaloneWorld(WorldAdapter):
         self.imu_rate = imu_rate
         self.spawned: dict[int, Placed] = {}
         self.asked_us = 0
+        self.without_gnss: set[int] = set()
+
+    def set_gnss(self, vehicle: int, on: bool) -> None:
+        """Give a vehicle satellites, or none."""
+        (self.without_gnss.discard if on else self.without_gnss.add)(vehicle)
+
+    def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
+        data = super().receive_sensors(vehicle)
+        if data is not None and vehicle in self.without_gnss:
+            lose_gnss(data.row)
+        return data
+
+    def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
+        super().receive_block(vehicles, block)
+        for k, vehicle in enumerate(vehicles):
+            if vehicle in self.without_gnss:
+                lose_gnss(block[k])
 
     def connect(self) -> None:
         with self.lock:

@@ -155,7 +155,7 @@ def test_other_simulators_follow_the_engine(own_links: Links) -> None:
     with paddock.load(scenario) as sim:
         sim.step(100 * 20)
         host = host_of(sim)
-        assert host.bridge.adapter("arena").sim_time_us == pytest.approx(20e6, abs=20_001)
+        assert host.bridge.links["arena"].adapter.sim_time_us == pytest.approx(20e6, abs=20_001)
         assert all(row.armed and row.mode == "AUTO" for row in host.status())
 
 

@@ -114,7 +114,7 @@ def test_a_users_adapter_is_one_file_found_by_its_name(tmp_path: Path, monkeypat
         assert report.details["capabilities"] == "2 kinds of sensor delivered, 6 absent as declared"
         with Bridge() as bridge:  # and flies on the bridge as any other does
             bridge.register(find_adapter("somebody.rail")("track"))
-            assert bridge.adapters == ("track",)
+            assert bridge.links["track"].connected
     finally:
         for name in ("somebody.rail", "somebody"):
             sys.modules.pop(name, None)

@@ -23,11 +23,9 @@ from paddock.errors import PaddockError
 POLLIN, POLLOUT, NOBLOCK = int(zmq.POLLIN), int(zmq.POLLOUT), int(zmq.NOBLOCK)  # enums are slower
 REST = 0.005
 """s that the background thread stays away after another thread has led: the next request often follows soon."""
-PAUSE_MS = 100
-"""ms of polling at a time; heartbeats and timeouts are checked in between."""
+PAUSE_MS = 100  # ms of polling at a time; heartbeats and timeouts are checked in between
 BEAT_MS, DEAD_MS = 1000, 5000
-WAITING = 10_000
-"""Messages that may wait for this client."""
+WAITING = 10_000  # messages that may wait for this client
 
 
 class Listener(Protocol):
@@ -119,8 +117,6 @@ class Channel:
         with self._sockets:
             self._shut()
 
-    # leading ---------------------------------------------------------------------------------------------------------
-
     def _take_over(self, future: Future[Any], attend: bool) -> None:
         if not self._sockets.acquire(blocking=False):
             self._wake()
@@ -188,8 +184,6 @@ class Channel:
                 frames = self._published.recv_multipart(NOBLOCK)
                 if len(frames) == 2:
                     self._listener.on_published(*frames)
-
-    # sockets ---------------------------------------------------------------------------------------------------------
 
     def _socket(self, kind: int) -> zmq.Socket[bytes]:
         made: zmq.Socket[bytes] = self._context.socket(kind)

@@ -20,8 +20,7 @@ from paddock.wire.messages import replies
 from paddock.wire.messages.requests import ControlMessage
 from paddock.world.snapshot import Snapshot
 
-Commands = Mapping[Any, Mapping[str, Any]]
-"""Vehicle -> input -> value; inputs that are not named keep their values."""
+Commands = Mapping[Any, Mapping[str, Any]]  # vehicle -> input -> value; inputs that are not named keep their values
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ class Controls:
         """Claim vehicles without a handler."""
         self._refuse(vehicles, "claim", bool(self._claim or self.handlers))
         self._claim = RemoteClaim(self, vehicles)
-        self._claim_or(self._forget_claim)
+        self._claim_or(lambda: setattr(self, "_claim", None))
         return self._claim
 
     def drop(self, claim: RemoteClaim) -> None:
@@ -137,8 +136,6 @@ class Controls:
         """Abandon a step: until it ends, control requests get empty replies."""
         self._given_up = step
 
-    # inside ----------------------------------------------------------------------------------------------------------
-
     def _refuse(self, vehicles: tuple[str, ...], verb: str, taken: bool) -> None:
         if not vehicles:
             raise PaddockError("claim at least one vehicle")
@@ -153,9 +150,6 @@ class Controls:
             if self.vehicles:
                 self.finish(requests.claim(self.vehicles))
             raise
-
-    def _forget_claim(self) -> None:
-        self._claim = None
 
     def _remove(self, entry: tuple[tuple[str, ...], Callable[[RemoteControlRequest], Any]]) -> None:
         if entry in self.handlers:
@@ -218,8 +212,6 @@ class Controls:
     def _report(self, done: Future[Any]) -> None:
         if done.exception() is not None:
             self._session.channel.calls.add(done.result)
-
-    # beforehand ------------------------------------------------------------------------------------------------------
 
     def beforehand(self) -> ControlMessage | None:
         """The reply to the next control request, if its state is known already: saves a round trip.

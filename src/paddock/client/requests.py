@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.planning.mission.views import MissionView, view_from
+from paddock.planning.mission.views import view_from
 from paddock.wire.messages import markers as wire
 from paddock.wire.messages.recordings import EventMessage
 from paddock.wire.messages.replies import Reply, ResultMessage
@@ -44,8 +44,7 @@ from paddock.world.transforms import Transform
 T = TypeVar("T")
 U = TypeVar("U")
 P = ParamSpec("P")
-LARGEST = 2**64 - 1
-"""The largest whole number that a request can carry."""
+LARGEST = 2**64 - 1  # the largest whole number that a request can carry
 
 
 class ClientRequest(NamedTuple, Generic[T]):
@@ -107,6 +106,16 @@ def called(
     return request
 
 
+def sends(body: Body, operation: Callable[..., Any], read: Callable[[Reply], U]) -> Callable[[], ClientRequest[U]]:
+    """The request of an operation without arguments that has a message of its own."""
+
+    def request() -> ClientRequest[U]:
+        return ClientRequest(body, read)
+
+    request.__doc__ = operation.__doc__
+    return request
+
+
 def as_method(request: Callable[..., Any], method: Callable[..., Any]) -> None:
     """Give a method the name, docstring and signature of its request, with `self`."""
     update_wrapper(method, request)
@@ -117,26 +126,6 @@ def as_method(request: Callable[..., Any], method: Callable[..., Any]) -> None:
 
 
 # clock ---------------------------------------------------------------------------------------------------------------
-
-
-def tick() -> ClientRequest[int]:
-    """Return the number of ticks since the start of the run."""
-    return ClientRequest(Call("clock", {}), lambda reply: reply.tick)
-
-
-def time() -> ClientRequest[float]:
-    """Return the simulation time, s."""
-    return ClientRequest(Call("clock", {}), lambda reply: reply.sim_time)
-
-
-def pace() -> ClientRequest[float]:
-    """Return the simulated seconds per wall second of `run`; 0 is as fast as possible."""
-    return ClientRequest(Call("clock", {}), lambda reply: float(value(reply)["pace"]))
-
-
-def paused() -> ClientRequest[bool]:
-    """Return whether time is held."""
-    return ClientRequest(Call("clock", {}), lambda reply: bool(value(reply)["paused"]))
 
 
 def set_pace(pace: float) -> ClientRequest[None]:
@@ -167,21 +156,6 @@ def run(until: float | None = None, pace: float | None = None) -> ClientRequest[
     return ClientRequest(RunRequest(until, None if pace is None else _pace(pace)), nothing, patient=True)
 
 
-def pause() -> ClientRequest[None]:
-    """Pause a run; `step` still works."""
-    return ClientRequest(Pause(), nothing)
-
-
-def resume() -> ClientRequest[None]:
-    """Resume a run."""
-    return ClientRequest(Resume(), nothing)
-
-
-def stop() -> ClientRequest[None]:
-    """Make this client's `run` return."""
-    return ClientRequest(Stop(), nothing)
-
-
 def reset(seed: int | None = None) -> ClientRequest[None]:
     """Restart the scenario from tick 0; a seed replaces the scenario's."""
     number = None if seed is None else _whole("a seed is a whole number in 0 to 2**64 - 1", seed)
@@ -202,6 +176,14 @@ def save() -> ClientRequest[bytes]:
     )
 
 
+CLOCK = Call("clock", {})
+tick = sends(CLOCK, Operations.clock, lambda reply: reply.tick)
+time = sends(CLOCK, Operations.clock, lambda reply: reply.sim_time)
+pace = sends(CLOCK, Operations.clock, lambda reply: float(value(reply)["pace"]))
+paused = sends(CLOCK, Operations.clock, lambda reply: bool(value(reply)["paused"]))
+pause = sends(Pause(), Operations.pause, nothing)
+resume = sends(Resume(), Operations.resume, nothing)
+stop = sends(Stop(), Operations.stop, nothing)
 seek = call(Operations.seek)
 hold = call(Operations.hold)
 release_clock = call(Operations.let_go)
@@ -270,11 +252,7 @@ def snapshot(roster: bool = False) -> ClientRequest[Snapshot | None]:
     )
 
 
-def metadata() -> ClientRequest[dict[str, Any]]:
-    """Return the scenario, the clock, and the fleets with their inputs and sensors."""
-    return ClientRequest(GetMetadata(), value)
-
-
+metadata = sends(GetMetadata(), Operations.metadata, value)
 sensors = call(Operations.sensors)
 inspect = call(Operations.inspect)
 events = called(Operations.events, lambda found: [EventMessage(**one) for one in found])
@@ -326,19 +304,21 @@ def show_markers(namespace: str, visible: bool = True) -> ClientRequest[None]:
 # mission: may be planning, and take long -----------------------------------------------------------------------------
 
 
-def add_task(name: str, **fields: Any) -> ClientRequest[None]:
-    """Add a task: the fields of a scenario's task, such as `point={"at": [100, 50]}`."""
-    return ClientRequest(Call("add_task", {"task": {"name": name, **fields}}), nothing, patient=True)
+def _added(operation: str, argument: str, summary: str) -> Callable[..., ClientRequest[None]]:
+    def request(name: str, **fields: Any) -> ClientRequest[None]:
+        return ClientRequest(Call(operation, {argument: {"name": name, **fields}}), nothing, patient=True)
+
+    request.__doc__ = summary
+    return request
 
 
-def add_zone(name: str, **fields: Any) -> ClientRequest[None]:
-    """Add a no-fly zone: the fields of a scenario's zone."""
-    return ClientRequest(Call("add_zone", {"zone": {"name": name, **fields}}), nothing, patient=True)
-
-
-def add_vehicle(name: str, **fields: Any) -> ClientRequest[None]:
-    """Add vehicles to the mission: the fields of a scenario's `vehicles` entry."""
-    return ClientRequest(Call("add_vehicle", {"entry": {"name": name, **fields}}), nothing, patient=True)
+add_task = _added(
+    "add_task", "task", 'Add a task: the fields of a scenario\'s task, such as `point={"at": [100, 50]}`.'
+)
+add_zone = _added("add_zone", "zone", "Add a no-fly zone: the fields of a scenario's zone.")
+add_vehicle = _added(
+    "add_vehicle", "entry", "Add vehicles to the mission: the fields of a scenario's `vehicles` entry."
+)
 
 
 def move_task(task: str, x: float, y: float) -> ClientRequest[None]:
@@ -351,12 +331,8 @@ def remove_task(task: str) -> ClientRequest[None]:
     return ClientRequest(Call("remove_task", {"name": task}), nothing, patient=True)
 
 
-def _view(found: Any) -> MissionView | None:
-    return None if found is None else view_from(found)
-
-
 damage = call(Operations.damage, patient=True)
-mission_view = called(Operations.mission_view, _view, patient=True)
+mission_view = called(Operations.mission_view, lambda found: view_from(found) if found else None, patient=True)
 
 
 # values that a request can carry: others are refused in the words of a local simulation ------------------------------
@@ -410,14 +386,10 @@ def checked_inputs(inputs: Any, target: Any) -> dict[str, Any]:
 def _checked(name: str, value: Any, target: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
-    if isinstance(value, np.ndarray | list | tuple):
-        return _checked_array(name, value, target)
-    if isinstance(value, str) or _is_finite(value):
-        return value
-    raise InvalidValueError(f"{target}: input {name!r} must be a finite number, not {value!r}")
-
-
-def _checked_array(name: str, value: Any, target: Any) -> NDArray[np.float64]:
+    if not isinstance(value, np.ndarray | list | tuple):
+        if isinstance(value, str) or _is_finite(value):
+            return value
+        raise InvalidValueError(f"{target}: input {name!r} must be a finite number, not {value!r}")
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -11,12 +11,9 @@ from typing import Any
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, ScenarioError, scenario_from_text
 
-PATIENCE = 15.0
-"""s for one check, including the start of the process."""
-MOST_WAITING = 8
-"""Checks that may wait."""
-LONGEST_ANSWER = 1 << 20
-"""Bytes."""
+PATIENCE = 15.0  # s for one check, including the start of the process
+MOST_WAITING = 8  # checks that may wait
+LONGEST_ANSWER = 1 << 20  # bytes
 
 
 class Checker:
@@ -86,8 +83,7 @@ class Checker:
         return self._process
 
 
-MOST_TEXT = 1 << 20
-"""Characters."""
+MOST_TEXT = 1 << 20  # characters
 LEFT_OUT = ("serve", "record", "sitl")
 """Sections that clients may not set: where to listen, what to write, what to connect."""
 

@@ -24,8 +24,7 @@ class HubCounters:
         return self.values[name, tuple(sorted(labels.items()))]
 
 
-INTERVAL = 10.0
-"""s between two log lines with the same reason."""
+INTERVAL = 10.0  # s between two log lines with the same reason
 
 
 class LimitedLog:

@@ -23,14 +23,10 @@ from paddock.serve.source import Source
 from paddock.world.ring import RingWriter
 from paddock.world.snapshot import Snapshot
 
-START = 30.0
-"""s for a hub to start."""
-HANG = 5.0
-"""s without a heartbeat after which a hub is replaced."""
-BEAT = 0.5
-"""s between heartbeats."""
-BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""s before the first, second, ... restart of a hub that dies repeatedly."""
+START = 30.0  # s for a hub to start
+HANG = 5.0  # s without a heartbeat after which a hub is replaced
+BEAT = 0.5  # s between heartbeats
+BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # s before the first, second, ... restart of a hub that dies repeatedly.
 
 
 class Host:

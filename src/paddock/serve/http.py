@@ -13,12 +13,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SEND_BUFFER = 1 << 20
 """Bytes that the kernel may hold for a peer: a large group in a few pieces, and not many small old ones."""
-WAITING = 128
-"""Connections that may wait to be accepted."""
-PATIENCE = 10.0
-"""s that a client has for its first request."""
-SHUTTING_DOWN = 0.3
-"""s for open requests to finish."""
+WAITING = 128  # connections that may wait to be accepted
+PATIENCE = 10.0  # s that a client has for its first request
+SHUTTING_DOWN = 0.3  # s for open requests to finish
 
 
 class HttpProtocol(H11Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
@@ -22,8 +22,7 @@ from paddock.serve.mirror import Mirror
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
 
-Send = Callable[[], None]
-"""Sends what was encoded from a snapshot."""
+Send = Callable[[], None]  # sends what was encoded from a snapshot
 
 
 class Endpoint(Protocol):
@@ -52,12 +51,6 @@ class Endpoint(Protocol):
         """Notify the clients and close."""
 
 
-def endpoint_class(name: str) -> Callable[[Hub, dict[str, Any], int], Endpoint]:
-    """The class of an endpoint; its arguments are the hub, the options and the period in ticks."""
-    found: Callable[[Hub, dict[str, Any], int], Endpoint] = import_module(f"paddock.serve.endpoints.{name}").ENDPOINT
-    return found
-
-
 PIECE = 1 << 18
 LOG = logging.getLogger("paddock.hub")
 
@@ -70,17 +63,15 @@ class OperationError(PaddockError):
         self.kind = kind
 
 
-class Outcome:
+class Outcome(NamedTuple):
     """The result of an operation, with the tick and the simulation time (s) of the reply."""
 
-    __slots__ = ("result", "tick", "time")
+    result: Any
+    tick: int
+    time: float
 
-    def __init__(self, result: Any, tick: int, time: float) -> None:
-        self.result, self.tick, self.time = result, tick, time
 
-
-Then = Callable[[Outcome | OperationError], None]
-"""Handles the outcome of an operation."""
+Then = Callable[[Outcome | OperationError], None]  # handles the outcome of an operation
 
 
 class Hub:
@@ -104,8 +95,6 @@ class Hub:
         self._config = config
         self._requests: dict[int, Then] = {}
         self._number = 0
-
-    # for endpoints ---------------------------------------------------------------------------------------------------
 
     def request(self, operation: str, client: str, /, **arguments: Any) -> asyncio.Future[Outcome]:
         """Carry out an operation for a client; the future holds its Outcome or OperationError."""
@@ -139,8 +128,6 @@ class Hub:
         """Return a copy of the newest snapshot; None before the first."""
         return self.ring.latest()
 
-    # life cycle ------------------------------------------------------------------------------------------------------
-
     async def serve(self) -> None:
         """Open every endpoint, then serve until the simulation ends."""
         self.loop.add_reader(self.link.socket, self._on_link)
@@ -163,16 +150,15 @@ class Hub:
         for name, options in self.options.endpoints.items():
             known = self._config["addresses"].get(name) or {}  # of the previous hub: clients reconnect there
             given = {**options.model_dump(mode="json"), **known}
-            endpoint = endpoint_class(name)(self, given, self._config["periods"][name])
+            module = import_module(f"paddock.serve.endpoints.{name}")
+            endpoint: Endpoint = module.ENDPOINT(self, given, self._config["periods"][name])
             try:
                 addresses[name] = await endpoint.open()
             except OSError as error:
-                where = _where(self.options.bind, given)
+                where = f"{self.options.bind}:{given['port']}" if "port" in given else str(given.get("name", ""))
                 raise PaddockError(f"{name} cannot listen on {where}: {error.strerror or error}") from None
             self.endpoints[name] = endpoint
         return addresses
-
-    # from the simulation ---------------------------------------------------------------------------------------------
 
     def _on_link(self) -> None:
         try:
@@ -215,8 +201,6 @@ class Hub:
         for name, endpoint in self.endpoints.items():
             with self._guarded(name):
                 endpoint.hear(kind, content)
-
-    # snapshots -------------------------------------------------------------------------------------------------------
 
     def _on_bell(self) -> None:
         with suppress(BlockingIOError, OSError):
@@ -270,10 +254,6 @@ def _settle(future: asyncio.Future[Outcome], outcome: Outcome | OperationError) 
         future.set_result(outcome)
 
 
-def _where(bind: str, options: dict[str, Any]) -> str:
-    return f"{bind}:{options['port']}" if "port" in options else str(options.get("name", bind))
-
-
 def main(link_number: int, bell_number: int) -> None:
     """Run the hub on the inherited sockets until the simulation ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -285,19 +265,11 @@ def main(link_number: int, bell_number: int) -> None:
 
 
 async def _serve(link: HubLink, bell: socket.socket) -> None:
-    config = await _first_message(link)
-    if config is not None:
-        await Hub(link, bell, config).serve()
+    loop = asyncio.get_running_loop()
+    messages: Iterator[dict[str, Any]] = iter(())
+    while (first := next(messages, None)) is None and (piece := await loop.sock_recv(link.socket, PIECE)):
+        messages = link.decoder.feed(piece)
+    if first is not None:
+        await Hub(link, bell, first["config"]).serve()
     link.close()
     bell.close()
-
-
-async def _first_message(link: HubLink) -> dict[str, Any] | None:
-    loop = asyncio.get_running_loop()
-    while True:
-        piece = await loop.sock_recv(link.socket, PIECE)
-        if not piece:
-            return None
-        for message in link.decoder.feed(piece):
-            config: dict[str, Any] = message["config"]
-            return config

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import select
 import socket
 import struct
 import threading
@@ -19,10 +20,8 @@ import numpy as np
 
 from paddock.errors import PaddockError
 
-MOST_WAITING = 256 << 20
-"""Unsent bytes after which the link counts as broken."""
-MARK = secrets.token_hex(8)
-"""Key of a reference to a blob; random in every process, so that no client can forge one."""
+MOST_WAITING = 256 << 20  # unsent bytes after which the link counts as broken
+MARK = secrets.token_hex(8)  # key of a reference to a blob; random in every process, so that no client can forge one
 _HEAD = struct.Struct("<II16s")
 
 
@@ -150,8 +149,6 @@ class HubLink:
 
     def _drain(self) -> None:
         """Send waiting data, in order, whenever the socket accepts more."""
-        import select
-
         while True:
             with self._lock:
                 self._drained.wait_for(lambda: self._waiting or self._closed)
@@ -160,15 +157,12 @@ class HubLink:
             try:
                 select.select([], [self.socket], [], 0.5)
                 with self._lock:
-                    self._drain_some()
+                    while self._waiting and not self._closed:
+                        sent = self._push(self._waiting[0])
+                        self._waiting_bytes -= sent
+                        if sent < len(self._waiting[0]):
+                            self._waiting[0] = self._waiting[0][sent:]
+                            break
+                        self._waiting.popleft()
             except (LinkClosedError, OSError, ValueError):
                 return
-
-    def _drain_some(self) -> None:
-        while self._waiting and not self._closed:
-            sent = self._push(self._waiting[0])
-            self._waiting_bytes -= sent
-            if sent < len(self._waiting[0]):
-                self._waiting[0] = self._waiting[0][sent:]
-                return
-            self._waiting.popleft()

@@ -25,8 +25,7 @@ from paddock.serve.states import StateEncoder
 from paddock.wire.operations import OPERATIONS
 from paddock.world.snapshot import Snapshot
 
-Director = Callable[[Scenario], None]
-"""Ends the run soon and starts that of another scenario."""
+Director = Callable[[Scenario], None]  # ends the run soon and starts that of another scenario
 
 
 @dataclass

@@ -234,8 +234,7 @@ def _fleet_tree(fleet: FleetSnapshot) -> dict[str, Any]:
     }
 
 
-ROUNDING = 1e-6
-"""s by which the times of commands and samples may differ."""
+ROUNDING = 1e-6  # s by which the times of commands and samples may differ
 
 
 class ReplayedMarkers:

@@ -41,8 +41,7 @@ def share(sim: Simulation, tell: Callable[[str], None] = to_stderr, **serve: Any
     return Host(LiveSource(sim, options.lock), options, tell)
 
 
-LOWEST, HIGHEST = 100, 10_000
-"""Heights of the page, in pixels."""
+LOWEST, HIGHEST = 100, 10_000  # heights of the page, in pixels
 
 _SHOWN: WeakKeyDictionary[Simulation, Shown] = WeakKeyDictionary()
 

@@ -17,14 +17,12 @@ from paddock.sensing.sensor import sensor_names
 from paddock.vehicles.model import model_names
 from paddock.world.archive import unpack
 
-EXTERNAL = "external"
-"""The driver that takes commands."""
+EXTERNAL = "external"  # the driver that takes commands
 KINDS = {"model": "model", "behaviour": "behaviour", "sensor": "sensor", "method": "planning method"}
 """Their names in errors."""
 
 
-Known = Mapping[str, Iterable[str]]
-"""`model`, `behaviour`, `sensor`, `method` -> valid names."""
+Known = Mapping[str, Iterable[str]]  # `model`, `behaviour`, `sensor`, `method` -> valid names
 
 
 def installed_names() -> dict[str, list[str]]:
@@ -102,15 +100,14 @@ def _names(value: Any) -> Iterable[str]:
     return [key for key in value if isinstance(key, str)] if isinstance(value, Mapping) else ()
 
 
-# saved states --------------------------------------------------------------------------------------------------------
-
-
 def refuse_foreign_state(sim: Simulation, state: bytes) -> None:
     """The same for a saved state: its entries, overrides and waiting actions."""
     tree, known = unpack(state), known_names(sim)
     try:
         for entry in tree["entries"].values():
-            _refuse_foreign_entry(json.loads(entry), known)
+            # read as `restore` does, so that no spelling is overlooked
+            if foreign := foreign_names(load_scenario({"vehicles": [json.loads(entry)]}), known):
+                raise ScenarioError(foreign)
         for orders in tree.get("orders", {}).values():
             for squad in orders["squads"].values():
                 refuse_foreign_behaviour(squad["behaviour"], known)
@@ -126,13 +123,7 @@ def refuse_foreign_behaviour(behaviour: Any, known: Known) -> None:
     """The same for an override."""
     for name in _names(behaviour):
         if name not in known["behaviour"]:
-            raise unknown_name("behaviour", name, known["behaviour"], "order")
-
-
-def _refuse_foreign_entry(entry: Any, known: Known) -> None:
-    """Read the entry as `restore` does, so that no spelling is overlooked."""
-    if foreign := foreign_names(load_scenario({"vehicles": [entry]}), known):
-        raise ScenarioError(foreign)
+            raise unknown_name("behaviour", name, known["behaviour"], "override")
 
 
 def _refuse_foreign_action(sim: Simulation, kind: str, action: Mapping[str, Any], known: Known) -> None:

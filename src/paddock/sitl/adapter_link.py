@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, SimulatorAdapter, blank_actuators, blank_sensors
-from paddock.sitl.bridge_vehicle import BridgeEvents, BridgeStoppedError, Fallback, TimeoutPolicy, Vehicle, problem
+from paddock.sitl.bridge_vehicle import BridgeStoppedError, Fallback, Report, TimeoutPolicy, Vehicle, problem
 from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 
 RETRY = 0.1
@@ -73,8 +73,8 @@ class AdapterLink:
     An exception of the adapter disconnects it and no other: the link then tries to connect it again.
     """
 
-    def __init__(self, adapter: SimulatorAdapter, policy: TimeoutPolicy, events: BridgeEvents) -> None:
-        self.adapter, self.policy, self.events = adapter, policy, events
+    def __init__(self, adapter: SimulatorAdapter, policy: TimeoutPolicy, report: Report) -> None:
+        self.adapter, self.policy, self.report = adapter, policy, report
         self.vehicles: list[Vehicle] = []
         self.connected = False  # with its vehicles in place
         self.known = False  # has been connected before: only then is it waited for
@@ -118,32 +118,17 @@ class AdapterLink:
         except Exception as error:
             raise AdapterError(f"{self} cannot add {vehicle}: {problem(error)}") from error
 
-    def remove(self, vehicle: Vehicle) -> None:
-        """Remove a vehicle, from the simulator too; nothing if the simulator refused it."""
-        if vehicle not in self.vehicles:
-            return
-        self.vehicles.remove(vehicle)
-        vehicle.sensors, vehicle.actuators = SensorData(), ActuatorCommands()
-        self._arrange()
-        try:
-            if self.connected and vehicle.sysid in self.adapter.vehicles:
-                self.adapter.remove_vehicle(vehicle.sysid)
-        except PaddockError:
-            raise
-        except Exception as error:
-            self.lose(problem(error))
-
     def _compare_rates(self, vehicle: Vehicle) -> None:
         """Pass the IMU period on to the autopilot; report one that wants sensors faster than they are measured."""
         try:
             vehicle.autopilot.sensor_period_us = self.adapter.sensor_period_us(vehicle.sysid)
             wanted, offered = 1e6 / vehicle.autopilot.period_us, self.adapter.capabilities.max_rate
         except Exception as error:
-            self.events.add("rejected", vehicle, f"cannot compare rates: {problem(error)}")
+            self.report("rejected", vehicle, f"cannot compare rates: {problem(error)}")
             return
         if wanted > offered * (1.0 + 1e-6):
             detail = f"its autopilot wants sensors at {wanted:g} Hz, but {self} measures at {offered:g} Hz at most"
-            self.events.add("too_fast", vehicle, detail)
+            self.report("too_fast", vehicle, detail)
 
     # rows -------------------------------------------------------------------------------------------------------------
 
@@ -189,7 +174,7 @@ class AdapterLink:
     def _reject(self, bad: NDArray[np.int64]) -> frozenset[int]:
         """Restore these rows; log an event for each that was finite until now."""
         for k in [k for k in bad.tolist() if k not in self._rejected]:
-            self.events.add("rejected", self.vehicles[k], "actuators are not finite; the previous ones hold")
+            self.report("rejected", self.vehicles[k], "actuators are not finite; the previous ones hold")
         self.actuators[bad] = self._good[bad]
         return frozenset(bad.tolist())
 
@@ -227,7 +212,7 @@ class AdapterLink:
             self.adapter.connect()
         except Exception as error:
             self._reconnect.problem = problem(error)
-            self.events.add("unreachable", self, f"{problem(error)}; retrying")
+            self.report("unreachable", self, f"{problem(error)}; retrying")
         return self._reconnect
 
     def lose(self, detail: str) -> None:
@@ -235,27 +220,29 @@ class AdapterLink:
         self.connected = self.free_running = self.holding = False
         self._disconnect()
         self._reconnect = Reconnect(self.adapter, detail)
-        self.events.add("lost", self, f"{detail}: {self.policy.fallback}")
+        self.report("lost", self, f"{detail}: {self.policy.fallback}")
         if self.policy.fallback is Fallback.STOP:
             raise BridgeStoppedError(f"{self}: {detail}; stopped as configured")
 
     def close(self) -> None:
-        """Disconnect."""
+        """Remove the vehicles, at rest, and disconnect."""
         if self._reconnect is not None:
             self._reconnect.give_up()
+        self._disconnect(self.adapter.vehicles if self.connected else ())
         self.connected, self._reconnect = False, None
-        self._disconnect()
 
-    def _disconnect(self) -> None:
+    def _disconnect(self, vehicles: Sequence[int] = ()) -> None:
         try:
+            for sysid in vehicles:
+                self.adapter.remove_vehicle(sysid)
             self.adapter.disconnect()
         except Exception as error:
-            self.events.add("rejected", self, f"cannot disconnect: {problem(error)}")
+            self.report("rejected", self, f"cannot disconnect: {problem(error)}")
 
     def _admit(self, time_us: int) -> None:
         """Add the vehicles to a simulator that has just connected; its time continues from the bridge's."""
         if self.known:
-            self.events.add("connected", self, "reconnected")
+            self.report("connected", self, "reconnected")
         self.connected = self.known = True
         self._reconnect = None
         present = set(self.adapter.vehicles)
@@ -263,9 +250,10 @@ class AdapterLink:
             try:
                 self._add_to_simulator(vehicle)
             except PaddockError as error:  # the others are not affected
-                self.remove(vehicle)
+                self.vehicles.remove(vehicle)
                 vehicle.note = str(error)
-                self.events.add("rejected", vehicle, str(error))
+                self.report("rejected", vehicle, str(error))
+        self._arrange()
         for vehicle in self.vehicles:
             self._compare_rates(vehicle)
         self._anchor(time_us)
@@ -297,7 +285,7 @@ class AdapterLink:
     def _late(self, time_us: int, breathe: Breathe) -> bool:
         """Apply the fallback after a missed deadline."""
         detail = f"did not step within {self.policy.timeout:g} s: is the simulator running, and not paused?"
-        self.events.add("timeout", self, f"{detail} {self.policy.fallback}")
+        self.report("timeout", self, f"{detail} {self.policy.fallback}")
         if self.policy.fallback is Fallback.STOP:
             raise BridgeStoppedError(f"{self} {detail} stopped as configured")
         if self.policy.fallback is Fallback.FREE_RUN:
@@ -313,7 +301,7 @@ class AdapterLink:
 
     def _answered(self, time_us: int) -> None:
         if self.free_running or self.holding:
-            self.events.add("recovered", self, "steps again")
+            self.report("recovered", self, "steps again")
             self.free_running = self.holding = False
         self._seen_us = self.adapter.sim_time_us
         if not self.adapter.supports_lockstep:
@@ -323,7 +311,7 @@ class AdapterLink:
         """Return the us by which the simulator is behind; one that has restarted continues in bridge time."""
         own = self.adapter.sim_time_us
         if own < self._seen_us:
-            self.events.add("restarted", self, f"its time fell from {self._seen_us} us to {own} us")
+            self.report("restarted", self, f"its time fell from {self._seen_us} us to {own} us")
             self._anchor(self._seen_us + self._offset_us)
         self._seen_us = own
         return time_us - own - self._offset_us

@@ -12,30 +12,26 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from time import monotonic, perf_counter_ns
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from paddock.engine.pipeline import HaltedError
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import PaddockError, unknown_name
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapter_link import AdapterLink
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.bridge_vehicle import (
-    BridgeEvents,
     BridgeStoppedError,
     Fallback,
     StatusRow,
     TimeoutPolicy,
     Vehicle,
-    positive,
     problem,
 )
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
 
-MODES = ("lockstep", "scaled", "free")
 IDLE_PERIOD_US = 20_000
 """Simulated time between exchanges while there are no vehicles."""
 NEVER_US = 1 << 62
@@ -45,43 +41,16 @@ SLICE = 0.02
 
 
 class FairLock:
-    """A re-entrant lock that a thread which holds it most of the time yields to those that wait."""
+    """A lock that prefers a waiting thread to one that has just released it."""
 
     def __init__(self) -> None:
-        self._queue = threading.Lock()
-        self._lock = threading.Lock()
-        self._owner: int | None = None
-        self._depth = 0
+        self._queue, self._lock = threading.Lock(), threading.Lock()
 
     def __enter__(self) -> None:
-        if self._owner != threading.get_ident():
-            self._acquire()
-        self._depth += 1
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._release()
-
-    def give_way(self, pause: threading.Event, seconds: float) -> None:
-        """Release the lock until an event is set, at most `seconds`; called by the thread that holds it."""
-        depth, self._depth = self._depth, 0
-        self._release()
-        try:
-            pause.wait(seconds)
-        finally:
-            self._acquire()
-            self._depth = depth
-
-    def _acquire(self) -> None:
-        with self._queue:  # a thread waiting here comes before one that has just released the lock
+        with self._queue:
             self._lock.acquire()
-        self._owner = threading.get_ident()
 
-    def _release(self) -> None:
-        self._owner = None
+    def __exit__(self, *_: object) -> None:
         self._lock.release()
 
 
@@ -98,7 +67,7 @@ class Bridge:
         tick_rate: float = 1000.0,
         timeout: float = 1.0,
         fallback: str = "free_run",
-        report: Callable[[str, str, str], None] | None = None,
+        report: Callable[[str, str, str], None] = lambda kind, subject, detail: None,
         go_on: Callable[[], bool] = lambda: True,
         meanwhile: Sequence[Callable[[], None]] = (),
     ) -> None:
@@ -108,12 +77,9 @@ class Bridge:
         `report(kind, subject, detail)` gets every event. While the ticking thread waits it calls each of `meanwhile`,
         and `go_on`, which ends the wait by returning False.
         """
-        if mode not in MODES:
-            raise unknown_name("time mode", str(mode), MODES)
-        self.mode = mode
-        self.tick_rate = positive(tick_rate, "tick rate must be a positive number of Hz")
-        self.policy = TimeoutPolicy.checked(timeout, fallback)
-        self.events = BridgeEvents(report)
+        self.mode, self.tick_rate = mode, tick_rate
+        self.policy = TimeoutPolicy(timeout, Fallback(fallback))
+        self._report = lambda kind, subject, detail: report(kind, str(subject), detail)
         self.go_on = go_on
         self.meanwhile = list(meanwhile)
         self.after_exchange: list[Callable[[int], None]] = []  # called with the simulated time by the ticking thread
@@ -121,7 +87,7 @@ class Bridge:
         self.time_us = 0
         self._closed = threading.Event()
         self._resets = 0
-        self._links: dict[str, AdapterLink] = {}
+        self.links: dict[str, AdapterLink] = {}  # by the name of the adapter, in order of registration
         self._vehicles: dict[int, Vehicle] = {}
         self._due: dict[int, int] = {}  # us of the next exchange, by system id
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
@@ -134,51 +100,26 @@ class Bridge:
 
         `timeout` (s of wall time) and `fallback` replace the bridge's.
         """
-        _check_instance(SimulatorAdapter, adapter)
-        policy = self.policy.other(timeout, fallback)
+        policy = self.policy.replaced(timeout, fallback)
         with self.lock:
-            self._check_open()
-            if adapter.name in self._links:
+            if adapter.name in self.links:
                 raise PaddockError(f"adapter {adapter.name!r} is registered already: give this one another name")
-            link = self._links[adapter.name] = AdapterLink(adapter, policy, self.events)
+            link = self.links[adapter.name] = AdapterLink(adapter, policy, self._report)
             link.settle(self.time_us, lambda _: False)
 
-    @property
-    def adapters(self) -> tuple[str, ...]:
-        """Names of the adapters, in order of registration."""
-        with self.lock:
-            return tuple(self._links)
-
-    def adapter(self, name: str) -> SimulatorAdapter:
-        """Return the adapter of that name."""
-        with self.lock:
-            return self._link(name).adapter
-
-    def spawn(
-        self,
-        placed: Placed,
-        autopilot: Autopilot,
-        adapter: str,
-        *,
-        timeout: float | None = None,
-        fallback: str | None = None,
-    ) -> Vehicle:
+    def spawn(self, placed: Placed, autopilot: Autopilot, adapter: str) -> Vehicle:
         """Add a vehicle with its autopilot, which is opened."""
-        _check_instance(Placed, placed)
-        _check_instance(Autopilot, autopilot)
-        _check_fit(placed, autopilot)
-        policy = self.policy.other(timeout, fallback)
-        vehicle = Vehicle(placed, autopilot, policy, adapter, was_live=autopilot.live)
+        vehicle = Vehicle(placed, autopilot, self.policy, adapter, was_live=autopilot.live)
         with self.lock:
-            self._check_open()
-            link = self._link(adapter)
+            if adapter not in self.links:
+                raise unknown_name("adapter", adapter, self.links, "bridge")
             if (taken := self._vehicles.get(vehicle.sysid)) is not None:
                 raise PaddockError(f"id {vehicle.sysid} of {placed.name!r} is taken by {taken}: ids are unique")
             if (busy := next((v for v in self.vehicles if v.autopilot is autopilot), None)) is not None:
                 raise PaddockError(f"{vehicle}: its autopilot flies {busy} already; each vehicle needs its own")
             autopilot.open()
             try:
-                link.add(vehicle)
+                self.links[adapter].add(vehicle)
             except BaseException:
                 autopilot.close()
                 raise
@@ -186,27 +127,6 @@ class Bridge:
             self._due[vehicle.sysid] = self.time_us
             self._fresh.discard(vehicle.sysid)
         return vehicle
-
-    def despawn(self, sysid: int) -> None:
-        """Remove a vehicle from the bridge and its simulator, and close its autopilot."""
-        with self.lock:
-            vehicle = self.vehicle(sysid)
-            vehicle.present = False
-            self._vehicles = {number: other for number, other in self._vehicles.items() if number != sysid}
-            self._due.pop(sysid, None)
-            try:
-                self._link(vehicle.adapter).remove(vehicle)
-            finally:
-                try:
-                    vehicle.autopilot.close()
-                except Exception as error:
-                    self.events.add("rejected", vehicle, f"cannot close its autopilot: {problem(error)}")
-
-    def vehicle(self, sysid: int) -> Vehicle:
-        """Return the vehicle of that id."""
-        if sysid not in self._vehicles:
-            raise unknown_name("vehicle", str(sysid), map(str, self._vehicles))
-        return self._vehicles[sysid]
 
     @property
     def vehicles(self) -> tuple[Vehicle, ...]:
@@ -216,7 +136,7 @@ class Bridge:
     def status(self) -> list[StatusRow]:
         """Return a row per vehicle for the live table, by ascending id."""
         with self.lock:
-            return [vehicle.status(self._links[vehicle.adapter].note) for vehicle in self.vehicles]
+            return [vehicle.status(self.links[vehicle.adapter].note) for vehicle in self.vehicles]
 
     # partner of the barrier -------------------------------------------------------------------------------------------
 
@@ -244,20 +164,15 @@ class Bridge:
         The same tick again continues the exchange: sensors are not offered twice.
         """
         with self.lock:
-            self._check_open()
             if not self._exchange(self.tick_time_us(tick)):
                 raise HaltedError
-
-    def restarted(self, how: str) -> None:
-        """Restart with the engine's world, which was reset or restored."""
-        self.reset()
 
     def reset(self) -> None:
         """Restart simulators and autopilots at time 0; connections stay."""
         with self.lock:
             self.time_us = 0
             self._resets += 1
-            for link in self._links.values():
+            for link in self.links.values():
                 link.reset()
             for vehicle in self.vehicles:
                 vehicle.forget()
@@ -289,19 +204,20 @@ class Bridge:
         self._closed.set()
         with self.lock:
             for vehicle in self.vehicles:
-                self.despawn(vehicle.sysid)
-            for link in self._links.values():
+                try:
+                    vehicle.autopilot.close()
+                except Exception as error:
+                    self._report("rejected", vehicle, f"cannot close its autopilot: {problem(error)}")
+            for link in self.links.values():
                 link.close()
-            self._links.clear()
+            self._vehicles, self._due = {}, {}
             if self._simulation is not None:
                 self._simulation.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # one exchange -----------------------------------------------------------------------------------------------------
@@ -313,22 +229,26 @@ class Bridge:
 
         def breathe(seconds: float) -> bool:
             """Let other threads at the bridge; False when the run is to stop, or has been reset meanwhile."""
-            for call in self.meanwhile:
-                call()
-            self.lock.give_way(self._closed, max(seconds, 1e-4))
+            self.lock.__exit__()
+            try:
+                for call in self.meanwhile:
+                    call()
+                self._closed.wait(max(seconds, 1e-4))
+            finally:
+                self.lock.__enter__()
             return not self._closed.is_set() and self._resets == resets and self.go_on()
 
         if time_us < self.time_us:  # the engine has gone back
             self._due = dict.fromkeys(self._due, time_us)
-            for link in self._links.values():
+            for link in self.links.values():
                 link.rewind()
-        for link in list(self._links.values()):
+        for link in list(self.links.values()):
             if not (link.settle(self.time_us, breathe) and link.advance(time_us, waiting, breathe)):
                 return False
         self.time_us = time_us
         due = [self._vehicles[sysid] for sysid in sorted(k for k, due_us in self._due.items() if due_us <= time_us)]
         names = {vehicle.adapter for vehicle in due}
-        used = [link for name, link in self._links.items() if name in names and link.connected]
+        used = [link for name, link in self.links.items() if name in names and link.connected]
         for link in used:
             self._fresh.update(link.receive())
         self._offer(due)
@@ -338,7 +258,8 @@ class Bridge:
                 link.send()
         now_ns = perf_counter_ns()
         for vehicle in answered:
-            vehicle.latency.add(now_ns)
+            vehicle.latencies.append(now_ns - vehicle.offered_ns)
+            vehicle.exchanges += 1
         for call in self.after_exchange if finished else ():
             call(time_us)
         return finished
@@ -348,7 +269,7 @@ class Bridge:
         for vehicle in vehicles:
             if vehicle.sysid in self._fresh and not vehicle.failed:
                 self._fresh.remove(vehicle.sysid)
-                vehicle.latency.offered_ns = perf_counter_ns()
+                vehicle.offered_ns = perf_counter_ns()
                 vehicle.awaited = True
                 try:
                     vehicle.autopilot.offer(vehicle.sensors)
@@ -370,7 +291,7 @@ class Bridge:
 
     def _poll(self, vehicle: Vehicle, waiting: bool, started: float | None, answered: list[Vehicle]) -> bool:
         """Ask an autopilot for its commands, first or again since `started`; return whether it is done."""
-        if vehicle.failed or not vehicle.present:
+        if vehicle.failed:
             return True
         try:
             if started is None:
@@ -399,7 +320,7 @@ class Bridge:
         if live != vehicle.was_live:
             vehicle.was_live = live
             detail = f"{vehicle.autopilot.kind} answers" if live else vehicle.diagnosis()
-            self.events.add("connected" if live else "lost", vehicle, detail)
+            self._report("connected" if live else "lost", vehicle, detail)
 
     def _late(self, vehicle: Vehicle, started: float) -> bool:
         """Return whether it has missed its deadline and the run continues without it."""
@@ -407,7 +328,7 @@ class Bridge:
             return False
         fallback = vehicle.policy.fallback
         detail = f"no answer within {vehicle.policy.timeout:g} s: {vehicle.diagnosis()}"
-        self.events.add("timeout", vehicle, f"{detail}; {fallback}")
+        self._report("timeout", vehicle, f"{detail}; {fallback}")
         if fallback is Fallback.STOP:
             raise BridgeStoppedError(f"{vehicle} ({vehicle.autopilot.kind}): {detail}; stopped as configured")
         vehicle.holding = fallback is Fallback.HOLD
@@ -423,7 +344,7 @@ class Bridge:
         vehicle.awaited = False
         if vehicle.free_running or vehicle.holding:
             vehicle.free_running = vehicle.holding = False
-            self.events.add("recovered", vehicle, "its autopilot answers again")
+            self._report("recovered", vehicle, "its autopilot answers again")
 
     def _fail(self, vehicle: Vehicle, error: Exception) -> None:
         """Stop calling an autopilot that raised an exception, until a reset; no other vehicle is affected."""
@@ -431,35 +352,6 @@ class Bridge:
         vehicle.failed = problem(error)
         self._due[vehicle.sysid] = NEVER_US
         detail = f"{vehicle.autopilot.kind} autopilot failed with {vehicle.failed}"
-        self.events.add("lost", vehicle, f"{detail}; its actuators hold until a reset")
+        self._report("lost", vehicle, f"{detail}; its actuators hold until a reset")
         if vehicle.policy.fallback is Fallback.STOP:
             raise BridgeStoppedError(f"{vehicle}: {detail}; stopped as configured") from error
-
-    def _check_open(self) -> None:
-        if self._closed.is_set():
-            raise PaddockError("this bridge is closed: create another one")
-
-    def _link(self, name: str) -> AdapterLink:
-        if name not in self._links:
-            raise unknown_name("adapter", name, self._links, "bridge")
-        return self._links[name]
-
-
-def _check_instance(kind: type, value: object) -> None:
-    """Refuse a value of another type; a class instead of an instance is the usual mistake."""
-    if not isinstance(value, kind):
-        given = f"the class {value.__name__}: create an instance" if isinstance(value, type) else repr(value)
-        raise InvalidValueError(f"expected a {kind.__name__}, not {given}")
-
-
-def _check_fit(placed: Placed, autopilot: Autopilot) -> None:
-    """Refuse an autopilot that declares another craft or system id."""
-    sysid = getattr(autopilot, "sysid", placed.id)
-    if sysid != placed.id:
-        raise PaddockError(
-            f"vehicle {placed.id} {placed.name!r}: its autopilot is system {sysid}; the ids must be equal"
-        )
-    part = getattr(autopilot, "vehicle", None) or getattr(autopilot, "craft", None) or getattr(autopilot, "frame", None)
-    craft = part if isinstance(part, str) else getattr(part, "kind", None) or getattr(part, "craft", None)
-    if isinstance(craft, str) and craft != placed.craft:
-        raise PaddockError(f"vehicle {placed.id} {placed.name!r} is a {placed.craft}: its autopilot flies a {craft}")

@@ -1,18 +1,17 @@
-"""A vehicle on the bridge with its autopilot and status row; deadlines, fallbacks and events of the bridge."""
+"""A vehicle on the bridge with its autopilot and status row; deadlines and fallbacks."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import isfinite
-from numbers import Real
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
 
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed
 from paddock.sitl.autopilot_contract import Autopilot
@@ -20,16 +19,13 @@ from paddock.sitl.sensor_data import SensorData
 
 FIRST_ID, LAST_ID = 1, 254
 """MAVLink's system ids; 255 is the ground station, 0 is broadcast."""
-KEPT_EVENTS = 200
 LATENCIES = 512
 """Samples kept per vehicle."""
 
 
-def positive(value: object, rule: str) -> float:
-    """Return a finite number above 0; `rule` begins the error."""
-    if not (isinstance(value, Real) and isfinite(value) and float(value) > 0):
-        raise InvalidValueError(f"{rule}, not {value!r}")
-    return float(value)
+Report = Callable[[str, object, str], None]
+"""Log an event: its kind (unreachable, lost, connected, restarted, timeout, recovered, rejected, too_fast), the vehicle
+or adapter, and one line of detail."""
 
 
 class BridgeStoppedError(PaddockError):
@@ -44,51 +40,15 @@ class Fallback(StrEnum):
     STOP = "stop"  # end the run with an error
 
 
-@dataclass(frozen=True)
-class TimeoutPolicy:
+class TimeoutPolicy(NamedTuple):
     """Deadline of an answer, s of wall time, and the reaction to missing it."""
 
     timeout: float = 1.0
     fallback: Fallback = Fallback.FREE_RUN
 
-    @classmethod
-    def checked(cls, timeout: object, fallback: str) -> TimeoutPolicy:
-        """Return the policy for what a user wrote."""
-        seconds = positive(timeout, "timeout must be a positive number of seconds")
-        if fallback not in list(Fallback):
-            raise unknown_name("fallback", str(fallback), [one.value for one in Fallback])
-        return cls(seconds, Fallback(fallback))
-
-    def other(self, timeout: float | None, fallback: str | None) -> TimeoutPolicy:
+    def replaced(self, timeout: float | None, fallback: str | None) -> TimeoutPolicy:
         """Return the policy with the given values replaced."""
-        return self.checked(self.timeout if timeout is None else timeout, fallback or self.fallback)
-
-
-class BridgeEvent(NamedTuple):
-    """An event of the bridge: its kind, the vehicle or adapter concerned, and one line of detail.
-
-    Kinds: unreachable, lost, connected, restarted, timeout, recovered, rejected, too_fast.
-    """
-
-    kind: str
-    subject: str
-    detail: str
-
-
-class BridgeEvents:
-    """Counts events, keeps the last ones, and reports each."""
-
-    def __init__(self, report: Callable[[str, str, str], None] | None) -> None:
-        self.report = report
-        self.counts: Counter[str] = Counter()
-        self.last: deque[BridgeEvent] = deque(maxlen=KEPT_EVENTS)
-
-    def add(self, kind: str, subject: object, detail: str) -> None:
-        """Log an event."""
-        self.counts[kind] += 1
-        self.last.append(BridgeEvent(kind, str(subject), detail))
-        if self.report is not None:
-            self.report(kind, str(subject), detail)
+        return TimeoutPolicy(timeout or self.timeout, Fallback(fallback or self.fallback))
 
 
 def problem(error: Exception) -> str:
@@ -97,27 +57,6 @@ def problem(error: Exception) -> str:
     if isinstance(error, PaddockError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-class Latency:
-    """Wall time from sensors to actuators of one vehicle: measured and shown, never used."""
-
-    def __init__(self) -> None:
-        self.offered_ns = 0  # performance clock at the last offer
-        self.exchanges = 0
-        self._samples: deque[int] = deque(maxlen=LATENCIES)
-
-    def add(self, now_ns: int) -> None:
-        """Record that the actuators were sent now."""
-        self._samples.append(now_ns - self.offered_ns)
-        self.exchanges += 1
-
-    def percentiles(self) -> tuple[float, float]:
-        """Return the median and 99th percentile in us; NaN before the first sample."""
-        if not self._samples:
-            return float("nan"), float("nan")
-        median, high = np.percentile(list(self._samples), [50.0, 99.0]) * 1e-3
-        return float(median), float(high)
 
 
 class StatusRow(NamedTuple):
@@ -151,8 +90,9 @@ class Vehicle:
     free_running: bool = False  # it missed a deadline; not waited for until it answers again
     holding: bool = False  # simulated time stands still until it answers
     was_live: bool = False
-    latency: Latency = field(default_factory=Latency)
-    present: bool = True
+    exchanges: int = 0
+    offered_ns: int = 0  # performance clock at the last offer
+    latencies: deque[int] = field(default_factory=lambda: deque(maxlen=LATENCIES))  # ns, shown and never used
     note: str = ""  # why its simulator refused it
     failed: str = ""  # exception of its autopilot, which is not called again before a reset
 
@@ -175,7 +115,8 @@ class Vehicle:
         """Nothing offered, nothing awaited, motors off."""
         self.awaited = self.free_running = self.holding = False
         self.failed = ""
-        self.latency = Latency()
+        self.exchanges = 0
+        self.latencies.clear()
         self.actuators.row[:] = 0.0
 
     def status(self, adapter_note: str) -> StatusRow:
@@ -195,6 +136,6 @@ class Vehicle:
             status.mode,
             status.armed,
             note or status.note,
-            self.latency.exchanges,
-            *self.latency.percentiles(),
+            self.exchanges,
+            *map(float, np.percentile(list(self.latencies) or [nan], [50.0, 99.0]) * 1e-3),
         )

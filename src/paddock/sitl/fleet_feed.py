@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +13,8 @@ from paddock.engine.actions import CommandAction
 from paddock.engine.program import FleetProgram
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.sensing.suite import FleetSensor
 from paddock.sitl.adapter import AdapterError
-from paddock.sitl.airframe import Airframe, Inputs, find_airframe
+from paddock.sitl.airframe import Airframe, find_airframe
 from paddock.sitl.equipment import TIMES, ReadingWriter, copy_truth
 from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRUTH, Floats, empty_block
 from paddock.world.columns import column_index
@@ -32,8 +31,6 @@ TRUE_ROWS = np.concatenate(
 )
 """Rows of a pose for position and velocity in NED, each with a sign, then those of the attitude."""
 TRUE_SIGNS = np.array(2 * TO_NED.world.sign, np.float64)
-GNSS = slice(COLUMN["gnss_fix"], COLUMN["gnss_epv"] + 1)
-BATTERY = slice(COLUMN["battery_voltage"], COLUMN["battery_remaining"] + 1)
 
 
 class FleetFeed:
@@ -45,7 +42,6 @@ class FleetFeed:
         self.airframe: Airframe = find_airframe(program.model)(program)
         self.block = empty_block(program.fleet.n)
         self.truth = np.zeros(program.fleet.n, np.bool_)  # vehicles whose rows include the truth
-        self.jammed = np.zeros(program.fleet.n, np.bool_)  # vehicles without GNSS
         self.posted_at = -1
         self._received = np.full(program.fleet.n, -1, np.int64)  # ticks
         self._tick_us = tick_us
@@ -53,11 +49,15 @@ class FleetFeed:
             ReadingWriter(kind, program.sensors[kind], origin) for kind in TIMES if kind in program.sensors
         ]
         self._shown = [-1] * len(self._writers)  # tick of the sample in the block
-        self._ranges = _rangefinders(program)
+        self._ranges = [
+            (sensor, float(sensor.options[column_index(sensor.sensor.options)["range_max"]]))
+            for sensor in program.sensors.values()
+            if sensor.sensor.name == "rangefinder"
+        ][:RANGEFINDERS]
         self._range_tick = -1
         self._airspeed = "airspeed" in column_index(program.model.state)
         self._tick = -1
-        self._any_truth = False
+        self.any_truth = False
         self._all = slice(0, program.fleet.n)
 
     # sensors ----------------------------------------------------------------------------------------------------------
@@ -79,12 +79,16 @@ class FleetFeed:
                 if writer.sensor.sample_tick != self._shown[k]:
                     self._shown[k] = writer.sensor.sample_tick
                     writer.write(self.block, round(self._shown[k] * self._tick_us))
-                    if writer.kind == "gnss" and self.jammed.any():
-                        self._lose_gnss()
             self._show_ranges(tick)
-            self._show_power()
-            if self._any_truth:
-                self._show_truth(tick)
+            power = self.airframe.battery(self._all)
+            if power is not None:
+                for k, values in enumerate(power):
+                    self.block[:, COLUMN["battery_voltage"] + k] = values
+            if self._airspeed:
+                self.block[:, COLUMN["airspeed"]] = self.airframe.state("airspeed", self._all)
+            if self.any_truth:
+                poses = self.program.pose_block(tick)
+                copy_truth(poses, self.truth, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS, TRUTH.start, self.block)
         return self.block
 
     def news(self, rows: Ints | slice) -> NDArray[np.bool_]:
@@ -92,25 +96,6 @@ class FleetFeed:
         news = self._received[rows] != self._tick
         self._received[rows] = self._tick
         return np.asarray(news)
-
-    def jam(self, row: int, jammed: bool) -> None:
-        """Disable satellite navigation of a vehicle, or enable it from the next sample on."""
-        self.jammed[row] = jammed
-        if jammed:
-            self._lose_gnss()
-
-    def set_truth(self, row: int, on: bool) -> None:
-        """Include the ground truth in a vehicle's row, or not."""
-        self.truth[row] = on
-        self._any_truth = bool(self.truth.any())
-        self.block[row, TRUTH] = np.nan
-        self._tick = -1
-
-    def _lose_gnss(self) -> None:
-        """Write the report of a receiver without satellites."""
-        self.block[self.jammed, GNSS] = np.nan
-        self.block[self.jammed, COLUMN["gnss_fix"]] = 0.0
-        self.block[self.jammed, COLUMN["gnss_satellites"]] = 0.0
 
     def _show_ranges(self, tick: int) -> None:
         for k, (sensor, farthest) in enumerate(self._ranges):
@@ -123,34 +108,18 @@ class FleetFeed:
             self._range_tick = sensor.sample_tick
             self.block[:, COLUMN["range_time_us"]] = round(self._range_tick * self._tick_us)
 
-    def _show_power(self) -> None:
-        power = self.airframe.battery(self._all)
-        if power is not None:
-            self.block[:, BATTERY.start], self.block[:, BATTERY.start + 1], self.block[:, BATTERY.start + 2] = power
-        if self._airspeed:
-            self.block[:, COLUMN["airspeed"]] = self.airframe.state("airspeed", self._all)
-
-    def _show_truth(self, tick: int) -> None:
-        poses = self.program.pose_block(tick)
-        copy_truth(poses, self.truth, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS, TRUTH.start, self.block)
-
     # actuators --------------------------------------------------------------------------------------------------------
 
     def control(self, block: Floats, rows: Ints | slice, tick: int) -> CommandAction | None:
         """Return the command for these rows (ascending); None if it is in force already and never expires."""
-        inputs = self.airframe.commanded(block, rows)
-        if self.posted_at != tick and self._in_force(inputs, rows):
-            return None
+        fleet, inputs = self.program.fleet, self.airframe.commanded(block, rows)
+        expiring = self.program.timeout_ticks is not None or (fleet.tables["expires"][rows] != NEVER).any()
+        if self.posted_at != tick and not expiring:
+            commands, known = fleet.tables["command"], column_index(self.program.model.command)
+            if all(_same(commands[known[name], rows], value) for name, value in inputs.items()):
+                return None
         self.posted_at = tick
-        fleet = self.program.fleet
         return CommandAction(fleet.name if len(block) == fleet.n else fleet.ids[rows].copy(), inputs)
-
-    def _in_force(self, inputs: Inputs, rows: Ints | slice) -> bool:
-        fleet, known = self.program.fleet, column_index(self.program.model.command)
-        if self.program.timeout_ticks is not None or (fleet.tables["expires"][rows] != NEVER).any():
-            return False
-        commands = fleet.tables["command"]
-        return all(_same(commands[known[name], rows], value) for name, value in inputs.items())
 
 
 def _same(values: Floats, wanted: float | Floats) -> bool:
@@ -166,15 +135,6 @@ def all_same(values: Floats, wanted: Floats) -> bool:
 
 
 same_values = routine(all_same)
-
-
-def _rangefinders(program: FleetProgram) -> list[tuple[FleetSensor, float]]:
-    """Return the rangefinders, each with its maximum range (m)."""
-    found = [sensor for sensor in program.sensors.values() if sensor.sensor.name == "rangefinder"]
-    return [
-        (sensor, float(sensor.options[column_index(sensor.sensor.options)["range_max"]]))
-        for sensor in found[:RANGEFINDERS]
-    ]
 
 
 class FleetPart(NamedTuple):
@@ -204,15 +164,22 @@ class FleetFeeds:
     def parts(self, vehicles: tuple[int, ...]) -> list[FleetPart]:
         """Return these vehicles fleet by fleet; cached for each selection."""
         if vehicles not in self.known:
-            self.known[vehicles] = list(self._parts(vehicles))
+            found: dict[str, list[tuple[int, int]]] = {}
+            for place, vehicle in enumerate(vehicles):
+                feed, row = self._find(vehicle)
+                found.setdefault(feed.program.fleet.name, []).append((row, place))
+            indices = {name: np.array(sorted(pairs)).T for name, pairs in found.items()}
+            self.known[vehicles] = [
+                FleetPart(self._feeds[name], _straight(rows), _straight(places))
+                for name, (rows, places) in indices.items()
+            ]
         return self.known[vehicles]
 
-    def mark(self, vehicle: int, truth: bool, jammed: bool) -> None:
-        """Set whether its sensor data includes the truth and lacks GNSS; nothing for a removed vehicle."""
+    def set_truth(self, vehicle: int) -> None:
+        """Include the truth in its sensor data; nothing for a removed vehicle."""
         if self.sim.engine.applier.exists(self.names[vehicle]):
             feed, row = self._find(vehicle)
-            feed.set_truth(row, truth)
-            feed.jam(row, jammed)
+            feed.truth[row] = feed.any_truth = True
 
     def _find(self, vehicle: int) -> tuple[FleetFeed, int]:
         try:
@@ -223,15 +190,6 @@ class FleetFeeds:
             program, origin = self.sim.engine.programs[fleet.name], Origin(*self.sim.scenario.world.origin)
             self._feeds[fleet.name] = FleetFeed(program, origin, 1e6 / self.sim.engine.world.clock.rate)
         return self._feeds[fleet.name], int(rows[0])
-
-    def _parts(self, vehicles: tuple[int, ...]) -> Iterator[FleetPart]:
-        found: dict[str, list[tuple[int, int]]] = {}
-        for place, vehicle in enumerate(vehicles):
-            feed, row = self._find(vehicle)
-            found.setdefault(feed.program.fleet.name, []).append((row, place))
-        for name, pairs in found.items():
-            rows, places = np.array(sorted(pairs)).T
-            yield FleetPart(self._feeds[name], _straight(rows), _straight(places))
 
 
 def _straight(numbers: Ints) -> Ints | slice:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import hypot, isfinite
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from paddock.engine.actions import PlaceAction
@@ -123,20 +122,16 @@ class SitlHost:
         for vehicle in vehicles:
             assert isinstance(vehicle.autopilot, BuiltInAutopilot)
             self.hub.add(vehicle.autopilot)
-            vehicle.autopilot.on_text = self._reporter(vehicle.placed.name)
+            vehicle.autopilot.on_text = partial(self._log_warning, vehicle.placed.name)
         self.ground_station = GroundStation(self.hub, [v for v in vehicles if v.entry.mission is not None])
         self.bridge.after_exchange += [self.ground_station.service, self.hub.service]
         self.bridge.meanwhile.append(self.hub.idle)
         self.sim.engine.on_idle.append(self.hub.idle)
 
-    def _reporter(self, name: str) -> Callable[[Severity, str], None]:
-        """Return what logs an autopilot's warnings as events of the run."""
-
-        def report(severity: Severity, text: str) -> None:
-            if severity <= Severity.WARNING:
-                self.sim.engine.applier.report("autopilot", name, text)
-
-        return report
+    def _log_warning(self, name: str, severity: Severity, text: str) -> None:
+        """Log an autopilot's warning as an event of the run."""
+        if severity <= Severity.WARNING:
+            self.sim.engine.applier.report("autopilot", name, text)
 
     def close(self) -> None:
         """Leave the simulation, close sockets and autopilots; idempotent."""
@@ -153,9 +148,7 @@ class SitlHost:
         """For `with SitlHost(sim) as autopilots`."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
 
@@ -163,7 +156,7 @@ class SitlHost:
 
     def _restarted(self, how: str) -> None:
         """Restart the bridge with the simulation; a reset may give vehicles other starting places."""
-        self.bridge.restarted(how)
+        self.bridge.reset()
         if how == "reset":
             for name in filter(self.sim.engine.applier.exists, self._starts):
                 self._note_start(name)

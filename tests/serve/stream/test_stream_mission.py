@@ -174,7 +174,7 @@ def test_news_come_when_something_happens(peer: Any) -> None:
         ("add_zone", {"zone": {"name": "a", "source": "me"}}, -32000, "unknown field of a zone 'source'"),
         ("damage_vehicle", {"vehicle": "bus[7]"}, -32000, "unknown vehicle 'bus[7]'"),
         ("damage_vehicle", {"vehicle_id": 77}, -32000, "77"),
-        ("damage_vehicle", {}, -32602, "say whom it is about"),
+        ("damage_vehicle", {}, -32602, "name the vehicle by either"),
     ],
 )
 def test_what_is_wrong_is_said(peer: Any, method: str, params: dict[str, Any], code: int, said: str) -> None:

@@ -135,20 +135,6 @@ def test_truth_only_on_request() -> None:
     assert (block[1, COLUMN["true_north"]], block[1, COLUMN["true_east"]]) == (y, x)
 
 
-def test_gnss_can_be_disabled_and_enabled(one: Any) -> None:
-    adapter = one(copters(1))
-    adapter.step(300_000)
-    adapter.set_gnss(1, on=False)
-    v = read(adapter).values()
-    assert v.gnss_fix == 0.0 and v.gnss_satellites == 0.0 and np.isnan([v.latitude, v.gnss_vn, v.gnss_eph]).all()
-    adapter.step(300_000)
-    v = read(adapter).values()
-    assert v.gnss_time_us == 600_000 and v.gnss_fix == 0.0 and np.isnan(v.altitude)
-    adapter.set_gnss(1)
-    adapter.step(200_000)
-    assert read(adapter).values().gnss_fix == 3.0
-
-
 def test_noise_is_independent_for_each_vehicle() -> None:
     sim, adapter = hosted(4)
     block, seen = blank_sensors(4), []

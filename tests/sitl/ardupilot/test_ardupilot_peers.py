@@ -69,7 +69,7 @@ def test_a_restarted_process_replaces_a_silent_one(
     peer.restart()
     peer.send([1000] * 4)
     assert one.collect(0.02) is None  # it might be a second ArduPilot with the same instance
-    assert one.status.rejected == 1 and "belongs to another ArduPilot" in one.status.note
+    assert one.status.rejected == 1 and "has another ArduPilot" in one.status.note
     monkeypatch.setattr(module, "TAKEOVER_AFTER", 0.0)
     peer.send([1000] * 4)  # as it does after a second
     assert world.turn() is not None

@@ -1,8 +1,10 @@
 """Autopilots and simulators with scripted behaviour, and a thread that ticks."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -149,9 +151,31 @@ def ticking(step: Callable[..., None]) -> Iterator[Callable[..., Ticking]]:
         thread.stop()
 
 
+class RecordedBridge(Bridge):
+    """Keeps its events: (kind, subject, detail)."""
+
+    def __init__(self, mode: str = "lockstep", **options: Any) -> None:
+        self.events: list[Event] = []
+        super().__init__(mode, report=lambda *event: self.events.append(Event(*event)), **options)
+
+    def counts(self) -> Counter[str]:
+        return Counter(event.kind for event in self.events)
+
+
+class Event(NamedTuple):
+    kind: str
+    subject: str
+    detail: str
+
+
 @pytest.fixture
-def bridge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bridge]:
+def make_bridge() -> type[RecordedBridge]:
+    return RecordedBridge
+
+
+@pytest.fixture
+def bridge(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordedBridge]:
     """In lockstep, with short timeouts and retries."""
     monkeypatch.setattr(adapter_link, "FIRST_PAUSE", 0.001)
-    with Bridge(timeout=0.03) as made:
+    with RecordedBridge(timeout=0.03) as made:
         yield made

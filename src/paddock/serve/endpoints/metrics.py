@@ -20,10 +20,8 @@ from paddock.world.snapshot import Snapshot
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
-CONNECTIONS = 32
-"""At the same time."""
-STALE = 3.0
-"""s without a message from the simulation after which it counts as unhealthy."""
+CONNECTIONS = 32  # at the same time
+STALE = 3.0  # s without a message from the simulation after which it counts as unhealthy
 
 
 class MetricsServer:
@@ -86,7 +84,6 @@ async def _not_found(request: Request, error: Exception) -> Response:
 
 ENDPOINT = MetricsServer
 
-# metrics -------------------------------------------------------------------------------------------------------------
 
 GAUGES = {
     "tick": "Tick of the simulation.",

@@ -13,8 +13,7 @@ from paddock.world.snapshot import Snapshot
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
-SOON = 0.02
-"""s after which changed markers are drawn, so that changes are collected."""
+SOON = 0.02  # s after which changed markers are drawn, so that changes are collected
 
 
 class ShmServer:

@@ -25,8 +25,7 @@ def _handlers() -> dict[str, Callable[..., Awaitable[Any]]]:
     return {name: function for name, function in found.items() if function.__module__.startswith(__name__)}
 
 
-HUB_HANDLERS = _handlers()
-"""The handlers by the names of their operations."""
+HUB_HANDLERS = _handlers()  # the handlers by the names of their operations
 
 
 async def answer(client: Client, operation: Operation, arguments: dict[str, Any]) -> Any:

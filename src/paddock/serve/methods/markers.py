@@ -14,10 +14,8 @@ from paddock.world.frames import convert_position
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
 
-DEBUG = "debug"
-"""The namespace of quick drawings."""
-THICKNESS = 0.05
-"""m, of lines."""
+DEBUG = "debug"  # the namespace of quick drawings
+THICKNESS = 0.05  # m, of lines
 
 
 async def delete_markers(client: Client, namespace: str | None, id: int | None) -> Moment:
@@ -63,7 +61,7 @@ async def clear_debug(client: Client) -> Moment:
 
 
 async def _draw(client: Client, markers: list[dict[str, Any]], color: list[float], ttl: float | None) -> list[int]:
-    ids = [client.next_debug_id() for _ in markers]
+    ids = [client.endpoint.next_debug_id() for _ in markers]
     look = {"namespace": DEBUG, "color": [part / 255.0 for part in color], "ttl": ttl}
     named = [{**look, "id": id, **marker} for id, marker in zip(ids, markers, strict=True)]
     await client.request("mark", markers=named)

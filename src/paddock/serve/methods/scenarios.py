@@ -28,8 +28,7 @@ from paddock.world.columns import Column, columns_of
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
 
-SHOWN_PROBLEMS = 3
-"""Errors that a refusal repeats; `check_scenario` returns all of them."""
+SHOWN_PROBLEMS = 3  # errors that a refusal repeats; `check_scenario` returns all of them
 
 
 async def list_scenarios(client: Client) -> ScenariosTree:
@@ -86,10 +85,7 @@ def _card(name: str) -> ScenarioCardTree:
     }
 
 
-# the schema ----------------------------------------------------------------------------------------------------------
-
-INTERNAL = "has_target"
-"""An option that the builder fills in when a rule is given a target."""
+INTERNAL = "has_target"  # an option that the builder fills in when a rule is given a target
 EXTERNAL = {"const": "external", "description": "Takes commands from outside."}
 
 

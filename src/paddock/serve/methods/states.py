@@ -31,8 +31,7 @@ from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELO
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
 
-MOST_STATES = 10_000
-"""Vehicles in one answer; subscribe to more."""
+MOST_STATES = 10_000  # vehicles in one answer; subscribe to more
 
 
 async def get_state(client: Client, vehicle: str | int, frame: str) -> StateTree:

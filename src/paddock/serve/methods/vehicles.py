@@ -16,8 +16,7 @@ from paddock.world.rotation import euler_from_quaternion
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
 
-DRONE = "quad"
-"""The model of drones that are flown by sticks."""
+DRONE = "quad"  # the model of drones that are flown by sticks
 
 
 async def set_control(client: Client, vehicle: str | int, inputs: dict[str, Any], timeout: float | None) -> Moment:
@@ -46,9 +45,6 @@ async def arm_drone(client: Client, vehicle: str | int, armed: bool) -> Moment:
 async def remove_vehicle(client: Client, vehicle: str | int) -> Moment:
     """The operation `remove`."""
     return await client.done("remove", show=True, target=vehicle)
-
-
-# spawning ------------------------------------------------------------------------------------------------------------
 
 
 async def spawn_robots(client: Client, robots: list[Robot], frame: str) -> Spawned:
@@ -108,9 +104,6 @@ def _entry(alike: list[tuple[Robot, list[float]]]) -> dict[str, Any]:
     if len(alike) == 1:
         return {**entry, "pose": pose}
     return {**entry, "count": len(alike), "spawn": {"poses": [pose for _, pose in alike]}}
-
-
-# behaviours ----------------------------------------------------------------------------------------------------------
 
 
 async def give_order(client: Client, vehicles: list[str | int], behaviour: Any) -> Moment:

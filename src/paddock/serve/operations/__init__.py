@@ -20,5 +20,4 @@ def _handlers() -> dict[str, Callable[..., Any]]:
     return {name: function for name, function in found.items() if function.__module__.startswith(__name__)}
 
 
-HANDLERS = _handlers()
-"""The handlers by the names of their operations."""
+HANDLERS = _handlers()  # the handlers by the names of their operations

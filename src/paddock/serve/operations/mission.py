@@ -24,8 +24,7 @@ from paddock.world.columns import Floats
 if TYPE_CHECKING:
     from paddock.serve.live import LiveRun
 
-DECIMALS = 3
-"""Of a metre, in coordinates sent to subscribers."""
+DECIMALS = 3  # of a metre, in coordinates sent to subscribers
 
 
 def mission(run: LiveRun, client: str) -> MissionTree | None:
@@ -91,9 +90,6 @@ def _id_of(run: LiveRun, name: str) -> int | None:
 def _name_of(run: LiveRun, id: int) -> str:
     program, rows = run.sim.engine.applier.found(id)
     return program.fleet.vehicle_name(int(rows[0]))
-
-
-# for subscribers -----------------------------------------------------------------------------------------------------
 
 
 class TaskDrawing(TypedDict):

@@ -12,8 +12,7 @@ from paddock.wire.operations.results import InspectedTree, MetadataTree
 if TYPE_CHECKING:
     from paddock.serve.live import LiveRun
 
-FOR_PAGES = ("locked", "can_load", "recording")
-"""What `overview` has and `metadata` has not."""
+FOR_PAGES = ("locked", "can_load", "recording")  # what `overview` has and `metadata` has not
 
 
 def metadata(run: LiveRun, client: str) -> dict[str, Any]:

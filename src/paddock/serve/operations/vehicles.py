@@ -90,9 +90,6 @@ def clear(run: LiveRun, client: str) -> int:
     return count
 
 
-# behaviours ----------------------------------------------------------------------------------------------------------
-
-
 def order(run: LiveRun, client: str, target: Any, behaviour: Any) -> Future[Any]:
     """The override is checked, and its kernel compiled, beside the thread that ticks."""
     refuse_foreign_behaviour(behaviour, known_names(run.sim))
@@ -112,9 +109,6 @@ def orders(run: LiveRun, client: str) -> list[dict[str, Any]]:
 def routes(run: LiveRun, client: str) -> list[dict[str, Any]]:
     """Return the routes as dictionaries."""
     return [route._asdict() for route in run.sim.routes()]
-
-
-# synchronous control -------------------------------------------------------------------------------------------------
 
 
 def claim(run: LiveRun, client: str, vehicles: list[str]) -> dict[str, Any]:

@@ -28,19 +28,16 @@ from paddock.wire.rpc import (
     result,
 )
 from paddock.wire.stream.commands import Commands, decode_commands
-from paddock.wire.stream.split import Frame, Json
+from paddock.wire.stream.split import JsonLine, StreamFrame
 
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
 
-REFUSED = -32000
-"""The simulation refuses the operation."""
+REFUSED = -32000  # the simulation refuses the operation
 TOKEN_NEEDED = -32001
 TOO_MANY = -32002
-MOST_AT_ONCE = 1000
-"""Unanswered calls of one client."""
-NOTIFY_EVERY = 0.5
-"""s between two notifications about refused commands."""
+MOST_AT_ONCE = 1000  # unanswered calls of one client
+NOTIFY_EVERY = 0.5  # s between two notifications about refused commands
 LOG = logging.getLogger("paddock.subscribers")
 
 
@@ -53,9 +50,9 @@ class CallHandler:
         self._refused = 0  # calls without an answer, since the last notification
         self._notified = 0.0  # time of that notification
 
-    def hear(self, message: Frame | Json) -> None:
+    def hear(self, message: StreamFrame | JsonLine) -> None:
         """Handle a message."""
-        if isinstance(message, Frame):
+        if isinstance(message, StreamFrame):
             if self._allowed(None):
                 self._start(self._command(message.payload))
             return
@@ -63,10 +60,12 @@ class CallHandler:
             parsed = parse(message.line)
         except RpcError as error:
             if self._allowed(error.id):
-                self._refuse_malformed(error)
+                self._count(error.reason)
+                self._put(failure(error.id, error.code, str(error)))
             return
         if isinstance(parsed, list):
-            self._hear_batch(parsed)
+            if all(self._allowed(getattr(message, "id", None)) for message in parsed):
+                self._start(self._batch(parsed))
         elif self._allowed(getattr(parsed, "id", None)):
             self._start(self._single(parsed))
 
@@ -75,8 +74,6 @@ class CallHandler:
         for task in self._tasks:
             task.cancel()
 
-    # limits ----------------------------------------------------------------------------------------------------------
-
     def _allowed(self, id: Any) -> bool:
         """Whether one more call is within the limits: one warning, then the connection ends."""
         allowance = self.client.allowance
@@ -84,7 +81,7 @@ class CallHandler:
             return self._room(id)
         text = f"more than {allowance.rate:g} requests per second"
         if allowance.warned:
-            self.client.cut_off("requests", text)
+            self.client.connection.cut_off("requests", text)
         else:
             allowance.warned = True
             self._put(failure(id, TOO_MANY, f"{text}: the connection ends if this continues"))
@@ -101,12 +98,6 @@ class CallHandler:
         task = self.client.hub.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    # calls -----------------------------------------------------------------------------------------------------------
-
-    def _hear_batch(self, messages: list[Any]) -> None:
-        if all(self._allowed(getattr(message, "id", None)) for message in messages):
-            self._start(self._batch(messages))
 
     async def _batch(self, messages: list[Any]) -> None:
         answers = await asyncio.gather(*map(self._answered, messages))
@@ -145,15 +136,13 @@ class CallHandler:
             if not isinstance(token, str):
                 raise RpcError("token", f"{call.method}: 'token' must be a text", TOKEN_NEEDED)
             self.client.show(token)
-        if not (operation.entry.public or self.client.admission.admitted):
+        if not (operation.entry.public or self.client.admitted):
             raise RpcError("token", f"{call.method}: call authenticate with the token first", TOKEN_NEEDED)
         return await answer(self.client, operation, operation.read(params))
 
-    # commands without an answer --------------------------------------------------------------------------------------
-
     async def _command(self, payload: memoryview) -> None:
         try:
-            if not self.client.admission.admitted:
+            if not self.client.admitted:
                 raise RpcError("token", "call authenticate with the token first", TOKEN_NEEDED)
             commands: Commands = decode_commands(payload)
             inputs = {name: commands.values[:, k] for k, name in enumerate(commands.names)}
@@ -170,12 +159,6 @@ class CallHandler:
         name = "command_refused" if what == "commands" else "refused"
         self._put(notification(name, {"of": what, "reason": text, "count": self._refused}))
         self._refused, self._notified = 0, monotonic()
-
-    # answers ---------------------------------------------------------------------------------------------------------
-
-    def _refuse_malformed(self, error: RpcError) -> None:
-        self._count(error.reason)
-        self._put(failure(error.id, error.code, str(error)))
 
     def _count(self, reason: str) -> None:
         self.client.endpoint.count("malformed", reason=reason)

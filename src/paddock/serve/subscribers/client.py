@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-PATIENCE = 5.0
-"""s for a client to send the token."""
+WRONG_TOKENS = 3  # wrong tokens that end a connection
+PATIENCE = 5.0  # s for a client to send the token
 
 
 class Client:
@@ -37,20 +37,14 @@ class Client:
         self.name = f"{endpoint.name} client {address}"
         self.subscription: Subscription | None = None
         self.roster = -1  # number of the last roster sent
-        self.admission = Admission(self.hub.options.token)
+        self.admitted = self.hub.options.token is None
+        self._wrong_tokens = 0
         self.allowance = Allowance(endpoint.requests, monotonic())
         self.markers: MarkerFeed | None = None
         self._lists = 0  # lists of columns so far
         self._since = monotonic()
         self.calls = CallHandler(self)
         self.connection = connect(self.calls.hear, self._lost)
-
-    # for methods -----------------------------------------------------------------------------------------------------
-
-    @property
-    def most_groups(self) -> float:
-        """The highest rate, in groups per s."""
-        return self.endpoint.rate
 
     async def request(self, operation: str, **arguments: Any) -> Outcome:
         """Carry out an operation for this client; OperationError if it is refused."""
@@ -83,17 +77,16 @@ class Client:
         await self.endpoint.refresh(changed=True)
         return self.endpoint.layout()
 
-    def next_debug_id(self) -> int:
-        """The id of the next marker of the namespace `debug`."""
-        return self.endpoint.next_debug_id()
-
     def show(self, token: str) -> None:
         """Check a token; RpcError if it is wrong. Repeated errors end the connection."""
-        if self.admission.show(token):
+        expected = self.hub.options.token
+        if expected is None or hmac.compare_digest(token.encode(), expected.encode()):
+            self.admitted = True
             return
+        self._wrong_tokens += 1
         self.endpoint.count("wrong_tokens")
-        if self.admission.exhausted:
-            self.cut_off("token", f"{self.admission.wrong} wrong tokens")
+        if self._wrong_tokens >= WRONG_TOKENS:
+            self.connection.cut_off("token", f"{self._wrong_tokens} wrong tokens")
         raise RpcError("token", "the token is wrong", TOKEN_NEEDED)
 
     @property
@@ -108,12 +101,11 @@ class Client:
         self._lists += 1
         return self._lists
 
-    def change(self, view: View | None = None, rate: float | None = None) -> Subscription:
+    def change(self, view: View | None = None, rate: float | None = None) -> None:
         """Change the view or the rate of the subscription; PaddockError if there is none."""
         now = self.subscribed
         now.change(view or now.view, now.rate if rate is None else rate)
         self.hub.loop.call_soon(self._show, now)
-        return now
 
     def subscribe(self, subscription: Subscription, layout: Layout) -> None:
         """Start to send frames, after the answer to this call."""
@@ -129,20 +121,14 @@ class Client:
             self.markers.end()
             self.markers = None
 
-    # for the endpoint ------------------------------------------------------------------------------------------------
-
     def wants(self, kind: str) -> bool:
         """Whether it subscribed to a kind."""
         return self.subscription is not None and kind in self.subscription.view.kinds
 
     def look_after(self, now: float) -> None:
         """End the connection of a client that sends no token in time."""
-        if not self.admission.admitted and now - self._since > PATIENCE:
-            self.cut_off("token", f"no token within {PATIENCE:g} s; call authenticate")
-
-    def cut_off(self, reason: str, message: str) -> None:
-        """End the connection with a reason."""
-        self.connection.cut_off(reason, message)
+        if not self.admitted and now - self._since > PATIENCE:
+            self.connection.cut_off("token", f"no token within {PATIENCE:g} s; call authenticate")
 
     def _begin(self, subscription: Subscription) -> None:
         """Send the first frames of a subscription: all markers, and the present tick."""
@@ -167,32 +153,6 @@ class Client:
         self.unsubscribe()
         self.calls.cancel()
         self.endpoint.forget(self, reason)
-
-
-WRONG_TOKENS = 3
-"""Wrong tokens that end a connection."""
-
-
-class Admission:
-    """Whether a client has sent the token, if one is needed."""
-
-    def __init__(self, token: str | None) -> None:
-        self._token = None if token is None else token.encode()
-        self.admitted = token is None
-        self.wrong = 0
-
-    def show(self, token: str) -> bool:
-        """Check a token."""
-        if self._token is None or hmac.compare_digest(token.encode(), self._token):
-            self.admitted = True
-            return True
-        self.wrong += 1
-        return False
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the client has sent too many wrong tokens."""
-        return self.wrong >= WRONG_TOKENS
 
 
 class Allowance:

@@ -7,24 +7,15 @@ import socket
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from paddock.wire.rpc import notification
-from paddock.wire.stream.split import Frame, Json
+from paddock.wire.stream.split import JsonLine, StreamFrame
 
 Bytes = bytes | memoryview
+FrameGroup = tuple[Bytes, ...]  # the frames of one tick; peers may share the bytes
 
-MOST_WAITING = 8 << 20
-"""Bytes of unsent messages after which a peer counts as not reading."""
-AT_ONCE = 64
-"""Messages per system call."""
-
-
-@dataclass(frozen=True)
-class FrameGroup:
-    """The frames of one tick; the bytes may be shared between peers."""
-
-    parts: tuple[Bytes, ...]
+MOST_WAITING = 8 << 20  # bytes of unsent messages after which a peer counts as not reading
+AT_ONCE = 64  # messages per system call
 
 
 class Outbox:
@@ -93,7 +84,7 @@ class Outbox:
             self._waiting -= sum(map(len, messages))
             self._take(messages)
         elif self._group is not None:
-            self._take(self._group.parts)
+            self._take(self._group)
             self._group = None
         return bool(self._begun)
 
@@ -110,13 +101,10 @@ class Outbox:
             self._begun.popleft()
 
 
-GRACE = 1.0
-"""s for a peer to read why its connection ends."""
+GRACE = 1.0  # s for a peer to read why its connection ends
 
-Hear = Callable[[Frame | Json], None]
-"""Called with every received message."""
-Lost = Callable[[str], None]
-"""Called once at the end with a word for the reason; empty if the peer left."""
+Hear = Callable[[StreamFrame | JsonLine], None]  # called with every received message
+Lost = Callable[[str], None]  # called once at the end with a word for the reason; empty if the peer left
 
 
 class Connection(ABC):
@@ -170,5 +158,4 @@ class Connection(ABC):
         """Send what waits in the outbox."""
 
 
-Connect = Callable[[Hear, Lost], Connection]
-"""Creates the connection of a client."""
+Connect = Callable[[Hear, Lost], Connection]  # creates the connection of a client

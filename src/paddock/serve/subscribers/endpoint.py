@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
 T = TypeVar("T")
-SWEEP = 0.1
-"""s between checks for timeouts and late subscribers."""
-FRESH = 0.05
-"""s for which a snapshot is recent enough for reads."""
+SWEEP = 0.1  # s between checks for timeouts and late subscribers
+FRESH = 0.05  # s for which a snapshot is recent enough for reads
 
 
 class Viewer(Protocol):
@@ -63,8 +61,6 @@ class SubscriberEndpoint:
         self._sweeper: asyncio.Task[None] | None = None
         self._warming: asyncio.Future[None] | None = None
 
-    # endpoint --------------------------------------------------------------------------------------------------------
-
     def begin(self) -> None:
         """Start the background tasks."""
         self._warming = self.hub.loop.run_in_executor(None, self._encoder.warm)  # compiles the first time
@@ -98,7 +94,7 @@ class SubscriberEndpoint:
         if self._sweeper is not None:
             self._sweeper.cancel()
         for client in list(self.clients):
-            client.cut_off("closing", "the simulation has ended")
+            client.connection.cut_off("closing", "the simulation has ended")
         deadline = monotonic() + 0.5 * GRACE
         while self.clients and monotonic() < deadline:
             await asyncio.sleep(0.01)
@@ -128,14 +124,12 @@ class SubscriberEndpoint:
             for client in sorted(self.clients, key=lambda client: client.name)
         ]
 
-    # for clients and renderers ---------------------------------------------------------------------------------------
-
     def welcome(self, connect: Connect, address: str) -> Client:
         """Accept a client. OSError if it is gone already."""
         client = Client(self, connect, address)
         self.clients.add(client)
         if len(self.clients) > self.connections:
-            client.cut_off("connections", f"the limit of {self.connections} connections is reached")
+            client.connection.cut_off("connections", f"the limit of {self.connections} connections is reached")
         elif self.hub.mirror.preparing:
             self.news.send_preparing(client)
         return client
@@ -196,8 +190,6 @@ class SubscriberEndpoint:
     def count(self, name: str, **labels: str) -> None:
         """Add to a counter of this endpoint."""
         self.hub.counters.add(name, 1, endpoint=self.name, **labels)
-
-    # sending ---------------------------------------------------------------------------------------------------------
 
     def viewers(self) -> list[Viewer]:
         """All receivers of frames."""

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
 
 U32 = 0xFFFFFFFF
-DRAWN = ("lines", "spheres")
-"""Kinds that show markers, not vehicles."""
+DRAWN = ("lines", "spheres")  # kinds that show markers, not vehicles
 
 
 class GroupEncoder:
@@ -81,7 +80,7 @@ class GroupEncoder:
         parts = [self._once(("tick",), partial(self._tick, snapshot))] if view.tick else []
         for kind in view.in_groups:
             parts.append(self._once(_key(kind, view), partial(self._frame, kind, view, snapshot)))
-        return FrameGroup(tuple(parts))
+        return tuple(parts)
 
     def write(self, view: View, room: Callable[[int], memoryview]) -> int:
         """Encode a view into the memory that `room(bytes)` returns; return the number of bytes."""
@@ -182,8 +181,7 @@ def _key(kind: str, view: View) -> tuple[object, ...]:
     return kind, NATIVE if kind == "telemetry" else view.frame, None if kind in DRAWN else view.vehicles
 
 
-QUAD = "quad"
-"""The kind of vehicle with a first-person view."""
+QUAD = "quad"  # the kind of vehicle with a first-person view
 UNKNOWN_MODE = 255
 STICKS = ("throttle", "roll", "pitch", "yaw")
 

@@ -18,14 +18,10 @@ if TYPE_CHECKING:
     from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 
 
-SOON = 0.05
-"""s after which a changed roster or changed frames are sent."""
-FIGURES_EVERY = 0.5
-"""s between figures."""
-TRAVEL_EVERY = 2.0
-"""s between updates of a mission in which vehicles only travel."""
-_EVENT_TEXTS = {"kind": 255, "subject": 255, "detail": 65535}
-"""The texts of an event, and their limits in bytes."""
+SOON = 0.05  # s after which a changed roster or changed frames are sent
+FIGURES_EVERY = 0.5  # s between figures
+TRAVEL_EVERY = 2.0  # s between updates of a mission in which vehicles only travel
+_EVENT_TEXTS = {"kind": 255, "subject": 255, "detail": 65535}  # the texts of an event, and their limits in bytes
 
 
 class Notifier:

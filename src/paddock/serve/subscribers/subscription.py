@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from paddock.errors import PaddockError, UnknownNameError, suggestion, unknown_name
 from paddock.wire.operations.results import FleetTree, Range, RosterTree
-from paddock.wire.stream.positions import Change
+from paddock.wire.stream.positions import FrameChange
 from paddock.world.columns import Column
 from paddock.world.frames import conversion, convert_position, convert_quaternion
 from paddock.world.layout import POSE, FleetLayout, Ints, Layout
 from paddock.world.rotation import quaternion_conjugate, quaternion_multiply
 from paddock.world.snapshot import ORIENTATION, VELOCITY, Snapshot
 
-Wanted = tuple[str | int, ...]
-"""Names of vehicles and fleets, and ids."""
+Wanted = tuple[str | int, ...]  # names of vehicles and fleets, and ids
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,7 @@ def refuse_unknown(layout: Layout, wanted: Wanted) -> None:
 Floats = NDArray[np.float64]
 
 
-MOST_VALUES = 4_000_000
-"""Values per frame of one subscriber."""
+MOST_VALUES = 4_000_000  # values per frame of one subscriber
 
 
 class ColumnChoice(NamedTuple):
@@ -262,11 +260,11 @@ NATIVE = "enu"
 
 
 @cache
-def change_to(frame: str) -> Change:
+def change_to(frame: str) -> FrameChange:
     """The change from ENU to a frame, as matrices for the encoders."""
     position = convert_position(np.eye(3), NATIVE, frame).T
     quaternion = convert_quaternion(np.eye(4), NATIVE, frame).T
-    return Change.of(position.astype(np.float64), quaternion.astype(np.float64))
+    return FrameChange.of(position.astype(np.float64), quaternion.astype(np.float64))
 
 
 def units_per_metre(frame: str) -> float:

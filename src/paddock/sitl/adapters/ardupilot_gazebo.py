@@ -196,9 +196,6 @@ class PluginVehicle:
         row[TRIPLES["accel"]] = state.accel
         if truth:
             row[TRUTH] = [*state.position, *state.velocity, *self.quaternion()]
-        self._show_optional(state, row)
-
-    def _show_optional(self, state: State, row: Floats) -> None:
         for k, distance in enumerate(state.ranges[:RANGEFINDERS]):
             if distance is not None:
                 row[COLUMN["range_1"] + k] = distance

@@ -45,16 +45,6 @@ def load_jsbsim() -> Any:
     return jsbsim
 
 
-def _executive(jsbsim: Any) -> Any:
-    """Return a flight dynamics model that prints nothing, unless the environment has JSBSIM_DEBUG.
-
-    A logger in Python is not safe: JSBSim destroys loggers at the end of a thread without Python's lock, which can
-    crash the process.
-    """
-    jsbsim.FGJSBBase().debug_lvl = 0
-    return jsbsim.FGFDMExec(jsbsim.get_default_root_dir())
-
-
 @dataclass(frozen=True)
 class FlightStart:
     """Start of a flight: WGS84 degrees and m, heading in rad, calibrated airspeed in m/s (0: on the ground)."""
@@ -94,7 +84,9 @@ class Aircraft:
             jsbsim.get_default_root_dir(), "aircraft", model, f"{model}.xml"
         ).is_file():  # JSBSim would print it
             raise AdapterError(f"{where}: JSBSim has no aircraft {model!r}; try c172x, c172p, pa28, J3Cub, f16")
-        self.fdm = _executive(jsbsim)
+        # no Python logger: JSBSim destroys loggers at the end of a thread without Python's lock, which can crash
+        jsbsim.FGJSBBase().debug_lvl = 0  # print nothing, unless the environment has JSBSIM_DEBUG
+        self.fdm = jsbsim.FGFDMExec(jsbsim.get_default_root_dir())
         if not self.fdm.load_model(model):
             raise AdapterError(
                 f"{where}: JSBSim cannot load its aircraft {model!r}; try c172x, c172p, pa28, J3Cub, f16"
@@ -148,16 +140,12 @@ class Aircraft:
 
     def run(self, seconds: float) -> None:
         """Advance the model by one step."""
-        if self._blown < RISE and any(self._wind):
-            self._raise_wind(seconds)
+        if self._blown < RISE and any(self._wind):  # rises slowly: sudden wind is a gust after the trim in still air
+            self._blown = min(self._blown + seconds, RISE)
+            for axis, value in zip(("north", "east", "down"), self._wind, strict=True):
+                self.fdm[f"atmosphere/wind-{axis}-fps"] = value / FOOT * self._blown / RISE
         self.fdm.set_dt(seconds)
         self.fdm.run()
-
-    def _raise_wind(self, seconds: float) -> None:
-        """Raise the wind slowly: the aircraft is trimmed in still air, and sudden wind is a gust."""
-        self._blown = min(self._blown + seconds, RISE)
-        for axis, value in zip(("north", "east", "down"), self._wind, strict=True):
-            self.fdm[f"atmosphere/wind-{axis}-fps"] = value / FOOT * self._blown / RISE
 
     @property
     def airspeed(self) -> float:
@@ -318,14 +306,10 @@ class JsbsimAdapter(RowAdapter):
         for k, aircraft in enumerate(self._flying):
             noise = normals(self.seed, int(self._streams[k]), AIRSPEED_PURPOSE, self._time_us)[0]
             self._block[k, COLUMN["airspeed"]] = max(aircraft.airspeed + self.noise * AIRSPEED_NOISE * noise, 0.0)
-            if self.truth:
-                self._block[k, TRUTH] = self._true_row(k, aircraft)
-
-    def _true_row(self, k: int, aircraft: Aircraft) -> list[float]:
-        """Return the truth along the local vertical, so that height is height far from the origin."""
-        east, north, up = self._level[:3, k].tolist()
-        x, y, z, w = aircraft.quaternion().tolist()
-        return [north, east, -up, *aircraft.velocity().tolist(), w, x, y, z]
+            if self.truth:  # along the local vertical, so that height is height far from the origin
+                east, north, up = self._level[:3, k].tolist()
+                x, y, z, w = aircraft.quaternion().tolist()
+                self._block[k, TRUTH] = [north, east, -up, *aircraft.velocity().tolist(), w, x, y, z]
 
     # exchange ---------------------------------------------------------------------------------------------------------
 

@@ -128,7 +128,9 @@ class LightweightAdapter(RowAdapter):
             self._freshen()
             while self._time_us < end:
                 until = min(end, *[i.next_us for i in self._instruments]) if self._placed else end
-                self._drive(1e-6 * (until - self._time_us))
+                moved = self._pose, self._wheels, self._targets
+                dt = 1e-6 * (until - self._time_us)
+                drive_all(len(self._placed), dt, *moved, self.wheel_base, self.acceleration)
                 self._time_us = until
                 self._sense()
             self._publish()
@@ -139,10 +141,6 @@ class LightweightAdapter(RowAdapter):
             self._fresh = False
             self._sense()
             self._publish()
-
-    def _drive(self, dt: float) -> None:
-        moved = self._pose, self._wheels, self._targets
-        drive_all(len(self._placed), dt, *moved, self.wheel_base, self.acceleration)
 
     def _sense(self) -> None:
         for instrument in self._instruments if self._placed else ():

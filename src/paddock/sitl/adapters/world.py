@@ -39,7 +39,6 @@ class WorldAdapter(SimulatorAdapter):
         self._sim: Simulation | None = None
         self._placed: dict[int, Placed] = {}
         self._with_truth: set[int] = set()
-        self._without_gnss: set[int] = set()
         self._feeds: FleetFeeds | None = None
 
     # life cycle -------------------------------------------------------------------------------------------------------
@@ -59,8 +58,8 @@ class WorldAdapter(SimulatorAdapter):
             sim, self._sim = self._sim, None
             if sim is not None:
                 sim.engine.on_restart.remove(self._restarted)
-            for known in (self._placed, self._with_truth, self._without_gnss):
-                known.clear()
+            self._placed.clear()
+            self._with_truth.clear()
             self._feeds = None
 
     @property
@@ -104,7 +103,6 @@ class WorldAdapter(SimulatorAdapter):
                 self._rest((vehicle,))
             del self._placed[vehicle]
             self._with_truth.discard(vehicle)
-            self._without_gnss.discard(vehicle)
             self._feeds = None
 
     def _find(self, vehicle: int) -> Placed:
@@ -130,7 +128,6 @@ class WorldAdapter(SimulatorAdapter):
             exists = self.simulation.engine.applier.exists
             self._feeds = None
             if how == "reset":
-                self._without_gnss.clear()
                 self._rest(tuple(v for v, placed in self._placed.items() if exists(placed.name)))
 
     # time -------------------------------------------------------------------------------------------------------------
@@ -202,25 +199,12 @@ class WorldAdapter(SimulatorAdapter):
         """Disarm, all outputs 0."""
         self.send_block(vehicles, blank_actuators(len(vehicles)))
 
-    # sensor options ---------------------------------------------------------------------------------------------------
-
-    def set_gnss(self, vehicle: int, on: bool = True) -> None:
-        """Enable or disable satellite navigation of a vehicle."""
-        self._mark(vehicle, self._without_gnss, not on)
-
-    def set_truth(self, vehicle: int, on: bool = True) -> None:
-        """Include the ground truth in a vehicle's sensor data, or not."""
-        self._mark(vehicle, self._with_truth, on)
-
-    def _mark(self, vehicle: int, marked: set[int], on: bool) -> None:
+    def set_truth(self, vehicle: int) -> None:
+        """Include the ground truth in a vehicle's sensor data."""
         with self.lock:
             self._find(vehicle)
-            (marked.add if on else marked.discard)(vehicle)
-            if self._feeds is not None and not self._feeds.stale:
-                self._apply_marks(self._feeds, vehicle)
-
-    def _apply_marks(self, feeds: FleetFeeds, vehicle: int) -> None:
-        feeds.mark(vehicle, self.truth or vehicle in self._with_truth, vehicle in self._without_gnss)
+            self._with_truth.add(vehicle)
+            self._feeds = None
 
     def _parts(self, vehicles: tuple[int, ...]) -> list[FleetPart]:
         """Return where these vehicles are, fleet by fleet."""
@@ -231,8 +215,8 @@ class WorldAdapter(SimulatorAdapter):
             self._find(vehicle)
         if feeds is None or feeds.stale:
             feeds = self._feeds = FleetFeeds(sim, {vehicle: placed.name for vehicle, placed in self._placed.items()})
-            for vehicle in self._placed:
-                self._apply_marks(feeds, vehicle)
+            for vehicle in self._placed if self.truth else self._with_truth:
+                feeds.set_truth(vehicle)
         return feeds.parts(vehicles)
 
 

@@ -19,40 +19,6 @@ OUT_OF_RANGE = 10_000.0
 """m: reading of a known rangefinder that sees nothing. ArduPilot keeps the last value of an omitted one."""
 
 
-class StateRows:
-    """Converts rows of sensor data to states: the IMU as measured, the rest true. Remembers the rangefinders seen."""
-
-    def __init__(self, *, lockstep: bool = True, time_sync: bool = True) -> None:
-        self._no_lockstep = not lockstep
-        self._no_time_sync = not time_sync
-        self._seen = [False] * RANGEFINDERS
-
-    def read(self, sensors: SensorData, timestamp: float) -> State:
-        """Return the state at `timestamp` s; NaN where the row has none, which the encoder refuses or omits."""
-        v = sensors.values()
-        return State(
-            timestamp,
-            (v.gyro_x, v.gyro_y, v.gyro_z),
-            (v.accel_x, v.accel_y, v.accel_z),
-            (v.true_north, v.true_east, v.true_down),
-            (v.true_vn, v.true_ve, v.true_vd),
-            (v.true_qw, v.true_qx, v.true_qy, v.true_qz),
-            ranges=self._ranges((v.range_1, v.range_2, v.range_3, v.range_4, v.range_5, v.range_6)),
-            airspeed=v.airspeed,
-            battery=(v.battery_voltage, v.battery_current),
-            no_time_sync=self._no_time_sync,
-            no_lockstep=self._no_lockstep,
-        )
-
-    def _ranges(self, measured: tuple[float, ...]) -> tuple[float | None, ...]:
-        if not any(self._seen) and not any(map(isfinite, measured)):
-            return ()
-        for k, distance in enumerate(measured):
-            self._seen[k] |= isfinite(distance)
-        known = zip(measured, self._seen, strict=True)
-        return tuple((d if isfinite(d) else OUT_OF_RANGE) if seen else None for d, seen in known)
-
-
 SILENT_AFTER = 2.0
 """s of wall time without a packet after which the peer is gone. An unanswered ArduPilot repeats its packet every s."""
 TAKEOVER_AFTER = 1.0
@@ -79,18 +45,19 @@ class ArduPilotAutopilot(Autopilot):
         address: str = "127.0.0.1",
         port: int | None = None,
         lockstep: bool = True,
-        time_sync: bool = True,
     ) -> None:
         super().__init__()
         self.frame = find_frame(frame) if isinstance(frame, str) else frame
-        self.frame.check_dt(dt)
-        if instance < 0:
-            raise InvalidValueError(f"ArduPilot: instance counts from 0, not {instance}")
-        self.instance = instance
-        self.lockstep = lockstep
+        longest = self.frame.longest_dt
+        if longest is not None and dt > longest * (1.0 + 1e-9):  # 1/720 s is not too long for 720 Hz
+            raise InvalidValueError(
+                f"ArduPilot {self.frame.name}: a world step of {dt:g} s gives it {1.0 / dt:.6g} IMU samples per "
+                f"second, too few to arm; set clock rate to at least {1.0 / longest:.6g} Hz (1200 suits)"
+            )
+        self.instance, self.lockstep = instance, lockstep
         self._link = ServoLink(address, json_port(instance) if port is None else port)
         self._clock = FrameClock(dt)
-        self._reader = StateRows(lockstep=lockstep, time_sync=time_sync)
+        self._ranged = [False] * RANGEFINDERS  # rangefinders that have measured
         self._commands = ActuatorCommands()
         self._sensors: SensorData | None = None
         self._peer: Address | None = None
@@ -151,8 +118,7 @@ class ArduPilotAutopilot(Autopilot):
         if self._owing and self.lockstep:
             self._service(0.0)
             return self._commands
-        wait = timeout if self.lockstep else 0.0
-        deadline = monotonic() + wait
+        deadline = monotonic() + (timeout if self.lockstep else 0.0)
         while not self._service(max(deadline - monotonic(), 0.0)):
             if monotonic() >= deadline:
                 return self._commands if self._live and not self.lockstep else None
@@ -184,23 +150,19 @@ class ArduPilotAutopilot(Autopilot):
         now = monotonic()
         if source != self._peer:
             if self._live and now - self._heard_at < TAKEOVER_AFTER:
-                self._reject(
-                    f"refused {source[0]}:{source[1]}: {self._where()} belongs to another ArduPilot; start it with -I"
-                )
+                where = f"udp {self._link.address}:{self.port}"
+                self._reject(f"refused {source[0]}:{source[1]}: {where} has another ArduPilot; start it with -I")
                 return False
-            self._welcome(source)
+            known, self._peer = self._peer, source
+            self._clock.forget()
+            self._owing = False
+            if known is not None:
+                self._restarted()
         self._heard_at = now
         if not self._live:
             self._live = self.status.connected = True
             self.status.note = ""
         return True
-
-    def _welcome(self, source: Address) -> None:
-        known, self._peer = self._peer, source
-        self._clock.forget()
-        self._owing = False
-        if known is not None:
-            self._restarted()
 
     def _restarted(self) -> None:
         self.status.restarts += 1
@@ -212,8 +174,10 @@ class ArduPilotAutopilot(Autopilot):
         """Apply a packet; return whether it is a new frame."""
         arrival = self._clock.arrive(packet.frame_count)
         self._count = packet.frame_count
-        if arrival is Arrival.DUPLICATE:
-            self._repeat()
+        if arrival is Arrival.DUPLICATE:  # the reply may be lost; a frame without a reply gets it when it is due
+            self.status.duplicates += 1
+            if not self._owing and self._reply and self._peer is not None:
+                self._link.send(self._reply, self._peer)
             return False
         if arrival is Arrival.RESTART:
             self._restarted()
@@ -228,26 +192,37 @@ class ArduPilotAutopilot(Autopilot):
             self._answer(self._sensors)
         return True
 
-    def _repeat(self) -> None:
-        """Repeat the last reply, which may be lost; a frame without a reply gets it when it is due."""
-        self.status.duplicates += 1
-        if not self._owing and self._reply and self._peer is not None:
-            self._link.send(self._reply, self._peer)
-
     def _answer(self, sensors: SensorData) -> None:
         """Send the state, unless the world has not moved since the last one."""
         timestamp = self._clock.advance(sensors.time_us, self.lockstep)
         if timestamp is None or self._peer is None:
             return
         try:
-            self._reply = encode_state(self._reader.read(sensors, timestamp))
+            self._reply = encode_state(self._state(sensors, timestamp))
         except InvalidValueError as error:
             self.status.note = f"no reply to ArduPilot: {error}"
             return
         self._owing = False
         self.status.note = self._link.send(self._reply, self._peer) or self.status.note
 
-    # diagnosis --------------------------------------------------------------------------------------------------------
+    def _state(self, sensors: SensorData, timestamp: float) -> State:
+        """Return the state at `timestamp` s: the IMU as measured, the rest true; the encoder omits or refuses NaN."""
+        v = sensors.values()
+        ranges = (v.range_1, v.range_2, v.range_3, v.range_4, v.range_5, v.range_6)
+        self._ranged = [seen or isfinite(distance) for seen, distance in zip(self._ranged, ranges, strict=True)]
+        known = zip(ranges, self._ranged, strict=True) if any(self._ranged) else ()
+        return State(
+            timestamp,
+            (v.gyro_x, v.gyro_y, v.gyro_z),
+            (v.accel_x, v.accel_y, v.accel_z),
+            (v.true_north, v.true_east, v.true_down),
+            (v.true_vn, v.true_ve, v.true_vd),
+            (v.true_qw, v.true_qx, v.true_qy, v.true_qz),
+            ranges=tuple((d if isfinite(d) else OUT_OF_RANGE) if seen else None for d, seen in known),
+            airspeed=v.airspeed,
+            battery=(v.battery_voltage, v.battery_current),
+            no_lockstep=not self.lockstep,
+        )
 
     def diagnosis(self) -> str:
         """Return what is known of a silent peer."""
@@ -259,8 +234,6 @@ class ArduPilotAutopilot(Autopilot):
             f"after frame {self._count}: has it exited or stopped? Restart it to continue; {DEBUGGING}"
         )
 
-    def _where(self) -> str:
-        return f"udp {self._link.address}:{self._link.port}"
-
     def _waiting_note(self) -> str:
-        return f"waiting for ArduPilot {self.frame.name} at {self._where()}: {self.frame.binary} --model JSON"
+        where = f"udp {self._link.address}:{self.port}"
+        return f"waiting for ArduPilot {self.frame.name} at {where}: {self.frame.binary} --model JSON"

@@ -8,15 +8,13 @@ from math import degrees, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
-from paddock.errors import InvalidValueError, unknown_name
+from paddock.errors import unknown_name
 from paddock.sitl.actuators import MOTORS
 from paddock.sitl.sensor_data import Floats
 from paddock.world.geodesy import Origin
 
 THRUST_EXPO = 0.65
 """MOT_THST_EXPO of the stock parameters: the curve that ArduPilot expects between its output and the thrust."""
-ROUNDING = 1.0 + 1e-9
-"""1/720 s is not too long for 720 Hz."""
 LEVER = sqrt(2.0) / 4.0
 """An arm at 45 degrees has 1/sqrt(2) of the lever of a plus, and four motors share the work of two."""
 
@@ -25,32 +23,6 @@ MAVLINK_PORT = 5760
 PORT_STEP = 10
 """Port offset from one ArduPilot instance to the next."""
 PARAMETERS = "Tools/autotest/default_params"
-
-
-@dataclass(frozen=True)
-class ArduPilotFrame:
-    """One kind of vehicle as ArduPilot's stock parameters wire it."""
-
-    name: str
-    summary: str
-    craft: str  # the craft of `Placed`: copter, rover, rover_ackermann, plane
-    vehicle: str  # sim_vehicle.py -v
-    binary: str
-    sim_frame: str  # sim_vehicle.py -f
-    defaults: tuple[str, ...]  # parameter files in Tools/autotest/default_params
-    apply: Callable[[Sequence[int], Floats], None]  # PWM of the channels -> row of ActuatorCommands
-    outputs: Callable[[Floats], tuple[int, ...]]  # the inverse: the PWM that ArduPilot would send
-    longest_dt: float | None = None  # s, longest world step with which it arms
-    own_parameters: str = ""  # file of this package that goes on top of the defaults
-    caution: str = ""  # one line on what else must match
-
-    def check_dt(self, dt: float) -> None:
-        """Refuse a world step that is too long for this autopilot."""
-        if self.longest_dt is not None and dt > self.longest_dt * ROUNDING:
-            raise InvalidValueError(
-                f"ArduPilot {self.name}: a world step of {dt:g} s gives it {1.0 / dt:.6g} IMU samples per second, too "
-                f"few to arm; set clock rate to at least {1.0 / self.longest_dt:.6g} Hz (1200 suits)"
-            )
 
 
 # pulse widths ---------------------------------------------------------------------------------------------------------
@@ -89,92 +61,87 @@ def throttle_pwm(value: float) -> int:
     return 1000 + round(1000.0 * min(max(value, 0.0), 1.0))
 
 
-# copters: a disarmed ArduPilot holds its motors at 1000 us or sends nothing -------------------------------------------
+THRUST, DEFLECTION, THROTTLE = (thrust_share, thrust_pwm), (deflection, deflection_pwm), (throttle, throttle_pwm)
 
 
-def _apply_copter(pwm: Sequence[int], row: Floats) -> None:
-    row[0] = max(pwm[:4]) > 1000
-    row[1] = thrust_share(pwm[0])
-    row[2] = thrust_share(pwm[1])
-    row[3] = thrust_share(pwm[2])
-    row[4] = thrust_share(pwm[3])
+def plus_to_x(right: float, left: float, front: float, rear: float) -> list[float]:
+    """Return the shares of an X (front right, rear left, front left, rear right) with the thrust and torques of a plus.
 
-
-def _copter_outputs(row: Floats) -> tuple[int, ...]:
-    return tuple(thrust_pwm(share) if row[0] > 0.5 else 1000 for share in row[1:5].tolist())
-
-
-def _apply_plus(pwm: Sequence[int], row: Floats) -> None:
-    """Motors of a plus: 1 right and 2 left (counter-clockwise), 3 front and 4 rear (clockwise).
-
-    The X gets the same thrust and torques, with arms of the same length.
+    Right and left turn counter-clockwise, front and rear clockwise; the arms have the same length.
     """
-    right, left, front, rear = (thrust_share(channel) for channel in pwm[:4])
     roll, pitch = (left - right) * LEVER, (front - rear) * LEVER
-    row[0] = max(pwm[:4]) > 1000
     counter_clockwise, clockwise = (right + left) * 0.5, (front + rear) * 0.5
-    row[1] = min(max(counter_clockwise - roll + pitch, 0.0), 1.0)  # front right
-    row[2] = min(max(counter_clockwise + roll - pitch, 0.0), 1.0)  # rear left
-    row[3] = min(max(clockwise + roll + pitch, 0.0), 1.0)  # front left
-    row[4] = min(max(clockwise - roll - pitch, 0.0), 1.0)  # rear right
+    shares = (
+        counter_clockwise - roll + pitch,
+        counter_clockwise + roll - pitch,
+        clockwise + roll + pitch,
+        clockwise - roll - pitch,
+    )
+    return [min(max(share, 0.0), 1.0) for share in shares]
 
 
-def _plus_outputs(row: Floats) -> tuple[int, ...]:
-    front_right, rear_left, front_left, rear_right = row[1:5].tolist()
+def x_to_plus(front_right: float, rear_left: float, front_left: float, rear_right: float) -> list[float]:
+    """Return the shares of a plus (right, left, front, rear) with the thrust and torques of an X."""
     roll = (front_left + rear_left - front_right - rear_right) * 0.25 / LEVER
     pitch = (front_left + front_right - rear_left - rear_right) * 0.25 / LEVER
     counter_clockwise, clockwise = (front_right + rear_left) * 0.5, (front_left + rear_right) * 0.5
-    shares = (
-        counter_clockwise - roll * 0.5,
-        counter_clockwise + roll * 0.5,
-        clockwise + pitch * 0.5,
-        clockwise - pitch * 0.5,
-    )
-    return tuple(thrust_pwm(share) if row[0] > 0.5 else 1000 for share in shares)
-
-
-# rovers: channel 1 steering (+ right) and 3 throttle, or 1 left side and 3 right side; 1500 us stands -----------------
-
-
-def _apply_rover(pwm: Sequence[int], row: Floats) -> None:
-    row[0] = pwm[2] > 0
-    row[1] = deflection(pwm[2])
-    row[1 + MOTORS] = deflection(pwm[0])
-
-
-def _rover_outputs(row: Floats) -> tuple[int, ...]:
-    return deflection_pwm(row[1 + MOTORS]), 0, deflection_pwm(row[1] if row[0] > 0.5 else 0.0)
-
-
-def _apply_skid(pwm: Sequence[int], row: Floats) -> None:
-    row[0] = pwm[0] > 0 or pwm[2] > 0
-    row[1] = deflection(pwm[0])
-    row[2] = deflection(pwm[2])
-
-
-def _skid_outputs(row: Floats) -> tuple[int, ...]:
-    left, right = (row[1], row[2]) if row[0] > 0.5 else (0.0, 0.0)
-    return deflection_pwm(left), 0, deflection_pwm(right)
-
-
-# planes: channels 1 aileron, 2 elevator, 3 throttle, 4 rudder; above 1500 us rolls right, pulls up, yaws right --------
-
-
-def _apply_plane(pwm: Sequence[int], row: Floats) -> None:
-    row[0] = pwm[2] > 0
-    row[1] = throttle(pwm[2])
-    row[1 + MOTORS] = deflection(pwm[0])
-    row[2 + MOTORS] = deflection(pwm[1])
-    row[3 + MOTORS] = deflection(pwm[3])
-
-
-def _plane_outputs(row: Floats) -> tuple[int, ...]:
-    aileron, elevator, rudder = (deflection_pwm(value) for value in row[1 + MOTORS : 4 + MOTORS].tolist())
-    return aileron, elevator, throttle_pwm(row[1] if row[0] > 0.5 else 0.0), rudder
+    half_roll, half_pitch = roll * 0.5, pitch * 0.5
+    return [
+        counter_clockwise - half_roll,
+        counter_clockwise + half_roll,
+        clockwise + half_pitch,
+        clockwise - half_pitch,
+    ]
 
 
 # the frames -----------------------------------------------------------------------------------------------------------
 
+
+class Channel(NamedTuple):
+    """An output channel: its index, the column of ActuatorCommands that it drives, and the conversion both ways."""
+
+    index: int
+    column: int
+    units: tuple[Callable[[int], float], Callable[[float], int]]
+
+
+@dataclass(frozen=True)
+class ArduPilotFrame:
+    """One kind of vehicle as ArduPilot's stock parameters wire it."""
+
+    name: str
+    summary: str
+    craft: str  # the craft of `Placed`: copter, rover, rover_ackermann, plane
+    vehicle: str  # sim_vehicle.py -v
+    binary: str
+    sim_frame: str  # sim_vehicle.py -f
+    defaults: tuple[str, ...]  # parameter files in Tools/autotest/default_params
+    channels: tuple[Channel, ...]
+    idle_pwm: int = 0  # us of its motors while disarmed, or less
+    plus: bool = False  # a quadrotor plus, on an airframe whose motors stand in an X
+    longest_dt: float | None = None  # s, longest world step with which it arms
+    own_parameters: str = ""  # file of this package that goes on top of the defaults
+    caution: str = ""  # one line on what else must match
+
+    def apply(self, pwm: Sequence[int], row: Floats) -> None:
+        """Write the PWM of the channels into a row of ActuatorCommands."""
+        values = [units[0](pwm[index]) for index, _, units in self.channels]
+        row[0] = any(pwm[index] > self.idle_pwm for index, column, _ in self.channels if column <= MOTORS)
+        for channel, value in zip(self.channels, plus_to_x(*values) if self.plus else values, strict=True):
+            row[channel.column] = value
+
+    def outputs(self, row: Floats) -> tuple[int, ...]:
+        """Return the PWM of the channels for a row, as ArduPilot would send it; disarmed motors rest."""
+        armed = row[0] > 0.5
+        values = [float(row[c.column]) if armed or c.column > MOTORS else 0.0 for c in self.channels]
+        pwm = [0] * (1 + max(channel.index for channel in self.channels))
+        for channel, value in zip(self.channels, x_to_plus(*values) if self.plus else values, strict=True):
+            pwm[channel.index] = channel.units[1](value)
+        return tuple(pwm)
+
+
+SERVO = 1 + MOTORS
+"""Column of the first servo."""
 COPTER = ArduPilotFrame(
     name="copter",
     summary="quadrotor X (FRAME_CLASS 1, FRAME_TYPE 1)",
@@ -183,8 +150,8 @@ COPTER = ArduPilotFrame(
     binary="arducopter",
     sim_frame="quad",
     defaults=("copter.parm",),
-    apply=_apply_copter,
-    outputs=_copter_outputs,
+    channels=tuple(Channel(k, 1 + k, THRUST) for k in range(4)),
+    idle_pwm=1000,
     longest_dt=1.0 / 720.0,  # it arms with an IMU at 1.8 times its loop of 400 Hz, or faster
     own_parameters="copter_x.parm",  # the stock file is for a plus frame
     caution="copter.parm without copter_x.parm is a plus (FRAME_TYPE 0), which tumbles here: for it use copter-plus",
@@ -193,8 +160,7 @@ COPTER_PLUS = replace(
     COPTER,
     name="copter-plus",
     summary="quadrotor plus, as the stock copter.parm has it (FRAME_CLASS 1, FRAME_TYPE 0)",
-    apply=_apply_plus,
-    outputs=_plus_outputs,
+    plus=True,
     own_parameters="",
     caution="FRAME_TYPE 1 (X) in parameters of your own tumbles here: for it use copter",
 )
@@ -206,19 +172,16 @@ ROVER = ArduPilotFrame(
     binary="ardurover",
     sim_frame="rover",
     defaults=("rover.parm",),
-    apply=_apply_rover,
-    outputs=_rover_outputs,
+    channels=(Channel(2, 1, DEFLECTION), Channel(0, SERVO, DEFLECTION)),
 )
-ROVER_SKID = ArduPilotFrame(
+ROVER_SKID = replace(
+    ROVER,
     name="rover-skid",
     summary="skid-steer rover (SERVO1 ThrottleLeft, SERVO3 ThrottleRight)",
     craft="rover",
-    vehicle="Rover",
-    binary="ardurover",
     sim_frame="rover-skid",
     defaults=("rover.parm", "rover-skid.parm"),
-    apply=_apply_skid,
-    outputs=_skid_outputs,
+    channels=(Channel(0, 1, DEFLECTION), Channel(2, 2, DEFLECTION)),
 )
 PLANE = ArduPilotFrame(
     name="plane",
@@ -228,8 +191,10 @@ PLANE = ArduPilotFrame(
     binary="arduplane",
     sim_frame="plane",
     defaults=("plane.parm",),
-    apply=_apply_plane,
-    outputs=_plane_outputs,
+    channels=(
+        Channel(2, 1, THROTTLE),
+        *(Channel(index, SERVO + k, DEFLECTION) for k, index in enumerate((0, 1, 3))),
+    ),
 )
 FRAMES = {frame.name: frame for frame in (COPTER, COPTER_PLUS, ROVER, ROVER_SKID, PLANE)}
 """By the name that users write."""
@@ -271,20 +236,15 @@ def json_port(instance: int) -> int:
     return JSON_PORT + PORT_STEP * instance
 
 
-def home_of(origin: Origin, heading: float) -> str:
-    """Return the --home of the world's origin, from which positions are measured.
-
-    `heading` (rad, clockwise from north) only counts until the first state arrives.
-    """
-    return f"{origin.latitude_deg:.7f},{origin.longitude_deg:.7f},{origin.height_m:.2f},{degrees(heading) % 360.0:.1f}"
-
-
 def launch_hint(
     frame: str, instance: int, origin: Origin, heading: float = 0.0, physics: str = "127.0.0.1"
 ) -> ArduPilotLaunch:
-    """Return the command lines for one instance; `physics` is the address of the machine that runs Paddock."""
+    """Return the command lines for one instance; `physics` is the address of the machine that runs Paddock.
+
+    `heading` (rad, clockwise from north) only counts until the first state arrives.
+    """
     found = find_frame(frame)
-    home = home_of(origin, heading)
+    home = f"{origin.latitude_deg:.7f},{origin.longitude_deg:.7f},{origin.height_m:.2f},{degrees(heading) % 360.0:.1f}"
     own = str(Path(__file__).with_name(found.own_parameters)) if found.own_parameters else ""
     number = f" -I {instance} --sysid {instance + 1}" if instance else ""
     files = ",".join([*(f"{PARAMETERS}/{name}" for name in found.defaults), *([own] if own else [])])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import select
 import socket
+from contextlib import suppress
 from time import monotonic
 from typing import Any, ClassVar, NamedTuple
 
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot
 from paddock.sitl.mavlink.dialect import mav
@@ -23,6 +24,15 @@ LAST_OFFBOARD = 9
 """PX4's start script assigns the same port to this and all later instances."""
 AIRFRAME = 10016
 """SYS_AUTOSTART of the iris quadrotor with an external simulator."""
+CHUNK = 65536
+MOST_UNSENT = 1 << 18
+"""Bytes queued for a peer that does not read; further messages are dropped whole."""
+HEARTBEAT_US = 1_000_000
+TRUTH_US = 5_000
+"""Simulated us between two HIL_STATE_QUATERNION, until PX4 requests another interval."""
+FIRST_US = 1_000_000
+"""PX4's clock starts here: it takes 0 for no time."""
+SYSTEM, COMPONENT = 1, 51  # ids of a simulator
 
 
 class Px4Launch(NamedTuple):
@@ -35,13 +45,6 @@ class Px4Launch(NamedTuple):
     def lines(self) -> list[str]:
         """Return the lines to print."""
         return [f"start:    {self.make}", f"or:       {self.binary}", f"connect:  {self.mavlink}"]
-
-
-def simulator_port(instance: int) -> int:
-    """Return the TCP port at which that instance looks for its simulator."""
-    if instance < 0:
-        raise InvalidValueError(f"PX4: instance counts from 0, not {instance}")
-    return SIMULATOR_PORT + instance
 
 
 def launch_hint(instance: int, simulator: str = "127.0.0.1") -> Px4Launch:
@@ -57,11 +60,6 @@ def launch_hint(instance: int, simulator: str = "127.0.0.1") -> Px4Launch:
     )
 
 
-CHUNK = 65536
-MOST_UNSENT = 1 << 18
-"""Bytes queued for a peer that does not read; further messages are dropped whole."""
-
-
 class SimulatorServer:
     """TCP server for one peer at a time, non-blocking, from `open` to `close`; `generation` counts peers."""
 
@@ -70,7 +68,6 @@ class SimulatorServer:
         self.port = port  # 0: a free one, known after `open`
         self.generation = 0  # incremented for each peer
         self.refused = 0  # connections while there was a peer
-        self.dropped = 0  # messages for a peer that did not read
         self._listener: socket.socket | None = None
         self._peer: socket.socket | None = None
         self._unsent = bytearray()
@@ -121,7 +118,18 @@ class SimulatorServer:
 
     def receive(self) -> bytes:
         """Return the bytes received; accept a new peer, drop one that has disconnected."""
-        self._accept()
+        if self._listener is None:
+            raise PaddockError(f"PX4: tcp {self.address}:{self.port} is not open")
+        with suppress(OSError):
+            newcomer, _ = self._listener.accept()
+            if self._peer is not None:
+                self.refused += 1
+                newcomer.close()
+            else:
+                newcomer.setblocking(False)
+                newcomer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._peer = newcomer
+                self.generation += 1
         if self._peer is None:
             return b""
         try:
@@ -134,29 +142,11 @@ class SimulatorServer:
             self.hang_up()
         return data
 
-    def _accept(self) -> None:
-        if self._listener is None:
-            raise PaddockError(f"PX4: tcp {self.address}:{self.port} is not open")
-        try:
-            newcomer, _ = self._listener.accept()
-        except OSError:
-            return
-        if self._peer is not None:
-            self.refused += 1
-            newcomer.close()
-            return
-        newcomer.setblocking(False)
-        newcomer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._peer = newcomer
-        self.generation += 1
-
     def send(self, data: bytes) -> None:
         """Send as much as the peer reads; drop whole messages when too much is queued."""
         if self._peer is None:
             return
-        if len(self._unsent) + len(data) > MOST_UNSENT:
-            self.dropped += 1
-        else:
+        if len(self._unsent) + len(data) <= MOST_UNSENT:
             self._unsent += data
         try:
             sent = self._peer.send(self._unsent)
@@ -165,14 +155,6 @@ class SimulatorServer:
             pass
         except OSError:
             self.hang_up()
-
-
-HEARTBEAT_US = 1_000_000
-TRUTH_US = 5_000
-"""Simulated us between two HIL_STATE_QUATERNION, until PX4 requests another interval."""
-FIRST_US = 1_000_000
-"""PX4's clock starts here: it takes 0 for no time."""
-SYSTEM, COMPONENT = 1, 51  # ids of a simulator
 
 
 class Px4Autopilot(Autopilot):
@@ -195,12 +177,10 @@ class Px4Autopilot(Autopilot):
         rate: float = 250.0,
     ) -> None:
         super().__init__()
-        if not (dt > 0.0 and rate > 0.0):
-            raise InvalidValueError(f"PX4: dt and rate must be positive, not {dt:g} s and {rate:g} Hz")
         self.instance = instance
         self._dt_us = dt * 1e6
         self._ticks = max(1, round(1.0 / (rate * dt)))
-        self._server = SimulatorServer(address, simulator_port(instance) if port is None else port)
+        self._server = SimulatorServer(address, SIMULATOR_PORT + instance if port is None else port)
         self._messages = HilMessages(origin)
         self._writer = PacketWriter(SYSTEM, COMPONENT)
         self._commands = ActuatorCommands()
@@ -281,7 +261,8 @@ class Px4Autopilot(Autopilot):
         found: list[Any] = []
         if clock_us >= self._next_heartbeat_us:
             self._next_heartbeat_us = clock_us + HEARTBEAT_US
-            found.append(_heartbeat())
+            kind, state = mav.MAV_TYPE_GENERIC, mav.MAV_STATE_ACTIVE
+            found.append(mav.MAVLink_heartbeat_message(kind, mav.MAV_AUTOPILOT_INVALID, 0, 0, state, 3))
         found.append(self._messages.gps(values, clock_us))
         if self._truth_us is not None and clock_us >= self._next_truth_us:
             self._next_truth_us = clock_us + self._truth_us
@@ -309,36 +290,26 @@ class Px4Autopilot(Autopilot):
         was_connected = self._server.connected
         data = self._server.receive()
         if self._server.generation != self._generation:
-            self._welcome()
+            self._begin()
+            restarted, self._generation = self._generation > 0, self._server.generation
+            self.status.restarts += restarted
+            if restarted:
+                self.on_restart()
+            self.status.connected = True
+            self.status.note = "PX4 is connected and starting; sensors run freely until its first controls"
         elif was_connected and not self._server.connected:
             self._begin()
         if self._server.refused:
             self.status.rejected += self._server.refused
             self._server.refused = 0
-            self.status.note = (
-                f"refused a second PX4 at tcp {self._server.address}:{self._server.port}; start it with -i"
-            )
+            self.status.note = f"refused a second PX4 at tcp {self._server.address}:{self.port}; start it with -i"
         if data:
-            self._hear(data)
-
-    def _welcome(self) -> None:
-        self._begin()
-        restarted, self._generation = self._generation > 0, self._server.generation
-        self.status.restarts += restarted
-        if restarted:
-            self.on_restart()
-        self.status.connected = True
-        self.status.note = "PX4 is connected and starting; sensors run freely until its first controls"
-
-    def _hear(self, data: bytes) -> None:
-        self._heard_at = monotonic()
-        try:
-            messages = self._parser.parse_buffer(data) or []
-        except mav.MAVError as error:  # the parser resynchronises
-            self._reject(str(error))
-            return
-        for message in messages:
-            self._handle(message)
+            self._heard_at = monotonic()
+            try:
+                for message in self._parser.parse_buffer(data) or []:
+                    self._handle(message)
+            except mav.MAVError as error:  # the parser resynchronises
+                self._reject(str(error))
 
     def _reject(self, why: str) -> None:
         self.status.rejected += 1
@@ -347,22 +318,18 @@ class Px4Autopilot(Autopilot):
     def _handle(self, message: Any) -> None:
         kind = message.get_type()
         if kind == "HIL_ACTUATOR_CONTROLS":
-            self._act(message)
+            apply_controls(message, self._commands.row)
+            self.status.armed = self._commands.armed
+            self._lockstep, self._fresh = bool(message.flags & LOCKSTEP), True
+            if not self._acted:
+                self._acted = True
+                self.status.note = "" if self._lockstep else "this PX4 was built without lockstep: free-running"
         elif kind == "COMMAND_LONG":
             self._server.send(self._writer.pack(self._answer(message)))
         elif kind == "BAD_DATA":
             self._reject(message.reason)
         elif kind.startswith("UNKNOWN"):
             self._reject(f"message {kind}")
-
-    def _act(self, message: Any) -> None:
-        apply_controls(message, self._commands.row)
-        self.status.armed = self._commands.armed
-        self._lockstep = bool(message.flags & LOCKSTEP)
-        self._fresh = True
-        if not self._acted:
-            self._acted = True
-            self.status.note = "" if self._lockstep else "this PX4 was built without lockstep: free-running"
 
     def _answer(self, command: Any) -> Any:
         """Return the COMMAND_ACK: only the interval of the truth can be set."""
@@ -380,7 +347,3 @@ class Px4Autopilot(Autopilot):
             return f"no PX4 at tcp {self._server.address}:{self._server.port}: start it, or check PX4_SIM_HOSTNAME"
         silent = monotonic() - self._heard_at
         return f"PX4 {self.instance} has sent no controls for {silent:.1f} s: has it stopped? {DEBUGGING}"
-
-
-def _heartbeat() -> Any:
-    return mav.MAVLink_heartbeat_message(mav.MAV_TYPE_GENERIC, mav.MAV_AUTOPILOT_INVALID, 0, 0, mav.MAV_STATE_ACTIVE, 3)

@@ -11,7 +11,6 @@ from paddock.sitl.sensor_data import Floats, SensorColumns
 from paddock.world.geodesy import Origin
 
 Triple = tuple[float, float, float]
-Quaternion = tuple[float, float, float, float]
 
 
 class Turning(NamedTuple):
@@ -43,41 +42,23 @@ class TrueMotion:
 
 
 def _turning(before: SensorColumns, v: SensorColumns, seconds: float) -> Turning:
-    attitude = (v.true_qw, v.true_qx, v.true_qy, v.true_qz)
-    change = _between((before.true_qw, before.true_qx, before.true_qy, before.true_qz), attitude)
-    gained = (v.true_vn - before.true_vn, v.true_ve - before.true_ve, v.true_vd - before.true_vd)
-    x, y, z = _to_body(attitude, gained)
-    return Turning(_rate(change, seconds), (x / seconds, y / seconds, z / seconds))
-
-
-def _between(a: Quaternion, b: Quaternion) -> Quaternion:
-    """Return the rotation, in body axes, from attitude a to attitude b."""
-    aw, ax, ay, az = a
-    bw, bx, by, bz = b
-    return (
-        aw * bw + ax * bx + ay * by + az * bz,
-        aw * bx - ax * bw - ay * bz + az * by,
-        aw * by + ax * bz - ay * bw - az * bx,
-        aw * bz - ax * by + ay * bx - az * bw,
-    )
-
-
-def _rate(turn: Quaternion, seconds: float) -> Triple:
-    """Return rad/s of a rotation by less than half a turn."""
-    w, x, y, z = turn if turn[0] >= 0.0 else (-turn[0], -turn[1], -turn[2], -turn[3])
-    sine = sqrt(x * x + y * y + z * z)
-    scale = (2.0 if sine < 1e-12 else 2.0 * atan2(sine, w) / sine) / seconds
-    return x * scale, y * scale, z * scale
-
-
-def _to_body(attitude: Quaternion, vector: Triple) -> Triple:
-    """Return a north-east-down vector in body axes."""
-    w, x, y, z = attitude
-    n, e, d = vector
-    return (
+    """Return the means over `seconds`, during which the vehicle turns by less than half a turn."""
+    aw, ax, ay, az = before.true_qw, before.true_qx, before.true_qy, before.true_qz
+    w, x, y, z = v.true_qw, v.true_qx, v.true_qy, v.true_qz
+    cosine = aw * w + ax * x + ay * y + az * z  # of half the angle, and the axis in body axes times its sine
+    turn = aw * x - ax * w - ay * z + az * y, aw * y + ax * z - ay * w - az * x, aw * z - ax * y + ay * x - az * w
+    sign = 1.0 if cosine >= 0.0 else -1.0
+    sine = sqrt(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2])
+    scale = sign * (2.0 if sine < 1e-12 else 2.0 * atan2(sine, sign * cosine) / sine) / seconds
+    n, e, d = v.true_vn - before.true_vn, v.true_ve - before.true_ve, v.true_vd - before.true_vd
+    gained = (
         (1 - 2 * (y * y + z * z)) * n + 2 * (x * y + w * z) * e + 2 * (x * z - w * y) * d,
         2 * (x * y - w * z) * n + (1 - 2 * (x * x + z * z)) * e + 2 * (y * z + w * x) * d,
         2 * (x * z + w * y) * n + 2 * (y * z - w * x) * e + (1 - 2 * (x * x + y * y)) * d,
+    )
+    return Turning(
+        (turn[0] * scale, turn[1] * scale, turn[2] * scale),
+        (gained[0] / seconds, gained[1] / seconds, gained[2] / seconds),
     )
 
 

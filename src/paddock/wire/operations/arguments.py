@@ -23,20 +23,14 @@ from paddock.wire.strict_json import dumps
 ID_MAX = 2**31 - 1
 MARKER_ID_MAX = 2**32 - 1
 LONGEST_NAME = 255
-LONGEST_SCENARIO = 1 << 20
-"""Characters of a scenario's text."""
+LONGEST_SCENARIO = 1 << 20  # characters of a scenario's text
 MOST_ITEMS = 100_000
-MOST_NAMES = 10_000
-"""Vehicles named one by one in a request; name a fleet for more."""
+MOST_NAMES = 10_000  # vehicles named one by one in a request; name a fleet for more
 MOST_ROBOTS = 20_000
-MOST_LISTS = 256
-"""Lists of columns in one subscription."""
-MOST_COLUMNS = 256
-"""Columns in one list."""
-MOST_FIELDS = 1000
-"""Members of one object; more are refused before each of them is looked at."""
-SHOWN_VALUE = 60
-"""Characters of a wrong value that its error repeats."""
+MOST_LISTS = 256  # lists of columns in one subscription
+MOST_COLUMNS = 256  # columns in one list
+MOST_FIELDS = 1000  # members of one object; more are refused before each of them is looked at
+SHOWN_VALUE = 60  # characters of a wrong value that its error repeats
 STRICT = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, protected_namespaces=())
 
 
@@ -55,10 +49,8 @@ class Spelling:
     """Marks an argument that JSON-RPC spells in a way of its own."""
 
 
-BY_ID = Spelling()
-"""A vehicle: JSON-RPC takes `vehicle_id`, a whole number, or `vehicle`, a name or an id."""
-MEMBERS = Spelling()
-"""The inputs of a vehicle: in JSON-RPC, each is a member of the parameters."""
+BY_ID = Spelling()  # A vehicle: JSON-RPC takes `vehicle_id`, a whole number, or `vehicle`, a name or an id
+MEMBERS = Spelling()  # the inputs of a vehicle: in JSON-RPC, each is a member of the parameters
 LATER = Spelling()
 """The mission validates it, in the words that it has for local programs; only JSON-RPC checks its type first."""
 
@@ -67,8 +59,7 @@ class _FailFast(FailFast):
     __hash__ = object.__hash__  # so that it can stand inside a union
 
 
-FIRST = _FailFast()
-"""Stop at the first wrong item of a list."""
+FIRST = _FailFast()  # stop at the first wrong item of a list
 
 
 def _listed(value: Any) -> Any:
@@ -83,13 +74,11 @@ Id = Annotated[int, Ge(0), Le(ID_MAX)]
 Count = Annotated[int, Ge(0)]
 Listed = BeforeValidator(_listed)
 Numbers = Annotated[list[float], Listed]
-Tree = dict[str, Any]
-"""An object whose content the simulation checks."""
+Tree = dict[str, Any]  # an object whose content the simulation checks
 Inputs = dict[str, int | float | str | list[int | float]]
 Vehicle = Annotated[Text | Id, BY_ID, "the vehicle, by id or by name"]
 Target = Annotated[str | int, "a vehicle or a fleet: a name or an id"]
-Axes = Literal["enu", "nwu", "ned", "unreal"]
-"""The frames of `paddock.world.frames`: axes and units of coordinates."""
+Axes = Literal["enu", "nwu", "ned", "unreal"]  # the frames of `paddock.world.frames`: axes and units of coordinates
 Kind = Literal["positions", "poses", "telemetry", "fpv", "lines", "spheres", "markers", "events", "figures", "mission"]
 """What a subscription sends; the first six make up the frames of a tick."""
 AxesArgument = Annotated[Axes, "axes and units of the coordinates"]

@@ -10,68 +10,12 @@ from typing import Annotated, Any, Protocol
 
 from annotated_types import Ge, Le, Len
 
-from paddock.wire.operations.arguments import (
-    FIRST,
-    LATER,
-    LONGEST_SCENARIO,
-    MARKER_ID_MAX,
-    MEMBERS,
-    MOST_ITEMS,
-    MOST_ROBOTS,
-    AxesArgument,
-    Behaviour,
-    Color,
-    ColumnLists,
-    Count,
-    Expected,
-    Id,
-    Inputs,
-    Kind,
-    Listed,
-    NamesAndIds,
-    Numbers,
-    Overridden,
-    Rate,
-    Robot,
-    Target,
-    Text,
-    Tree,
-    Ttl,
-    Vehicle,
-)
+from paddock.wire.operations import arguments as a
+from paddock.wire.operations import results as r
 from paddock.wire.operations.operation import collected, entry
-from paddock.wire.operations.results import (
-    DrawnTree,
-    EventsTree,
-    EventTree,
-    FramesTree,
-    GrantedRate,
-    InspectedTree,
-    MetadataTree,
-    MissionTree,
-    ModelsTree,
-    Moment,
-    Nothing,
-    OrdersTree,
-    Pong,
-    Position,
-    PresentMission,
-    ProblemsTree,
-    Removed,
-    RosterTree,
-    RoutesTree,
-    ScenariosTree,
-    ScenarioText,
-    Spawned,
-    SpawnedDrone,
-    StatesTree,
-    StateTree,
-    Subscribed,
-    WantedNumber,
-)
 
-POSITIONS: list[Kind] = ["positions"]
-NO_COLUMNS: ColumnLists = []
+POSITIONS: list[a.Kind] = ["positions"]
+NO_COLUMNS: a.ColumnLists = []
 WHITE = [255.0, 255.0, 255.0, 255.0]
 ORIGIN, UPRIGHT = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]
 Row = Annotated[list[float], Len(6, 6)]
@@ -79,40 +23,40 @@ Ball = Annotated[list[float], Len(4, 4)]
 
 
 class Operations(Protocol):
-    """Every operation. Nothing implements this class: it is the table."""
+    """Every operation. No class implements it: it is the table."""
 
     # connection ------------------------------------------------------------------------------------------------------
 
     @entry("hub", rpc="ping", public=True)
-    def ping(self) -> Pong:
+    def ping(self) -> r.Pong:
         """Return the simulation's clock as the hub knows it, and what is still being prepared."""
 
     @entry("hub", rpc="authenticate", public=True)
-    def authenticate(self, token: Annotated[str, Len(1, 4096), "the server's token"]) -> Nothing:
+    def authenticate(self, token: Annotated[str, Len(1, 4096), "the server's token"]) -> r.Nothing:
         """Present the token; any other request may carry it as well, in a field `token`."""
 
     @entry("hub", rpc="subscribe")
     def subscribe(
         self,
-        rate: Rate = None,
-        frame: AxesArgument = "enu",
-        kinds: Annotated[list[Kind], Len(1, None), "what to send"] = POSITIONS,
-        vehicles: NamesAndIds = None,
+        rate: a.Rate = None,
+        frame: a.AxesArgument = "enu",
+        kinds: Annotated[list[a.Kind], Len(1, None), "what to send"] = POSITIONS,
+        vehicles: a.NamesAndIds = None,
         tick: Annotated[bool, "whether a tick frame (0x10) precedes each group"] = True,
-        columns: ColumnLists = NO_COLUMNS,
-    ) -> Subscribed:
+        columns: a.ColumnLists = NO_COLUMNS,
+    ) -> r.Subscribed:
         """Send frames from now on, in place of an earlier subscription; return the granted rate and the roster."""
 
     @entry("hub", rpc="set_columns")
-    def set_columns(self, columns: ColumnLists) -> WantedNumber:
+    def set_columns(self, columns: a.ColumnLists) -> r.WantedNumber:
         """Send other columns; the frames that carry them have the returned number."""
 
     @entry("hub", rpc="set_rate")
-    def set_rate(self, rate: Rate = None) -> GrantedRate:
+    def set_rate(self, rate: a.Rate = None) -> r.GrantedRate:
         """Send groups of frames at another rate; return the granted rate."""
 
     @entry("hub", rpc="unsubscribe")
-    def unsubscribe(self) -> Nothing:
+    def unsubscribe(self) -> r.Nothing:
         """Send no more frames."""
 
     # clock -----------------------------------------------------------------------------------------------------------
@@ -121,16 +65,16 @@ class Operations(Protocol):
     def clock(self) -> dict[str, Any]:
         """Return pace, paused, run and the client that controls the clock."""
 
-    @entry("post", rpc="simulation_step", zmq="Step", answer=Moment, shows=True)
+    @entry("post", rpc="simulation_step", zmq="Step", answer=r.Moment, shows=True)
     def step(self, ticks: Annotated[int, Ge(0), Le((1 << 53) - 1), "how many ticks"] = 1) -> int:
         """Advance by exactly this many ticks, then answer. The client controls the clock from then on."""
 
     @entry("post", zmq="Step")
     def step_synchronously(
         self,
-        ticks: Count,
-        control: Annotated[dict[str, Tree] | None, "the commands for `tick`, sent in advance"] = None,
-        tick: Count = 0,
+        ticks: a.Count,
+        control: Annotated[dict[str, a.Tree] | None, "the commands for `tick`, sent in advance"] = None,
+        tick: a.Count = 0,
     ) -> bytes:
         """Advance by this many ticks and return the encoded state that they lead to."""
 
@@ -167,14 +111,14 @@ class Operations(Protocol):
         """Release the clock, which a step has taken; time advances again."""
 
     @entry("change", rpc="reset", zmq="Reset")
-    def reset(self, seed: Annotated[Count | None, "another seed; null: the same"] = None) -> None:
+    def reset(self, seed: Annotated[a.Count | None, "another seed; null: the same"] = None) -> None:
         """Restart the scenario from tick 0."""
 
     @entry("change", zmq="Call")
     def restore(self, state: Annotated[bytes, "what `save` returned"]) -> None:
         """Return to a saved state of this scenario."""
 
-    @entry("post", rpc="seek", zmq="Call", answer=Position)
+    @entry("post", rpc="seek", zmq="Call", answer=r.Position)
     def seek(self, position: Annotated[float, "s from the start of the recording"]) -> float:
         """Jump within the recording that is played and return the new position. A live simulation refuses."""
 
@@ -183,89 +127,89 @@ class Operations(Protocol):
     @entry("post", zmq="Command")
     def command(
         self,
-        target: Target,
-        inputs: Tree,
-        at_tick: Annotated[Count | None, "null: the next tick"] = None,
+        target: a.Target,
+        inputs: a.Tree,
+        at_tick: Annotated[a.Count | None, "null: the next tick"] = None,
         timeout: Annotated[float | None, "simulated s until the failsafe acts; null: as its entry says"] = None,
     ) -> None:
         """Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay."""
 
     @entry("post", zmq="Command")
-    def command_many(self, ids: Any, inputs: Tree, timeout: float | None = None) -> None:
+    def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
         """Set inputs of vehicles given by id, with arrays of the same length; all of them or none."""
 
     @entry("hub", rpc="set_control")
     def set_control(
         self,
-        vehicle: Vehicle,
-        inputs: Annotated[Inputs, Expected("a number, a text or a list of numbers"), MEMBERS],
+        vehicle: a.Vehicle,
+        inputs: Annotated[a.Inputs, a.Expected("a number, a text or a list of numbers"), a.MEMBERS],
         timeout: Annotated[
             Annotated[float, Ge(0.0)] | None, "simulated s until the failsafe acts; null: as its entry says"
         ] = None,
-    ) -> Moment:
+    ) -> r.Moment:
         """Set inputs of a vehicle, each a member such as `steer`; the others stay. A fleet takes lists."""
 
     @entry("hub", rpc="set_fpv_control")
     def set_fpv_control(
         self,
-        vehicle: Vehicle,
+        vehicle: a.Vehicle,
         throttle: Annotated[float | None, "0 to 1"] = None,
         roll: Annotated[float | None, "-1 to 1, + right"] = None,
         pitch: Annotated[float | None, "-1 to 1, + forward"] = None,
         yaw: Annotated[float | None, "-1 to 1, + left"] = None,
-        flight_mode: Annotated[Text | None, "e.g. acro, angle, position"] = None,
-    ) -> Moment:
+        flight_mode: Annotated[a.Text | None, "e.g. acro, angle, position"] = None,
+    ) -> r.Moment:
         """Set the sticks and the mode of a drone; those that are not named stay."""
 
     @entry("hub", rpc="arm_drone")
-    def arm_drone(self, vehicle: Vehicle, armed: Annotated[bool, "whether its motors may turn"]) -> Moment:
+    def arm_drone(self, vehicle: a.Vehicle, armed: Annotated[bool, "whether its motors may turn"]) -> r.Moment:
         """Arm or disarm a drone."""
 
     @entry("post", zmq="Call")
-    def spawn(self, entry: Annotated[Tree, "an entry of a scenario's `vehicles`"]) -> str:
+    def spawn(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> str:
         """Add vehicles of models that are installed or in use; return their name."""
 
     @entry("post")
-    def spawn_all(self, entries: list[Tree]) -> list[str]:
+    def spawn_all(self, entries: list[a.Tree]) -> list[str]:
         """Add several entries, all or none; return their names."""
 
     @entry("hub", rpc="spawn_robots")
     def spawn_robots(
         self,
         robots: Annotated[
-            list[Robot],
-            Len(1, MOST_ROBOTS),
-            FIRST,
+            list[a.Robot],
+            Len(1, a.MOST_ROBOTS),
+            a.FIRST,
             "the vehicles, all or none; neighbours in the list that differ only in pose and have consecutive ids, or "
             "none, become one fleet",
         ],
-        frame: AxesArgument = "enu",
-    ) -> Spawned:
+        frame: a.AxesArgument = "enu",
+    ) -> r.Spawned:
         """Add vehicles; return their names and ids, in the order given."""
 
     @entry("hub", rpc="spawn_fpv_drone")
     def spawn_fpv_drone(
         self,
-        vehicle_id: Annotated[Id | None, "its id; null: the next free one"] = None,
-        drone_preset: Annotated[Text | None, "preset of the model quad; null: its default"] = None,
-        name: Annotated[Text | None, "unique; null: made from the model"] = None,
+        vehicle_id: Annotated[a.Id | None, "its id; null: the next free one"] = None,
+        drone_preset: Annotated[a.Text | None, "preset of the model quad; null: its default"] = None,
+        name: Annotated[a.Text | None, "unique; null: made from the model"] = None,
         x: Annotated[float, "position"] = 0.0,
         y: Annotated[float, "position"] = 0.0,
         z: Annotated[float, "position"] = 0.0,
         yaw: Annotated[float, "heading, rad"] = 0.0,
-        frame: AxesArgument = "enu",
-    ) -> SpawnedDrone:
+        frame: a.AxesArgument = "enu",
+    ) -> r.SpawnedDrone:
         """Add a quadrotor, disarmed and in angle mode; return its name and id."""
 
     @entry("change", zmq="Call")
-    def remove(self, target: Target) -> None:
+    def remove(self, target: a.Target) -> None:
         """Remove a vehicle or a fleet."""
 
     @entry("hub", rpc="remove_vehicle")
-    def remove_vehicle(self, vehicle: Vehicle) -> Moment:
+    def remove_vehicle(self, vehicle: a.Vehicle) -> r.Moment:
         """Remove a vehicle, or a fleet by its name."""
 
-    @entry("change", rpc="clear_all_robots", answer=Removed, shows=True)
+    @entry("change", rpc="clear_all_robots", answer=r.Removed, shows=True)
     def clear(self) -> int:
         """Remove all vehicles; return how many there were."""
 
@@ -274,13 +218,13 @@ class Operations(Protocol):
     @entry("post", zmq="Call")
     def order(
         self,
-        target: Annotated[Target | Annotated[list[str | int], Listed], "a name, an id, or a list of them"],
-        behaviour: Behaviour,
+        target: Annotated[a.Target | Annotated[list[str | int], a.Listed], "a name, an id, or a list of them"],
+        behaviour: a.Behaviour,
     ) -> None:
         """Override the behaviour of vehicles."""
 
     @entry("hub", rpc="give_order")
-    def give_order(self, vehicles: Overridden, behaviour: Behaviour) -> Moment:
+    def give_order(self, vehicles: a.Overridden, behaviour: a.Behaviour) -> r.Moment:
         """Override the behaviour of vehicles."""
 
     @entry("read", zmq="Call")
@@ -288,7 +232,7 @@ class Operations(Protocol):
         """Return the overrides in effect: ids of the vehicles, name and options of the behaviour."""
 
     @entry("hub", rpc="get_orders")
-    def get_orders(self) -> OrdersTree:
+    def get_orders(self) -> r.OrdersTree:
         """Return the overrides in effect, with ids as [first, count]."""
 
     @entry("read", zmq="Call")
@@ -296,7 +240,7 @@ class Operations(Protocol):
         """Return the paths and points that vehicles follow, in the world's axes."""
 
     @entry("hub", rpc="get_routes")
-    def get_routes(self) -> RoutesTree:
+    def get_routes(self) -> r.RoutesTree:
         """Return the paths and points that vehicles follow, in m east, north and up."""
 
     # synchronous control ---------------------------------------------------------------------------------------------
@@ -310,11 +254,11 @@ class Operations(Protocol):
         """Release all vehicles of this client's claim."""
 
     @entry("post", zmq="Control")
-    def control(self, tick: Count, commands: dict[str, Tree]) -> int:
+    def control(self, tick: a.Count, commands: dict[str, a.Tree]) -> int:
         """Answer the control request of a tick; return that tick."""
 
     @entry("post", zmq="Control")
-    def control_unasked(self, tick: Count, commands: dict[str, Tree]) -> None:
+    def control_unasked(self, tick: a.Count, commands: dict[str, a.Tree]) -> None:
         """Answer the control request of a tick without waiting; a refusal is pushed as `refused`."""
 
     # reading ---------------------------------------------------------------------------------------------------------
@@ -324,7 +268,7 @@ class Operations(Protocol):
         """Return the scenario, the clock, and the fleets with their inputs and parameters."""
 
     @entry("read", rpc="get_metadata")
-    def overview(self) -> MetadataTree:
+    def overview(self) -> r.MetadataTree:
         """Return the scenario, the clock, and the fleets with their inputs and columns."""
 
     @entry("read", zmq="Call")
@@ -332,27 +276,27 @@ class Operations(Protocol):
         """Publish the present state to every endpoint. ZeroMQ answers with the state."""
 
     @entry("hub", rpc="get_state")
-    def get_state(self, vehicle: Vehicle, frame: AxesArgument = "enu") -> StateTree:
+    def get_state(self, vehicle: a.Vehicle, frame: a.AxesArgument = "enu") -> r.StateTree:
         """Return the pose and the other public columns of one vehicle."""
 
     @entry("hub", rpc="get_all_states")
-    def get_all_states(self, vehicles: NamesAndIds = None, frame: AxesArgument = "enu") -> StatesTree:
+    def get_all_states(self, vehicles: a.NamesAndIds = None, frame: a.AxesArgument = "enu") -> r.StatesTree:
         """Return the poses of up to 10,000 vehicles, fleet by fleet."""
 
     @entry("hub", rpc="get_roster")
-    def get_roster(self) -> RosterTree:
+    def get_roster(self) -> r.RosterTree:
         """Return the fleets, with ids and members as [first, count]."""
 
     @entry("read", zmq="Call")
-    def sensors(self, target: Target) -> dict[str, dict[str, Any]]:
+    def sensors(self, target: a.Target) -> dict[str, dict[str, Any]]:
         """Return the last readings of a vehicle's or a fleet's sensors: sensor -> reading -> value or (n,) array."""
 
     @entry("read", zmq="Call")
-    def inspect(self, target: Target) -> dict[str, dict[str, Any]]:
+    def inspect(self, target: a.Target) -> dict[str, dict[str, Any]]:
         """Return every state, command and parameter column of a vehicle: group -> name -> value."""
 
     @entry("read", rpc="inspect")
-    def examine(self, vehicle: Vehicle) -> InspectedTree:
+    def examine(self, vehicle: a.Vehicle) -> r.InspectedTree:
         """Return every state, command, parameter and sensor column of a vehicle, with units."""
 
     @entry("read")
@@ -367,12 +311,12 @@ class Operations(Protocol):
     def save(self) -> bytes:
         """Return the complete state."""
 
-    @entry("read", rpc="get_events", zmq="Call", answer=EventsTree)
-    def events(self, since: Annotated[Count, "number of the last known event"] = 0) -> list[EventTree]:
+    @entry("read", rpc="get_events", zmq="Call", answer=r.EventsTree)
+    def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventTree]:
         """Return the events after a number, oldest first."""
 
     @entry("hub", rpc="list_models")
-    def list_models(self) -> ModelsTree:
+    def list_models(self) -> r.ModelsTree:
         """Return the models of which vehicles can be added, with presets (the default first) and inputs."""
 
     # markers and frames ----------------------------------------------------------------------------------------------
@@ -381,9 +325,9 @@ class Operations(Protocol):
     def mark(
         self,
         markers: Annotated[
-            list[Tree],
-            Len(1, MOST_ITEMS),
-            FIRST,
+            list[a.Tree],
+            Len(1, a.MOST_ITEMS),
+            a.FIRST,
             "with namespace, id, kind; position, quaternion, scale, color, vertices, label, frame, ttl",
         ],
     ) -> None:
@@ -396,38 +340,38 @@ class Operations(Protocol):
     @entry("hub", rpc="delete_markers")
     def delete_markers(
         self,
-        namespace: Annotated[Text | None, "null: all markers"] = None,
-        id: Annotated[Annotated[int, Ge(0), Le(MARKER_ID_MAX)] | None, "null: all of the namespace"] = None,
-    ) -> Moment:
+        namespace: Annotated[a.Text | None, "null: all markers"] = None,
+        id: Annotated[Annotated[int, Ge(0), Le(a.MARKER_ID_MAX)] | None, "null: all of the namespace"] = None,
+    ) -> r.Moment:
         """Remove markers."""
 
     @entry("post", rpc="set_marker_visibility", zmq="ShowMarkers")
-    def show_markers(self, namespace: Text, visible: Annotated[bool, "whether they are shown"]) -> None:
+    def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"]) -> None:
         """Show or hide the markers of a namespace, for every client."""
 
     @entry("hub", rpc="draw_debug_lines")
     def draw_debug_lines(
         self,
-        lines: Annotated[list[Row], Len(1, MOST_ITEMS), FIRST, "x1, y1, z1, x2, y2, z2 of each"],
+        lines: Annotated[list[Row], Len(1, a.MOST_ITEMS), a.FIRST, "x1, y1, z1, x2, y2, z2 of each"],
         thickness: Annotated[float | None, "in the frame's units"] = None,
-        color: Color = WHITE,
-        ttl: Ttl = None,
-        frame: AxesArgument = "enu",
-    ) -> DrawnTree:
+        color: a.Color = WHITE,
+        ttl: a.Ttl = None,
+        frame: a.AxesArgument = "enu",
+    ) -> r.DrawnTree:
         """Draw lines as a marker of the namespace `debug`; return its id."""
 
     @entry("hub", rpc="draw_debug_spheres")
     def draw_debug_spheres(
         self,
-        spheres: Annotated[list[Ball], Len(1, MOST_ITEMS), FIRST, "x, y, z, radius of each"],
-        color: Color = WHITE,
-        ttl: Ttl = None,
-        frame: AxesArgument = "enu",
-    ) -> DrawnTree:
+        spheres: Annotated[list[Ball], Len(1, a.MOST_ITEMS), a.FIRST, "x, y, z, radius of each"],
+        color: a.Color = WHITE,
+        ttl: a.Ttl = None,
+        frame: a.AxesArgument = "enu",
+    ) -> r.DrawnTree:
         """Draw spheres as markers of the namespace `debug`, one for each radius; return their ids."""
 
     @entry("hub", rpc="clear_debug")
-    def clear_debug(self) -> Moment:
+    def clear_debug(self) -> r.Moment:
         """Remove everything drawn in the namespace `debug`."""
 
     @entry("change", zmq="Call")
@@ -435,8 +379,8 @@ class Operations(Protocol):
         self,
         name: str,
         parent: Annotated[str, "`world`, a vehicle or a frame"] = "world",
-        position: Annotated[Numbers, "m"] = ORIGIN,
-        quaternion: Annotated[Numbers, "x, y, z, w"] = UPRIGHT,
+        position: Annotated[a.Numbers, "m"] = ORIGIN,
+        quaternion: Annotated[a.Numbers, "x, y, z, w"] = UPRIGHT,
         moving: bool = False,
     ) -> None:
         """Place a named frame in another."""
@@ -448,13 +392,13 @@ class Operations(Protocol):
         """Return the transform from one frame to another: `world`, a vehicle's name, or a named frame."""
 
     @entry("hub", rpc="get_frames")
-    def get_frames(self) -> FramesTree:
+    def get_frames(self) -> r.FramesTree:
         """Return the named frames (ENU, m), each with its last pose in its parent."""
 
     # mission ---------------------------------------------------------------------------------------------------------
 
-    @entry("read", rpc="get_mission", answer=PresentMission)
-    def mission(self) -> MissionTree | None:
+    @entry("read", rpc="get_mission", answer=r.PresentMission)
+    def mission(self) -> r.MissionTree | None:
         """Return the mission, in m east and north; null without one."""
 
     @entry("read", zmq="Call")
@@ -462,46 +406,46 @@ class Operations(Protocol):
         """Return the mission with progress, figures and log; null without one."""
 
     @entry("post", rpc="add_task", zmq="Call")
-    def add_task(self, task: Annotated[Tree, "as in a scenario's mission.tasks"]) -> None:
+    def add_task(self, task: Annotated[a.Tree, "as in a scenario's mission.tasks"]) -> None:
         """Add a task to the mission."""
 
     @entry("post", rpc="move_task", zmq="Call")
     def move_task(
         self,
-        name: Annotated[Text, LATER, "the task"],
-        x: Annotated[float, LATER, "m east"],
-        y: Annotated[float, LATER, "m north"],
+        name: Annotated[a.Text, a.LATER, "the task"],
+        x: Annotated[float, a.LATER, "m east"],
+        y: Annotated[float, a.LATER, "m north"],
     ) -> None:
         """Move a task of the mission."""
 
     @entry("post", rpc="remove_task", zmq="Call")
-    def remove_task(self, name: Annotated[Text, LATER, "the task"]) -> None:
+    def remove_task(self, name: Annotated[a.Text, a.LATER, "the task"]) -> None:
         """Remove a task from the mission."""
 
     @entry("post", rpc="add_zone", zmq="Call")
-    def add_zone(self, zone: Annotated[Tree, "a no-fly zone, as in a scenario's mission.zones"]) -> None:
+    def add_zone(self, zone: Annotated[a.Tree, "a no-fly zone, as in a scenario's mission.zones"]) -> None:
         """Add a no-fly zone to the mission."""
 
     @entry("post", zmq="Call")
-    def add_vehicle(self, entry: Annotated[Tree, "an entry of a scenario's `vehicles`"]) -> None:
+    def add_vehicle(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> None:
         """Add vehicles of models that are installed or in use to the mission."""
 
     @entry("post", rpc="damage_vehicle", zmq="Call")
-    def damage(self, vehicle: Annotated[Vehicle, LATER]) -> None:
+    def damage(self, vehicle: Annotated[a.Vehicle, a.LATER]) -> None:
         """Disable a vehicle of the mission permanently; others take over its tasks."""
 
     # scenarios -------------------------------------------------------------------------------------------------------
 
     @entry("hub", rpc="list_scenarios")
-    def list_scenarios(self) -> ScenariosTree:
+    def list_scenarios(self) -> r.ScenariosTree:
         """Return the scenarios that come with Paddock: description, number of vehicles, picture."""
 
     @entry("hub", rpc="get_scenario")
-    def get_scenario(self, name: Annotated[Text, "name of a demo"]) -> ScenarioText:
+    def get_scenario(self, name: Annotated[a.Text, "name of a demo"]) -> r.ScenarioText:
         """Return the YAML text of a demo."""
 
     @entry("post", rpc="get_running_scenario")
-    def running_scenario(self) -> ScenarioText:
+    def running_scenario(self) -> r.ScenarioText:
         """Return the YAML text of the running scenario, as written if it came from a file."""
 
     @entry("hub", rpc="get_schema")
@@ -513,18 +457,18 @@ class Operations(Protocol):
         """Return the models, behaviours, sensors and planning methods that clients may name."""
 
     @entry("hub", rpc="check_scenario")
-    def check_scenario(self, text: Annotated[str, Len(1, LONGEST_SCENARIO), "a scenario in YAML"]) -> ProblemsTree:
+    def check_scenario(self, text: Annotated[str, Len(1, a.LONGEST_SCENARIO), "a scenario in YAML"]) -> r.ProblemsTree:
         """Return the errors of a scenario, with line and column, without running it."""
 
     @entry("hub", rpc="load_scenario")
     def load_scenario(
         self,
         text: Annotated[
-            Annotated[str, Len(1, LONGEST_SCENARIO)] | None,
+            Annotated[str, Len(1, a.LONGEST_SCENARIO)] | None,
             "a scenario in YAML; its sections `serve` and `record` are ignored",
         ] = None,
-        name: Annotated[Text | None, "or the name of a demo"] = None,
-    ) -> Nothing:
+        name: Annotated[a.Text | None, "or the name of a demo"] = None,
+    ) -> r.Nothing:
         """End the run and start another on the same addresses; clients reconnect. Refused if it has errors."""
 
     @entry("post")
@@ -532,7 +476,6 @@ class Operations(Protocol):
         """End the run and start that of another scenario, which was checked before."""
 
 
-OPERATIONS = collected(Operations)
-"""Every operation by its name."""
+OPERATIONS = collected(Operations)  # every operation by its name
 METHODS = {operation.entry.rpc: operation for operation in OPERATIONS.values() if operation.entry.rpc}
 """The operations that JSON-RPC offers, by method name."""

@@ -9,15 +9,12 @@ from typing import Any
 import pytest
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
-from paddock.sitl.adapter import Placed
-from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.autopilot.ack import CommandResult
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
 from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed
-from paddock.sitl.bridge import Bridge
 
 Make = Callable[..., Any]
 METRE = 1e-3 / 111.175  # deg of latitude at 47 north: a degree is 111.175 km
@@ -88,22 +85,6 @@ def test_unsaved_parameters_are_reported(tmp_path: Path) -> None:
     with pytest.raises(PaddockError, match="file: cannot save parameters") as caught:
         BuiltInAutopilot(1, "copter", folder=tmp_path / "file")
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("placed", "wrong"),
-    [
-        (Placed(3, "rex", "rover"), "vehicle 3 'rex': .*system 1"),
-        (Placed(1, "bee", "copter"), "vehicle 1 'bee' is a copter: .* a rover"),
-    ],
-)
-def test_an_autopilot_made_for_another_vehicle_is_refused(placed: Placed, wrong: str) -> None:
-    with Bridge() as bridge:
-        bridge.register(LightweightAdapter("sim"))
-        with pytest.raises(PaddockError, match=wrong):
-            bridge.spawn(placed, BuiltInAutopilot(1, "rover"), "sim")
-        assert bridge.vehicles == ()
-        bridge.spawn(Placed(1, "rex", "rover"), BuiltInAutopilot(1, "rover"), "sim")
 
 
 def test_ground_stations_may_ask_for_the_frame() -> None:

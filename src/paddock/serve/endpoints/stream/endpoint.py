@@ -73,10 +73,8 @@ class StreamServer(SubscriberEndpoint):
             peer.close()
 
 
-WAITING = 128
-"""Connections that may wait to be accepted."""
-PAUSE = 0.2
-"""s without accepting after the system has run out of a resource."""
+WAITING = 128  # connections that may wait to be accepted
+PAUSE = 0.2  # s without accepting after the system has run out of a resource
 
 
 class Acceptor:

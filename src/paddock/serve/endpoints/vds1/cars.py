@@ -16,14 +16,11 @@ from paddock.world.layout import Layout
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub
 
-CLIENT = "vds1"
-"""The client name of VDS1 commands."""
+CLIENT = "vds1"  # the client name of VDS1 commands
 INPUTS = ("steer", "throttle", "brake", "gear", "handbrake")
 """The inputs of a CMD, in the order of paddock.wire.vds1.Command."""
-EXTERNAL = "external"
-"""The override to take commands."""
-PATIENCE = 0.2
-"""s between two requests while the fleet keeps changing."""
+EXTERNAL = "external"  # the override to take commands
+PATIENCE = 0.2  # s between two requests while the fleet keeps changing
 
 
 class CarFleet(NamedTuple):

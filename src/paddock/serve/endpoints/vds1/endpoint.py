@@ -23,10 +23,8 @@ from paddock.world.snapshot import Snapshot
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
-BUFFER = 4 << 20
-"""Bytes of the kernel's queues, if it grants them: a few hundredths of a second of a flood."""
-SWEEP = 0.25
-"""s between checks for silent senders."""
+BUFFER = 4 << 20  # bytes of the kernel's queues, if it grants them: a few hundredths of a second of a flood
+SWEEP = 0.25  # s between checks for silent senders
 
 
 class Vds1Server:
@@ -110,8 +108,6 @@ class Vds1Server:
             self.hub.loop.remove_reader(self._socket)
             self._socket.close()
 
-    # commands --------------------------------------------------------------------------------------------------------
-
     def _show(self, layout: Layout) -> None:
         """Use a layout. Before the first one, datagrams wait in the kernel's queue, because they cannot be checked."""
         assert self._socket is not None
@@ -134,8 +130,6 @@ class Vds1Server:
         if evicted:
             self.hub.counters.add("subscribers_evicted", evicted, endpoint="vds1")
         self._sweeper = self.hub.loop.call_later(SWEEP, self._sweep)
-
-    # states ----------------------------------------------------------------------------------------------------------
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
         """Encode all cars if there are subscribers."""

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from paddock.serve.hub import Hub
 
 
-AT_ONCE = 256
-"""Datagrams read at a time, which takes 1 to 2 ms."""
-LONGEST = STATE_RECORD.size + 1
-"""Bytes read of a datagram: one more than the longest valid one."""
-APART = 0.001
-"""s between two messages to the simulation, so that a flood of commands does not reach it."""
+AT_ONCE = 256  # datagrams read at a time, which takes 1 to 2 ms
+LONGEST = STATE_RECORD.size + 1  # bytes read of a datagram: one more than the longest valid one
+APART = 0.001  # s between two messages to the simulation, so that a flood of commands does not reach it
 INPUT_FIELDS = slice(Command._fields.index(INPUTS[0]), Command._fields.index(INPUTS[-1]) + 1)
 """The positions of INPUTS in a Command."""
 
@@ -140,14 +137,10 @@ def _shown(address: Address) -> str:
     return f"{address[0]}:{address[1]}"
 
 
-SILENCE = 2.0
-"""s of silence after which a sender is forgotten."""
-PAUSE = 1.0
-"""s after which any sequence number counts as a restart."""
-WINDOW = 1000
-"""How far a late datagram may be behind; further back counts as a restart of its sender."""
-IN_A_ROW = 3
-"""Datagrams that count up one by one from an older number and count as a restart."""
+SILENCE = 2.0  # s of silence after which a sender is forgotten
+PAUSE = 1.0  # s after which any sequence number counts as a restart
+WINDOW = 1000  # how far a late datagram may be behind; further back counts as a restart of its sender
+IN_A_ROW = 3  # datagrams that count up one by one from an older number and count as a restart
 HALF = 1 << 31
 
 

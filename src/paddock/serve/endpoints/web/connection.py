@@ -14,15 +14,14 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
-from paddock.serve.subscribers.connection import Bytes, Connection, FrameGroup, Hear, Lost
+from paddock.serve.subscribers.connection import Bytes, Connection, Hear, Lost
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import FrameType
-from paddock.wire.stream.split import JSON_STARTS, Frame, Json, frames_in
+from paddock.wire.stream.split import JSON_STARTS, JsonLine, StreamFrame, frames_in
 
 LOG = logging.getLogger("paddock.web")
 GOING_AWAY = 1001
-REFUSED = 1008
-"""Close codes of WebSockets."""
+REFUSED = 1008  # close codes of WebSockets
 
 
 class SocketConnection(Connection):
@@ -68,7 +67,7 @@ class SocketConnection(Connection):
         try:
             text = message.get("text")
             if text is not None:
-                self._hear(Json(text.encode()))
+                self._hear(JsonLine(text.encode()))
                 return
             for frame in frames_in(memoryview(message["bytes"])):
                 self._hear(_accepted(frame))
@@ -81,8 +80,8 @@ class SocketConnection(Connection):
                 await self._waiting.wait()
                 await self._wire.ready()
                 item = self._outbox.next()
-                if isinstance(item, FrameGroup):
-                    self._wire.send(item.parts)
+                if isinstance(item, tuple):
+                    self._wire.send(item)
                 elif item is not None:
                     await self._send(_message(item))
                 elif self.open:
@@ -93,7 +92,7 @@ class SocketConnection(Connection):
                     return
 
 
-def _accepted(frame: Frame) -> Frame:
+def _accepted(frame: StreamFrame) -> StreamFrame:
     if frame.type is not FrameType.COMMANDS:
         raise WireError("type", f"a page sends frames of commands (0x20), not 0x{frame.type:02x}")
     return frame
@@ -107,10 +106,8 @@ def _message(item: Bytes) -> dict[str, Any]:
 
 
 EXTENSION = "paddock.wire"
-SILENCE = 20.0
-"""s between two pings, and s to answer one."""
-BINARY = 0x82
-"""The first byte of an unfragmented binary message."""
+SILENCE = 20.0  # s between two pings, and s to answer one
+BINARY = 0x82  # the first byte of an unfragmented binary message
 
 
 class Wire:

@@ -39,13 +39,10 @@ if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
 
-MESSAGE_MOST = 64 << 20
-"""Bytes of a message: a saved state may be large."""
-OPEN_MOST = 1024
-"""Unanswered requests of a client."""
+MESSAGE_MOST = 64 << 20  # bytes of a message: a saved state may be large
+OPEN_MOST = 1024  # unanswered requests of a client
 LOG = LimitedLog(__name__)
-LOOK = 0.25
-"""s between checks for silent clients."""
+LOOK = 0.25  # s between checks for silent clients
 
 
 class ZmqServer:
@@ -283,14 +280,10 @@ class ZmqServer:
         return int(address.rpartition(":")[2])
 
 
-SILENCE = 5.0
-"""s without a message after which a client is removed."""
-IGNORED = 5.0
-"""s for which messages of a blocked peer are ignored."""
-STRIKES = 20
-"""Invalid messages or wrong tokens before a peer is blocked; one per second is forgotten."""
-STRANGERS = 256
-"""Peers without Hello that are remembered."""
+SILENCE = 5.0  # s without a message after which a client is removed
+IGNORED = 5.0  # s for which messages of a blocked peer are ignored
+STRIKES = 20  # invalid messages or wrong tokens before a peer is blocked; one per second is forgotten
+STRANGERS = 256  # peers without Hello that are remembered
 NAME_LENGTH = 64
 
 

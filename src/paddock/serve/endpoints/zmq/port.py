@@ -15,12 +15,9 @@ if TYPE_CHECKING:
 
 
 EVENTS, POLLIN, NOBLOCK = int(zmq.EVENTS), int(zmq.POLLIN), int(zmq.NOBLOCK)  # enums are twice as slow
-BATCH = 64
-"""Messages read at a time."""
-WAITING = 1000
-"""Messages that may wait for a peer, in each direction."""
-BEAT_MS, DEAD_MS = 1000, 5000
-"""ms between heartbeats, and ms without one after which a connection is closed."""
+BATCH = 64  # messages read at a time
+WAITING = 1000  # messages that may wait for a peer, in each direction
+BEAT_MS, DEAD_MS = 1000, 5000  # ms between heartbeats, and ms without one after which a connection is closed
 
 
 class Port:

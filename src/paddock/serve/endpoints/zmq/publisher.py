@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
 
 STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
-SUBSCRIPTION_MOST = 256
-"""Bytes of a subscription."""
-REPEAT = 1.0
-"""s of wall time between rosters."""
+SUBSCRIPTION_MOST = 256  # bytes of a subscription
+REPEAT = 1.0  # s of wall time between rosters
 
 
 class Publisher:
