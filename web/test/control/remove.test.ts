@@ -52,27 +52,27 @@ describe("removing", () => {
 
   it("has at most 200 concurrent requests, and shows one notice", async () => {
     select(ids(10, 900));
-    await removeIds(ids(10, 900), { ask: yes });
+    await removeIds(ids(10, 900), { confirm: yes });
     expect([asked.length, mostUnderWay]).toEqual([900, 200]);
     expect(notices.value.map(({ text }) => text)).toEqual(["Removed 900 vehicles"]);
     expect(selection.value.size).toBe(0);
   });
 
   it("asks for confirmation above five vehicles, or always on request", async () => {
-    await removeIds(ids(2000, 5), { ask: yes });
+    await removeIds(ids(2000, 5), { confirm: yes });
     expect(yes).not.toHaveBeenCalled();
-    await removeIds(ids(2010, 6), { ask: yes });
-    await removeIds([1], { ask: yes, always: true });
+    await removeIds(ids(2010, 6), { confirm: yes });
+    await removeIds([1], { confirm: yes, always: true });
     expect(yes.mock.calls.map(([question]: unknown[]) => question)).toEqual(["Remove 6 vehicles?", "Remove red?"]);
     asked.length = 0;
-    await removeIds(ids(2020, 6), { ask: () => false });
+    await removeIds(ids(2020, 6), { confirm: () => false });
     expect(asked).toEqual([]);
   });
 
   it("stops at a refusal, shows it once and keeps the rest selected", async () => {
     answer = (params) => Promise.reject(new Error(`no ${JSON.stringify(params)}`));
     select(ids(3000, 300));
-    await removeIds(ids(3000, 300), { ask: yes });
+    await removeIds(ids(3000, 300), { confirm: yes });
     expect(asked.length).toBe(200);
     expect(notices.value.map(({ text }) => text)).toEqual(['Removed 0 of 300 vehicles: no {"vehicle_id":3000}']);
     expect(selection.value.size).toBe(300);
@@ -81,8 +81,8 @@ describe("removing", () => {
   it("shows no notice for vehicles removed by this page", async () => {
     const without = new Roster({ roster: 2, fleets: [fleet("scouts", 10, 10_000)] });
     select([2]);
-    const removal = removeIds([2], { ask: yes });
-    await removeIds([2], { ask: yes }); // a double click
+    const removal = removeIds([2], { confirm: yes });
+    await removeIds([2], { confirm: yes }); // a double click
     forgetRemoved(world, without); // the roster arrives before the response
     await removal;
     expect(asked.length).toBe(1);

@@ -92,7 +92,7 @@ describe("pacing", () => {
     for (let k = 0; k < seconds; k++) {
       for (let picture = 0; picture < 10; picture++) markDrawn();
       pacing.frame(60 * (from + k), 50 * (from + k), 0.01);
-      pacing.look(1000 * (from + k), false);
+      pacing.update(1000 * (from + k), false);
     }
   }
 
