@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.kernel import Kernel, KernelSpec, kernel
-from paddock.compute.prepare import CompiledKernels
+from paddock.compute.kernel import CompiledKernels, Kernel, KernelSpec, kernel
 from paddock.engine.behaviours import FleetBehaviour, read_only
 from paddock.errors import unknown_name
 from paddock.sensing.suite import FleetSensor

@@ -320,7 +320,7 @@ class Simulation:
 class MissionControl:
     """The mission of a simulation, `sim.mission`.
 
-    The fields of `view()` (`time`, `tasks`, `zones`, `members`, `finished`, `metrics`, `log`) are attributes. Changes
+    The fields of `view()` (`time`, `tasks`, `zones`, `vehicles`, `finished`, `metrics`, `log`) are attributes. Changes
     take effect immediately or at `at_tick`; the mission reacts when it next looks. Any thread may make them.
     """
 
@@ -336,9 +336,9 @@ class MissionControl:
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the view."""
-        from paddock.planning.mission.views import MissionView
+        from paddock.planning.mission.views import VIEW_NAMES, MissionView
 
-        if name not in MissionView._fields:
+        if name not in VIEW_NAMES:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
         return getattr(self.view(), name)
 
