@@ -49,7 +49,7 @@ it("moves a task to the drop position, rounded to millimetres", async () => {
   drag.move(10, -5); // beyond the horizon
   await drag.drop();
   expect(calls.mock.calls).toEqual([["move_task", { name: "mast", x: 20, y: -60 }]]);
-  expect(pendingTasks.value.get("mast")).toEqual({ x: 20, y: -60, kind: "calls" });
+  expect(pendingTasks.value.get("mast")).toEqual({ x: 20, y: -60, kind: "requested" });
 });
 
 it("cancels a drag without a call", () => {
