@@ -7,7 +7,7 @@ import time
 
 from paddock.wire.stream.frames import FrameType, decode_tick
 from paddock.wire.stream.positions import decode_positions
-from paddock.wire.stream.split import Frame, Splitter
+from paddock.wire.stream.split import Splitter, StreamFrame
 
 
 def watch(host: str, port: int, groups: int) -> None:
@@ -18,7 +18,7 @@ def watch(host: str, port: int, groups: int) -> None:
         splitter = Splitter(limit_frame=1 << 28, limit_json=1 << 24)
         while groups and (piece := server.recv(1 << 16)):
             for message in splitter.feed(piece):
-                if not isinstance(message, Frame):  # an answer, or a notification such as `roster`
+                if not isinstance(message, StreamFrame):  # an answer, or a notification such as `roster`
                     print(message.line[:100].decode())
                 elif message.type == FrameType.TICK:
                     moment = decode_tick(message.payload)

@@ -1,4 +1,4 @@
-"""Worlds for the engine's tests: small, but with everything that a state consists of."""
+"""Small worlds for the engine's tests that cover every part of the state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Synchronous control: the engine asks, waits, and does without."""
+"""Synchronous control: requests, replies, deadlines and policies."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def eventually(condition: Callable[[], bool]) -> None:
         sleep(0.001)
 
 
-def test_the_engine_asks_every_k_ticks_and_applies_the_reply_at_that_tick(load: Load) -> None:
+def test_requests_come_every_k_ticks_and_replies_apply_at_that_tick(load: Load) -> None:
     sim = load(CAR, TWIN, **with_sync(every=5))
     source = sim.claim("red", source="pilot")
     asked = []
@@ -72,7 +72,7 @@ def test_the_engine_asks_every_k_ticks_and_applies_the_reply_at_that_tick(load: 
     assert replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == sim.state_hash()
 
 
-def test_two_sources_answer_at_once_in_any_order(load: Load) -> None:
+def test_two_clients_reply_in_any_order(load: Load) -> None:
     sim = load(CAR, TWIN, **with_sync(every=1))
     sources = {name: sim.claim(name, source=name) for name in ("red", "blue")}
     with stepping(sim, 6):
@@ -90,7 +90,7 @@ def test_two_sources_answer_at_once_in_any_order(load: Load) -> None:
     ("policy", "throttle", "brake", "steer"),
     [("hold", 0.5, 0.0, 0.1), ("brake", 0.0, 1.0, 0.1), ("default", 0.0, 0.0, 0.0)],
 )
-def test_what_a_policy_does_without_a_reply(
+def test_the_policy_replaces_a_missing_reply(
     load: Load, policy: str, throttle: float, brake: float, steer: float
 ) -> None:
     sim = load(CAR, TWIN, **with_sync(every=4, timeout=0.01, on_timeout=policy))
@@ -108,7 +108,7 @@ def test_what_a_policy_does_without_a_reply(
     assert again.events.since() == sim.events.since() and again.state_hash() == sim.state_hash()
 
 
-def test_the_policy_pause_lets_time_stand_still_until_the_answer(load: Load) -> None:
+def test_the_pause_policy_stops_time_until_the_reply(load: Load) -> None:
     sim = load(CAR, **with_sync(every=3, timeout=0.01, on_timeout="pause"))
     source = sim.claim("red")
     with stepping(sim, 4):
@@ -123,7 +123,7 @@ def test_the_policy_pause_lets_time_stand_still_until_the_answer(load: Load) -> 
     assert sim.tick == 4
 
 
-def test_a_source_that_is_released_is_not_waited_for(load: Load) -> None:
+def test_a_released_claim_is_not_waited_for(load: Load) -> None:
     sim = load(CAR, TWIN, **with_sync(on_timeout="pause"))
     source = sim.claim("red", "blue", source="first")
     with pytest.raises(PaddockError) as caught:
@@ -158,7 +158,7 @@ def test_claims_are_checked(load: Load, vehicles: tuple[str, ...], message: str)
     assert str(caught.value) == message
 
 
-def test_a_claimed_vehicle_that_has_left_does_not_stop_the_engine(load: Load) -> None:
+def test_a_removed_claimed_vehicle_does_not_stop_the_engine(load: Load) -> None:
     sim = load(CAR, TWIN, **with_sync(timeout=0.01, on_timeout="brake"))
     sim.claim("red", "blue")
     sim.remove("red")
@@ -184,7 +184,7 @@ def test_stop_ends_a_wait_and_later_steps_wait_again(load: Load) -> None:
     assert sim.inspect("red")["command"]["steer"] == 0.3
 
 
-def test_clients_may_come_and_go_while_it_runs(load: Load) -> None:
+def test_clients_claim_and_release_during_a_run(load: Load) -> None:
     vehicles = [{**CAR, "name": f"car_{k}", "pose": [0, 9 * k, 0]} for k in range(4)]
     sim = load(*vehicles, **with_sync())
     runner = threading.Thread(target=sim.run, kwargs={"pace": 0}, daemon=True)
@@ -222,7 +222,7 @@ def test_a_fleet_and_its_member_cannot_both_be_claimed(load: Load) -> None:
         sim.claim("bird")
 
 
-def test_closing_lets_waiting_clients_go(load: Load) -> None:
+def test_close_releases_waiting_clients(load: Load) -> None:
     sim = load(CAR)
     source = sim.claim("red")
     waiter = threading.Thread(target=source.wait)

@@ -1,4 +1,4 @@
-"""The contract of `command`: what is applied, when, and what is refused in which words."""
+"""The contract of `command`: values, timing and errors."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_unknown_names(load: Load, target: Any, inputs: dict[str, Any], message:
         ("scouts", {"vx": [[1], [1, 2], 3, 4]}, "input 'vx' of 'scouts' must be an array of numbers"),
     ],
 )
-def test_values_that_are_no_inputs(load: Load, target: str, inputs: dict[str, Any], message: str) -> None:
+def test_invalid_input_values_are_refused(load: Load, target: str, inputs: dict[str, Any], message: str) -> None:
     sim = load(CAR, SCOUTS)
     with pytest.raises(InvalidValueError) as caught:
         sim.command(target, **inputs)

@@ -1,4 +1,4 @@
-"""Same seed, same bytes: nothing but the scenario and the log of actions decides what a run becomes."""
+"""Same seed, same bytes: only the scenario and the log of actions determine a run."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_watchers_snapshots_and_recordings_do_not_matter(commanded: Make, expect
     assert seen == {5: list(range(5, TICKS + 1, 5)), 7: list(range(7, TICKS + 1, 7))}  # each at its own period
 
 
-def test_looking_does_not_matter(commanded: Make, expected: str) -> None:
+def test_reading_the_state_does_not_matter(commanded: Make, expected: str) -> None:
     sim = commanded()
     for _ in range(TICKS // 3):
         sim.step(3)
@@ -188,7 +188,7 @@ def test_restore_and_step_equals_step_from_any_point(point: int, ticks: int) -> 
     restored_equals_uninterrupted(sim, fresh, ticks)
 
 
-def test_restore_with_queued_commands_pending_failsafe_and_samples_under_way(commanded: Make) -> None:
+def test_restore_with_queued_commands_pending_failsafe_and_delayed_samples(commanded: Make) -> None:
     sim, fresh = commanded(), commanded(seed=99)
     sim.step(45)  # the scouts time out at ticks 70 and 100; the gnss sample of tick 24 arrives at tick 60
     sim.command("red", brake=0.2)  # not even collected yet
@@ -196,7 +196,7 @@ def test_restore_with_queued_commands_pending_failsafe_and_samples_under_way(com
     assert [event.kind for event in sim.events.since()].count("failsafe") == 5
 
 
-def test_restore_after_vehicles_came_and_went(commanded: Make) -> None:
+def test_restore_after_spawns_and_removals(commanded: Make) -> None:
     sim, fresh = commanded(), commanded()
     sim.step(20)
     sim.remove("birds[3]")
@@ -219,7 +219,7 @@ def test_restore_after_a_target_was_lost_does_not_report_it_again(commanded: Mak
     assert [event.kind for event in fresh.events.since()].count("target_lost") == 1
 
 
-def test_restore_goes_back_to_before_a_loss_which_is_then_reported_again(commanded: Make) -> None:
+def test_restore_before_a_loss_reports_it_again(commanded: Make) -> None:
     sim = commanded()
     sim.step(16)
     blob = sim.save()
@@ -258,7 +258,7 @@ def test_reset_equals_a_fresh_load(commanded: Make, load_mixed: Make) -> None:
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.5, True, "8"])
-def test_reset_refuses_what_is_no_seed(commanded: Make, seed: Any) -> None:
+def test_reset_refuses_an_invalid_seed(commanded: Make, seed: Any) -> None:
     sim = commanded()
     before = sim.state_hash()
     with pytest.raises(paddock.PaddockError, match=r"a seed is a whole number in 0 to 2\*\*64 - 1, not "):
@@ -307,7 +307,7 @@ def test_the_log_of_a_reset_run_replays_with_its_seed(commanded: Make) -> None:
     assert replayed(sim.scenario, sim.log.complete(), sim.tick, seed=4).state_hash() == sim.state_hash()
 
 
-def test_a_log_after_a_restore_does_not_pretend_to_be_complete(commanded: Make) -> None:
+def test_a_log_after_a_restore_is_not_complete(commanded: Make) -> None:
     sim = commanded()
     sim.step(50)
     blob = sim.save()

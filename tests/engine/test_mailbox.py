@@ -1,4 +1,4 @@
-"""The mailbox, the log and the events: order, limits, what is counted."""
+"""The mailbox, the action log and the event log: order, limits and counters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_actions_are_due_at_their_tick_in_the_order_of_posting(
     assert mailbox.next_tick(now) is None
 
 
-def test_what_was_delivered_before_does_not_show_in_what_is_saved() -> None:
+def test_saved_mailboxes_do_not_depend_on_earlier_actions() -> None:
     busy, fresh = Mailbox(), Mailbox()
     busy.post(RemoveAction("gone"), 0)
     assert len(list(busy.due(3))) == 1
@@ -76,7 +76,7 @@ def test_an_unknown_kind_of_action_is_refused() -> None:
     assert str(caught.value) == f"unknown kind of action 'destroy'; valid: {valid}"
 
 
-def test_the_log_keeps_so_much_and_says_what_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_keeps_a_limited_size_and_counts_lost_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mailbox_module, "BYTES_KEPT", 1 << 20)
     actions, heard = ActionLog(), []
     actions.listeners.append(heard.append)

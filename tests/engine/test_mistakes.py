@@ -1,4 +1,4 @@
-"""Mistakes that are told when they are made, each in one line."""
+"""User errors are reported in one line each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import paddock
 from paddock.errors import PaddockError
 
 POINT = {"name": "dot", "model": "point"}
-POSTED = "Control, Spawn, Remove, Place, Order, MissionOrder"
+POSTED = "CommandAction, SpawnAction, RemoveAction, PlaceAction, OverrideAction, MissionAction"
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ POSTED = "Control, Spawn, Remove, Place, Order, MissionOrder"
         ),
     ],
 )
-def test_entries_that_make_no_sense(entry: dict[str, Any], message: str) -> None:
+def test_invalid_entries_are_refused(entry: dict[str, Any], message: str) -> None:
     with pytest.raises(PaddockError) as caught:
         paddock.load({"vehicles": [entry]})
     assert str(caught.value).startswith(message)
@@ -46,7 +46,7 @@ def test_a_world_beyond_its_ranges() -> None:
         paddock.load({"world": {"air_density": 1e300}, "vehicles": []})
 
 
-def test_calls_that_make_no_sense() -> None:
+def test_invalid_calls_are_refused() -> None:
     sim = paddock.load({"vehicles": [POINT]})
     other = paddock.load({"vehicles": [POINT | {"name": "other"}]}).save()
     calls: list[tuple[Any, str]] = [

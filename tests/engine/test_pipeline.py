@@ -1,4 +1,4 @@
-"""Strides instead of ticks: any set of periods gives each stage exactly its ticks, in order."""
+"""Strides: for any set of periods each stage runs at exactly its ticks, in order."""
 
 from __future__ import annotations
 

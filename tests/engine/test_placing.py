@@ -1,4 +1,4 @@
-"""Vehicles put somewhere else during a run: at once, in the log, and in a replay."""
+"""Vehicles placed during a run: state, log and replay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BIRDS = {
 }
 
 
-def test_a_vehicle_is_where_it_was_put_as_if_it_started_there(load: Load) -> None:
+def test_a_placed_vehicle_has_the_state_of_one_that_starts_there(load: Load) -> None:
     sim = load(CAR, BIRDS)
     sim.step(100)
     sim.place("red", [10.0, 20.0, 0.0, 1.5], 2.0)
@@ -41,7 +41,7 @@ def test_a_vehicle_is_where_it_was_put_as_if_it_started_there(load: Load) -> Non
     ]
 
 
-def test_the_others_and_what_is_its_own_stay(load: Load) -> None:
+def test_other_vehicles_and_commands_stay(load: Load) -> None:
     sim, same = load(CAR, BIRDS), load(CAR, BIRDS)
     for world in (sim, same):
         world.command("red", steer=0.1, throttle=0.3)
@@ -56,7 +56,7 @@ def test_the_others_and_what_is_its_own_stay(load: Load) -> None:
     assert own["parameters"] == other["parameters"] and own["command"] == other["command"]
 
 
-def test_a_replay_and_a_restored_state_repeat_it(load: Load) -> None:
+def test_replay_and_restore_repeat_a_placement(load: Load) -> None:
     sim = load(CAR, BIRDS)
     sim.step(30)
     sim.place("birds[1]", [5.0, 5.0, 20.0, 0.7], at_tick=45)
@@ -73,7 +73,7 @@ def test_a_replay_and_a_restored_state_repeat_it(load: Load) -> None:
     assert posted.action == PlaceAction("birds[1]", [5.0, 5.0, 20.0, 0.7], 0.0)
 
 
-def test_a_recording_holds_it(load: Load, tmp_path: Path) -> None:
+def test_a_recording_has_the_placement(load: Load, tmp_path: Path) -> None:
     sim = load(CAR)
     with Recorder(sim, str(tmp_path / "run.mcap")):
         sim.step(20)
@@ -94,7 +94,7 @@ def test_a_recording_holds_it(load: Load, tmp_path: Path) -> None:
         (("red", [0, 0, 0, 0], 1e9), "the speed is at most 10000 m/s"),
     ],
 )
-def test_what_cannot_be_is_refused_at_once(load: Load, arguments: tuple[Any, ...], message: str) -> None:
+def test_invalid_placements_are_refused_immediately(load: Load, arguments: tuple[Any, ...], message: str) -> None:
     sim = load(CAR, BIRDS)
     before = sim.state_hash()
     with pytest.raises(PaddockError, match=message):
@@ -102,7 +102,7 @@ def test_what_cannot_be_is_refused_at_once(load: Load, arguments: tuple[Any, ...
     assert sim.state_hash() == before and not sim.engine.mailbox.waiting
 
 
-def test_one_that_has_left_meanwhile_is_an_event(load: Load) -> None:
+def test_placing_a_removed_vehicle_is_an_event(load: Load) -> None:
     sim = load(CAR, BIRDS)
     sim.place("red", [0.0, 0.0, 0.0, 0.0], at_tick=10)
     sim.remove("red")

@@ -1,4 +1,4 @@
-"""Run modes and their owner: stepping, running, pausing, pace, from one thread and from others."""
+"""Run modes: stepping, running, pausing and pace, from one thread and from others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def eventually(condition: Callable[[], bool]) -> None:
         sleep(0.001)
 
 
-def test_lag_is_what_is_due_beyond_the_next_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lag_counts_the_ticks_due_beyond_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, now = Clock(100.0), [0.115]
     monkeypatch.setattr(pacing, "monotonic", lambda: now[0])
 
@@ -157,7 +157,7 @@ def test_a_paused_run_can_be_stopped_and_stepped(load: Load) -> None:
     assert sim.tick == 7 and sim.paused
 
 
-def test_heartbeats_come_while_it_runs_and_while_it_is_paused(load: Load) -> None:
+def test_heartbeats_are_called_while_running_and_paused(load: Load) -> None:
     sim = load(POINT)
     beats = 0
 
@@ -172,7 +172,7 @@ def test_heartbeats_come_while_it_runs_and_while_it_is_paused(load: Load) -> Non
     assert beats == 3
 
 
-def test_leaving_the_context_stops_what_runs() -> None:
+def test_leaving_the_context_stops_the_run() -> None:
     with paddock.load({"vehicles": [POINT]}) as sim:
         running = Running(sim, pace=1.0)
         running.thread.start()
@@ -181,7 +181,7 @@ def test_leaving_the_context_stops_what_runs() -> None:
     assert not running.thread.is_alive()
 
 
-def test_posting_while_fleets_come_and_go_never_sees_a_half_built_world(load: Load) -> None:
+def test_posting_during_spawns_never_sees_a_half_built_world(load: Load) -> None:
     sim = load(POINT, {**POINT, "name": "zed"})
     failed: list[BaseException] = []
     done = threading.Event()
@@ -229,7 +229,7 @@ def test_snapshots_match_the_analytic_motion(load: Load) -> None:
     assert (sim.snapshot().tick, sim.snapshot().time) == (600, 3.0)
 
 
-def test_a_snapshot_is_made_once_per_tick_and_kept_for_ever(load: Load) -> None:
+def test_a_snapshot_is_made_once_per_tick_and_never_changes(load: Load) -> None:
     sim = load({**POINT, "speed": 3})
     first = sim.snapshot()
     assert sim.snapshot() is first
@@ -246,7 +246,7 @@ def test_watching_takes_a_period(load: Load, every: Any) -> None:
         load(POINT).watch(print, every=every)
 
 
-def test_watching_without_a_period_needs_the_scenarios(load: Load) -> None:
+def test_watching_without_a_period_uses_that_of_the_scenario(load: Load) -> None:
     with pytest.raises(PaddockError, match="needs a period"):
         load(POINT).watch(print)
     sim = load(POINT, every={"snapshot": 4})
@@ -312,7 +312,7 @@ def test_other_threads_read_published_snapshots_only(load: Load) -> None:
     assert ticks[0] % 7 == 0 and ticks[0] > 0
 
 
-def test_inspect_wants_one_vehicle(load: Load) -> None:
+def test_inspect_takes_one_vehicle(load: Load) -> None:
     pair = {"name": "pair", "count": 2, "model": "point", "spawn": {"line": {"start": [0, 0, 1], "end": [5, 0, 1]}}}
     with pytest.raises(PaddockError, match=r"'pair' is a fleet of 2: name one member, e.g. pair\[0\]"):
         load(pair).inspect("pair")
@@ -330,7 +330,7 @@ def test_running_in_the_background_ends_with_its_block() -> None:
         assert sim.tick == before + 1
 
 
-def test_what_goes_wrong_in_the_background_is_raised() -> None:
+def test_an_error_in_the_background_is_raised() -> None:
     with paddock.load({"vehicles": []}) as sim:
         with pytest.raises(PaddockError, match="finite time"), sim.running(until=float("nan")):
             pass
@@ -339,7 +339,7 @@ def test_what_goes_wrong_in_the_background_is_raised() -> None:
             threading.Event().wait(0.1)
 
 
-def test_preparing_later_comes_to_the_same() -> None:
+def test_a_simulation_can_be_prepared_later() -> None:
     scenario = load_scenario({"vehicles": [{"name": "red", "model": "car.kinematic", "speed": 5, "sensors": ["imu"]}]})
     at_once, later = Simulation(scenario), Simulation(scenario, prepared=False)
     later.prepare()

@@ -1,4 +1,4 @@
-"""What a snapshot carries beside the pose: telemetry, reports, commands in force, sensor readings."""
+"""Columns of a snapshot besides the pose: telemetry, reports, commands in force, sensor readings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCENARIO = {
 }
 
 
-def test_sensor_readings_are_those_that_the_sensors_delivered() -> None:
+def test_snapshot_readings_equal_those_of_the_sensors() -> None:
     with paddock.load(SCENARIO) as sim:
         sim.step(37)
         red, readings = sim.snapshot()["red"], sim.sensors("red")
@@ -37,7 +37,7 @@ def test_readings_of_a_periodic_snapshot_are_of_its_own_tick() -> None:
     assert seen == expected
 
 
-def test_commands_in_force_are_shown() -> None:
+def test_snapshots_have_the_commands_in_force() -> None:
     with paddock.load(SCENARIO) as sim:
         sim.command("red", steer=0.1, throttle=0.4)
         sim.command("drones[1]", mode="angle", roll=0.5)
@@ -47,7 +47,7 @@ def test_commands_in_force_are_shown() -> None:
         assert snap.fleet("drones")["command.roll"].tolist() == [0.0, 0.5, 0.0]
 
 
-def test_a_large_fleet_does_not_carry_its_commands() -> None:
+def test_snapshots_of_large_fleets_have_no_commands() -> None:
     grid = {"grid": {"spacing": 1}}
     with paddock.load({"vehicles": [{"name": "birds", "count": 1001, "model": "point", "spawn": grid}]}) as sim:
         assert not [name for name in sim.snapshot().fleet("birds").columns if name.startswith("command.")]

@@ -1,4 +1,4 @@
-"""Vehicles that come and go during a run."""
+"""Vehicles added and removed during a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CAR = {"name": "red", "model": "car.kinematic", "speed": 5}
 SCOUTS = {"name": "scouts", "count": 4, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}
 
 
-def test_a_spawned_vehicle_is_there_at_once(load: Load) -> None:
+def test_a_spawned_vehicle_exists_immediately(load: Load) -> None:
     sim = load(CAR)
     sim.step(10)
     assert sim.spawn(name="bee", model="quad", pose=[1, 2, 3, 0.5], commands={"mode": "angle"}) == "bee"
@@ -30,7 +30,7 @@ def test_a_spawned_vehicle_is_there_at_once(load: Load) -> None:
     ]
 
 
-def test_members_keep_their_names_ids_and_order_and_ids_are_not_used_again(load: Load) -> None:
+def test_vehicles_keep_names_ids_and_order_and_ids_are_not_reused(load: Load) -> None:
     sim = load(CAR, SCOUTS)  # ids by name: red 1, scouts 2..5
     sim.remove("scouts[1]")
     sim.remove(5)
@@ -46,7 +46,7 @@ def test_members_keep_their_names_ids_and_order_and_ids_are_not_used_again(load:
 
 
 @pytest.mark.parametrize("number", [1, 3, 5])
-def test_an_id_cannot_be_asked_for_twice_even_after_its_vehicle_left(load: Load, number: int) -> None:
+def test_an_id_cannot_be_reused_after_its_vehicle_was_removed(load: Load, number: int) -> None:
     sim = load(CAR, SCOUTS)
     sim.remove("red")
     sim.remove("scouts[1]")
@@ -147,7 +147,7 @@ def test_a_posted_spawn_happens_at_its_tick(load: Load) -> None:
     ]
 
 
-def test_who_was_removed_is_told_by_name(load: Load) -> None:
+def test_removals_are_reported_by_name(load: Load) -> None:
     sim = load(CAR, {"name": "scouts", "id": 10, "count": 5, "model": "point", "spawn": {"grid": {"spacing": 3}}})
     for target in (sim.snapshot()["red"].id, 12, "scouts[0]", "scouts"):
         sim.remove(target)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
@@ -99,7 +99,6 @@ def test_there_and_back_on_the_spot_is_right_left_right() -> None:
     assert WORDS[shortest(0.0, 0.0, 0.0, 0.0, 0.0, PI, 1.0)[1]] == "RLR"
 
 
-@settings(max_examples=300, deadline=None)
 @given(rounded, rounded)
 def test_shortest_of_six_words_found_another_way(start: tuple[float, ...], goal: tuple[float, ...]) -> None:
     path = dubins(start, goal, 1.0)
@@ -107,7 +106,6 @@ def test_shortest_of_six_words_found_another_way(start: tuple[float, ...], goal:
     assert path.length >= math.hypot(goal[0] - start[0], goal[1] - start[1]) - 1e-9
 
 
-@settings(max_examples=300, deadline=None)
 @given(pose, pose, st.floats(0.1, 100.0))
 def test_the_path_begins_and_ends_where_it_should(
     start: tuple[float, ...], goal: tuple[float, ...], radius: float
@@ -138,7 +136,6 @@ def same_length_or_at_a_jump(one: float, other: float, start: tuple[float, ...],
     return max(nearby) - min(nearby) > 0.01
 
 
-@settings(max_examples=200, deadline=None)
 @given(rounded, rounded, rounded, st.floats(0.1, 10.0))
 def test_moving_turning_and_scaling_change_nothing(
     start: tuple[float, ...], goal: tuple[float, ...], by: tuple[float, ...], scale: float
@@ -149,7 +146,6 @@ def test_moving_turning_and_scaling_change_nothing(
     assert same_length_or_at_a_jump(dubins(*larger, scale).length / scale, length, start, goal)
 
 
-@settings(max_examples=200, deadline=None)
 @given(rounded, rounded)
 def test_the_way_back_with_headings_reversed_is_as_long(start: tuple[float, ...], goal: tuple[float, ...]) -> None:
     there = dubins(start, goal, 1.0).length

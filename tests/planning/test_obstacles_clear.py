@@ -6,7 +6,7 @@ from math import cos, pi, sin, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from shapely import LineString, Point, Polygon
 from shapely.geometry.base import BaseGeometry
@@ -39,7 +39,6 @@ parts = st.tuples(
     st.lists(parts, min_size=1, max_size=3),
     st.sampled_from([0.0, 1.5, 7.0]),
 )
-@settings(max_examples=200, deadline=None)
 def test_clear_agrees_with_shapely(
     start: tuple[float, float, float], steps: list[tuple[float, float, float, float]], clearance: float
 ) -> None:
@@ -57,7 +56,6 @@ def test_clear_agrees_with_shapely(
 
 
 @given(st.lists(st.tuples(st.floats(-60.0, 60.0), st.floats(-60.0, 60.0), st.floats(-pi, pi)), min_size=4, max_size=4))
-@settings(max_examples=60, deadline=None)
 def test_pairs_agree_with_single_paths(poses: list[tuple[float, float, float]]) -> None:
     goals = np.array(poses)
     goals[2:, 2] = np.nan

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pymap3d
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
@@ -213,7 +213,6 @@ def test_fences_of_zones() -> None:
         st.tuples(*[st.floats(-1e4, 1e4)] * 2, st.floats(10, 500), st.just(0.0)), min_size=2, max_size=6, unique=True
     )
 )
-@settings(max_examples=50, deadline=None)
 def test_there_and_back(points: list[tuple[float, ...]]) -> None:
     waypoints = np.array(points)
     plan = to_plans([("a", waypoints)], MISSION, HOME, tolerance=-1.0)["a"]
@@ -226,7 +225,6 @@ def test_there_and_back(points: list[tuple[float, ...]]) -> None:
 
 
 @given(st.integers(2, 200), st.floats(0.1, 20))
-@settings(max_examples=50, deadline=None)
 def test_thinned_ways_stay_near(count: int, tolerance: float) -> None:
     angle = np.linspace(0, 3 * pi, count)
     way = np.stack([200 * np.cos(angle), 200 * np.sin(angle), 10 * angle, angle], axis=1)

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import least_squares, minimize
 
@@ -52,7 +52,6 @@ def test_known_answers(goal: tuple[float, float, float], length: float) -> None:
     assert reeds_shepp_lengths([(0, 0, 0)], [goal], 1.0)[0, 0] == pytest.approx(length, abs=1e-6)
 
 
-@settings(max_examples=300, deadline=None)
 @given(pose, pose, st.floats(0.1, 50.0))
 def test_the_path_ends_where_it_should(start: tuple[float, ...], goal: tuple[float, ...], radius: float) -> None:
     path = reeds_shepp(start, goal, radius)
@@ -68,7 +67,6 @@ def moved(pose: tuple[float, ...], by: tuple[float, ...]) -> tuple[float, float,
     return by[0] + c * pose[0] - s * pose[1], by[1] + s * pose[0] + c * pose[1], pose[2] + by[2]
 
 
-@settings(max_examples=200, deadline=None)
 @given(pose, pose, pose, st.floats(0.1, 10.0))
 def test_symmetries(start: tuple[float, ...], goal: tuple[float, ...], by: tuple[float, ...], scale: float) -> None:
     """Its length is continuous, so all of these hold without exception: there is no jump to fall on either side of."""

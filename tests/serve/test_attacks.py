@@ -184,7 +184,7 @@ def test_commands_for_a_far_future_do_not_fill_the_memory(host: Host, monkeypatc
     monkeypatch.setattr("paddock.engine.mailbox.MOST_WAITING", 50)
     for k in range(50):
         ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=10**9 + k)
-    with pytest.raises(PaddockError, match="50 actions wait for their ticks already"):
+    with pytest.raises(PaddockError, match="mailbox full: 50 actions"):
         ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=10**9)
     monkeypatch.undo()
     with pytest.raises(PaddockError, match="at_tick"):

@@ -22,7 +22,7 @@ from paddock.wire import rpc
 from paddock.wire.stream.drawing import decode_lines
 from paddock.wire.stream.frames import FrameType, decode_tick
 from paddock.wire.stream.positions import decode_positions
-from paddock.wire.stream.split import Frame, Splitter, frames_in
+from paddock.wire.stream.split import Splitter, StreamFrame, frames_in
 from paddock.world.ring import FrameGroup, FrameRingReader
 
 RING = f"paddock_test_replay_{os.getpid()}"  # tests of this file may run in several processes at once
@@ -99,7 +99,7 @@ def test_it_plays_at_its_pace_over_the_stream(served: tuple[Player, Host]) -> No
         connection.sendall(rpc.request(2, "set_pace", {"pace": 4.0}) + rpc.request(3, "resume", {}))
         while player.position < 4.0 or len(ticks) < 5:
             for message in splitter.feed(connection.recv(1 << 16)):
-                if isinstance(message, Frame) and message.type is FrameType.TICK:
+                if isinstance(message, StreamFrame) and message.type is FrameType.TICK:
                     ticks.append(decode_tick(message.payload).tick)
     assert player.pace == 4.0
     assert np.all(np.diff(ticks) >= 0) and len(set(ticks)) > 5

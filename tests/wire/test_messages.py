@@ -498,7 +498,7 @@ def test_other_unsound_messages_are_refused_with_a_reason(reason: str, decode: A
 
 
 def test_bytes_that_are_no_message_are_refused() -> None:
-    with pytest.raises(WireError, match=r"these 3 bytes are no paddock\.v1\.Request") as caught:
+    with pytest.raises(WireError, match=r"these 3 bytes are not a paddock\.v1\.Request") as caught:
         decode_request(b"\xff\xff\xff")
     assert caught.value.reason == "protobuf"
     with pytest.raises(WireError):
@@ -557,13 +557,13 @@ def test_other_things_that_nobody_could_read_are_not_sent() -> None:
     roster = RosterMessage(1, (FleetMessage("a", "car", "car.bicycle", ("x",), np.array([1]), np.array([0]), True),))
     with pytest.raises(InvalidValueError, match=r"have the shapes \[\(1, 1\)\]"):
         encode_state_update(StateUpdate(1, 0.0, 0.0, 0, 1, (np.zeros((1, 2)),), roster))
-    with pytest.raises(InvalidValueError, match="cannot travel with roster 1"):
+    with pytest.raises(InvalidValueError, match="cannot be sent with roster 1"):
         encode_state_update(StateUpdate(1, 0.0, 0.0, 0, 2, (np.zeros((1, 1)),), roster))
     with pytest.raises(InvalidValueError, match="hexadecimal"):
         encode_state_hash(StateHash(1, 1, "0x12"))
     with pytest.raises(InvalidValueError, match="start, reset, restore"):
         encode_run_start(RunStart(1, 1, {}, {}, "crash"))
-    with pytest.raises(InvalidValueError, match="make them lists"):
+    with pytest.raises(InvalidValueError, match="convert them to lists"):
         encode_run_start(RunStart(1, 1, {"a": np.zeros(2)}, {}))
 
 
@@ -572,7 +572,7 @@ def test_other_things_that_nobody_could_read_are_not_sent() -> None:
 )
 def test_empty_arrays_of_impossible_shapes_are_refused(shape: list[int]) -> None:
     call = pb.Call(method="events", json='{"a": {"$array": 0}}', arrays=[pb.Values(shape=shape)])
-    with pytest.raises(WireError, match="0 bytes are no float64 array of shape") as caught:
+    with pytest.raises(WireError, match="0 bytes are not a float64 array of shape") as caught:
         decode_request(pb.Request(id=9, call=call).SerializeToString())
     assert (caught.value.reason, caught.value.id) == ("length", 9)
 

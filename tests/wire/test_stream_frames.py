@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
-from paddock.wire.layout import Field, Part, Record, byte_table
+from paddock.wire.layout import Field, Record, TailField, byte_table
 from paddock.wire.stream.commands import encode_commands
 from paddock.wire.stream.drawing import (
     MARKER,
@@ -67,7 +67,7 @@ def poses(n: int) -> Poses:
 
 def test_a_byte_table_tells_where_every_field_lies() -> None:
     fields = (Field("id", "<i4", "", "who"), Field("at", "<f4", "m", "where", 3), Field("flag", "u1"))
-    record = Record("thing", fields, (Part("name", "UTF-8", "flag"), Part("rest", "u8", "4")))
+    record = Record("thing", fields, (TailField("name", "UTF-8", "flag"), TailField("rest", "u8", "4")))
     assert [tuple(row) for row in byte_table(record)] == [
         (0, 4, "i32", "id", "", "who"),
         (4, 12, "f32[3]", "at", "m", "where"),
@@ -86,7 +86,7 @@ def test_only_explicit_little_endian_numbers_travel(bad: str) -> None:
 
 
 def test_two_fields_of_one_name_are_refused() -> None:
-    with pytest.raises(InvalidValueError, match="a name of its own"):
+    with pytest.raises(InvalidValueError, match="a different name"):
         Record("thing", (Field("x", "<f4"), Field("x", "<f4")))
 
 

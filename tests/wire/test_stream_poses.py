@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
-from paddock.wire.stream.positions import Change, Poses, decode_poses, encode_poses, unpacked_orientation
+from paddock.wire.stream.positions import FrameChange, Poses, decode_poses, encode_poses, unpacked_orientation
 
 NO_TURN = 3 << 30 | 511 << 20 | 511 << 10 | 511
 QUARTER = 0.25
@@ -126,7 +126,7 @@ def test_poses_change_frame() -> None:
     part = poses(300)
     turn, spin = np.diag([100.0, -100.0, 100.0]), np.diag([-1.0, 1.0, -1.0, 1.0])  # as to Unreal
     for rows in (None, np.arange(299, -1, -1)):
-        got = decode_poses(encode_poses([part._replace(rows=rows)], Change.of(turn, spin))[5:])
+        got = decode_poses(encode_poses([part._replace(rows=rows)], FrameChange.of(turn, spin))[5:])
         block = part.block if rows is None else part.block[:, rows]
         np.testing.assert_allclose(got["position"], (turn @ block[:3]).T, rtol=1e-6)
         assert turned_by(got["orientation"], (spin @ block[3:]).T).max() < QUARTER

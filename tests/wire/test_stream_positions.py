@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from paddock.errors import InvalidValueError
-from paddock.wire.stream.positions import Change, Poses, decode_positions, encode_positions
+from paddock.wire.stream.positions import FrameChange, Poses, decode_positions, encode_positions
 
 F32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 IDS = st.integers(0, 2**31 - 1)
@@ -65,14 +65,14 @@ def test_positions_change_frame_by_two_matrices() -> None:
     part = poses(300)
     rng = np.random.default_rng(3)
     turn, spin = rng.normal(size=(3, 3)), rng.normal(size=(4, 4))
-    got = decode_positions(encode_positions([part], Change.of(turn, spin))[5:])
+    got = decode_positions(encode_positions([part], FrameChange.of(turn, spin))[5:])
     np.testing.assert_allclose(got["position"], (turn @ part.block[:3]).T, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(got["orientation"], (spin @ part.block[3:]).T, rtol=1e-6, atol=1e-6)
 
 
 def test_a_change_to_unreal_of_a_subset() -> None:
     part = poses(10)._replace(rows=np.array([3]))
-    change = Change.of(np.diag([100.0, -100.0, 100.0]), np.diag([-1.0, 1.0, -1.0, 1.0]))
+    change = FrameChange.of(np.diag([100.0, -100.0, 100.0]), np.diag([-1.0, 1.0, -1.0, 1.0]))
     got = decode_positions(encode_positions([part], change)[5:])[0]
     x, y, z, a, b, c, d = part.block[:, 3].astype(np.float32).tolist()
     assert got["position"].tolist() == pytest.approx([100 * x, -100 * y, 100 * z], rel=1e-6)
@@ -80,7 +80,7 @@ def test_a_change_to_unreal_of_a_subset() -> None:
 
 
 def test_identity_changes_nothing_and_costs_nothing() -> None:
-    assert Change.of(np.eye(3), np.eye(4)) == Change(None, None)
+    assert FrameChange.of(np.eye(3), np.eye(4)) == FrameChange(None, None)
 
 
 @settings(max_examples=40, deadline=None)
@@ -114,7 +114,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InvalidValueError, match=r"\(7, 3\), got \(7, 2\)"):
         encode_positions([poses(3)._replace(block=np.zeros((7, 2)))])
     with pytest.raises(InvalidValueError, match="3 x 3"):
-        Change.of(np.eye(4), np.eye(4))
+        FrameChange.of(np.eye(4), np.eye(4))
 
 
 def test_rows_of_a_larger_block_need_no_copy() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import FrameType
-from paddock.wire.stream.split import Frame, Json, Splitter, frames_in
+from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame, frames_in
 
 LIMIT = 1000
 
@@ -20,8 +20,8 @@ def frame(kind: int, payload: bytes) -> bytes:
     return struct.pack("<BI", kind, len(payload)) + payload
 
 
-def plain(message: Frame | Json) -> tuple[int, bytes]:
-    return (0, message.line) if isinstance(message, Json) else (int(message.type), bytes(message.payload))
+def plain(message: StreamFrame | JsonLine) -> tuple[int, bytes]:
+    return (0, message.line) if isinstance(message, JsonLine) else (int(message.type), bytes(message.payload))
 
 
 FRAMES = st.tuples(st.sampled_from(sorted(FrameType)), st.binary(max_size=60))
@@ -162,7 +162,7 @@ def test_a_large_frame_in_small_pieces_takes_its_own_size_and_no_more() -> None:
 def test_a_frame_in_one_piece_is_not_copied() -> None:
     data = frame(1, bytes(1000))
     (message,) = Splitter(LIMIT, LIMIT).feed(data)
-    assert isinstance(message, Frame) and message.payload.obj is data
+    assert isinstance(message, StreamFrame) and message.payload.obj is data
 
 
 def test_frames_of_a_whole_buffer_are_taken_apart_in_place() -> None:

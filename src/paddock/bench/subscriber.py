@@ -14,7 +14,7 @@ from typing import Any
 from paddock.wire import rpc
 from paddock.wire.stream.frames import FrameType, Tick, decode_tick
 from paddock.wire.stream.positions import decode_positions
-from paddock.wire.stream.split import Frame, Splitter, frames_in
+from paddock.wire.stream.split import Splitter, StreamFrame, frames_in
 from paddock.wire.vds1 import Command, encode_command
 
 LIMIT = 1 << 26
@@ -52,9 +52,9 @@ def from_stream(port: int, rate: float, seconds: float) -> Iterator[tuple[Tick, 
         moment, end = None, monotonic() + seconds
         while monotonic() < end:
             for message in splitter.feed(connection.recv(1 << 20)):
-                if isinstance(message, Frame) and message.type is FrameType.TICK:
+                if isinstance(message, StreamFrame) and message.type is FrameType.TICK:
                     moment = decode_tick(message.payload)
-                elif isinstance(message, Frame) and message.type is FrameType.POSITIONS and moment is not None:
+                elif isinstance(message, StreamFrame) and message.type is FrameType.POSITIONS and moment is not None:
                     yield moment, _used(message.payload)
 
 

@@ -50,7 +50,7 @@ ReportLost = Callable[[str, str | None], None]
 """(fleet name, or `name number` of an override; name of the lost target or None), called after each decision."""
 
 
-class Override(NamedTuple):
+class BehaviourOverride(NamedTuple):
     """An override in force."""
 
     ids: Ints
@@ -425,13 +425,13 @@ class FleetOverrides:
             self._reduce(number, found >= 0, found[found >= 0])
         self.rows = np.flatnonzero(self.marks)
 
-    def listed(self) -> Iterator[Override]:
+    def listed(self) -> Iterator[BehaviourOverride]:
         """Yield the overrides in force."""
         ids = self.program.fleet.ids
         if (self.marks == COMMANDED).any():
-            yield Override(ids[self.marks == COMMANDED], EXTERNAL, {})
+            yield BehaviourOverride(ids[self.marks == COMMANDED], EXTERNAL, {})
         for group in self.groups.values():
-            yield Override(ids[group.rows], group.choice.name, dict(group.choice.options))
+            yield BehaviourOverride(ids[group.rows], group.choice.name, dict(group.choice.options))
 
     def save(self) -> dict[str, Any]:
         """Return the marks, behaviours and memories."""

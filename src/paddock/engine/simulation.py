@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,17 +24,16 @@ from paddock.engine.actions import (
 from paddock.engine.barrier import Autopilots, Claim
 from paddock.engine.behaviours import PlannedRoute
 from paddock.engine.clock_thread import in_background
-from paddock.engine.deprecated import DeprecatedVerbs
 from paddock.engine.engine import Engine, whole_number
 from paddock.engine.events import EventLog
 from paddock.engine.frames import NamedFrames
 from paddock.engine.mailbox import ActionLog
 from paddock.engine.markers import MarkerBoard
-from paddock.engine.overrides import Override, fleet_routes
+from paddock.engine.overrides import BehaviourOverride, fleet_routes
 from paddock.engine.pacing import RunMode
 from paddock.engine.publishing import Watcher
 from paddock.engine.state import hashed_state, saved_state
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, PaddockError, suggestion
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, pack
 from paddock.world.snapshot import Snapshot
@@ -42,9 +43,24 @@ if TYPE_CHECKING:  # planning is imported for a mission only
 
 LAST_TIME = 1e12
 """s: a time that no run reaches."""
+RENAMED = {
+    "order": "override",
+    "orders": "overrides",
+    "mark": "markers.put",
+    "unmark": "markers.remove",
+    "show_markers": "markers.show",
+    "set_frame": "frames.set",
+    "transform": "frames.transform",
+    "direct": "mission.apply",
+    **{
+        name: f"mission.{name}"
+        for name in ("add_task", "add_zone", "add_vehicle", "damage", "move_task", "remove_task")
+    },
+}
+"""Earlier spellings of verbs."""
 
 
-class Simulation(DeprecatedVerbs):
+class Simulation:
     """Owns the truth. One thread ticks it; any thread may command, pause, resume or change the pace."""
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:
@@ -235,7 +251,7 @@ class Simulation(DeprecatedVerbs):
             raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one member, e.g. {target}[0]")
         return program.inspect(int(rows[0]))
 
-    def overrides(self) -> list[Override]:
+    def overrides(self) -> list[BehaviourOverride]:
         """Return the overrides in force: ids of the vehicles, name and options of the behaviour."""
         self.engine.thread.refuse_elsewhere("overrides()")
         tables = [program.overrides for program in self.engine.programs.values() if program.overrides is not None]
@@ -288,11 +304,23 @@ class Simulation(DeprecatedVerbs):
         """Close."""
         self.close()
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return a verb by its earlier name, with a DeprecationWarning."""
+            if name not in RENAMED:
+                raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, _public_names())}")
+            new = RENAMED[name]
+            warnings.warn(f"Simulation.{name}() is deprecated: use {new}()", DeprecationWarning, stacklevel=2)
+            if new.startswith("mission.") and self.mission is None:
+                raise PaddockError(f"{name}: there is no mission; add a section `mission` to the scenario")
+            return attrgetter(new)(self)
+
 
 class MissionControl:
     """The mission of a simulation, `sim.mission`.
 
-    The fields of `view()` (`time`, `tasks`, `zones`, `members`, `finished`, `metrics`, `log`) are attributes. Changes
+    The fields of `view()` (`time`, `tasks`, `zones`, `vehicles`, `finished`, `metrics`, `log`) are attributes. Changes
     take effect immediately or at `at_tick`; the mission reacts when it next looks. Any thread may make them.
     """
 
@@ -308,9 +336,9 @@ class MissionControl:
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the view."""
-        from paddock.planning.mission.views import MissionView
+        from paddock.planning.mission.views import VIEW_NAMES, MissionView
 
-        if name not in MissionView._fields:
+        if name not in VIEW_NAMES:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
         return getattr(self.view(), name)
 
@@ -341,6 +369,10 @@ class MissionControl:
     def remove_task(self, task: str, *, at_tick: int | None = None) -> None:
         """Remove a task."""
         self.apply("remove_task", at_tick=at_tick, task=task)
+
+
+def _public_names() -> list[str]:
+    return [name for name in dir(Simulation) if not name.startswith("_")] + ["engine"]
 
 
 def replayed(scenario: Scenario, log: Sequence[Posted], ticks: int, seed: int | None = None) -> Simulation:

@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    field_validator,
     model_serializer,
 )
 from pydantic_core import PydanticCustomError
@@ -95,20 +96,19 @@ Origin = Annotated[
 # choices: `hold`, or `{flock: {radius: 10}}` --------------------------------------------------------------------------
 
 
-def _plain_options(options: Any) -> Any:
-    try:
-        return plain(options)
-    except ScenarioError as error:
-        raise invalid(error.problems[0]) from None
-
-
 class Choice(Section):
     """Something chosen by name, with options. The engine checks names and options."""
 
     name: Text = Field(min_length=1, description="Its name.")
-    options: Annotated[dict[Text, Any], BeforeValidator(_plain_options)] = Field(
-        default_factory=dict, description="Its options."
-    )
+    options: dict[Text, Any] = Field(default_factory=dict, description="Its options.")
+
+    @field_validator("options", mode="before")
+    @classmethod
+    def _plain_options(cls, options: Any) -> Any:
+        try:
+            return plain(options)
+        except ScenarioError as error:
+            raise invalid(error.problems[0]) from None
 
     @model_serializer
     def _short_form(self) -> str | dict[str, Any]:

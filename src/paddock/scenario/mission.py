@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from math import cos, sin
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -45,19 +45,9 @@ UAVS, APART, AIRSPEED = 4, 60.0, 17.5
 _MEMBER = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)(?:\[([0-9]{1,10})\])?")
 
 
-def member(target: str) -> tuple[str, int | None]:
-    """Split `uav[1]` into the name of the entry and the number; None for the whole entry."""
-    found = _MEMBER.fullmatch(target)
-    if found is None:
-        raise ValueError(f"a vehicle is written name or name[number], e.g. uav[1], not {target!r:.60}")
-    return found[1], None if found[2] is None else int(found[2])
-
-
 def _checked_target(target: str) -> str:
-    try:
-        member(target)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    if _MEMBER.fullmatch(target) is None:
+        raise invalid(f"a vehicle is written name or name[number], e.g. uav[1], not {target!r:.60}")
     return target
 
 
@@ -70,7 +60,7 @@ class MissionEvent(Section):
         default=None, description="What fails permanently: a vehicle such as uav[1], or a whole entry."
     )
     vehicle: VehicleEntry | None = Field(
-        default=None, description="An entry of vehicles that joins; by default named added_ and its index in the list."
+        default=None, description="An entry of vehicles that joins; by default named added_0, added_1, ..."
     )
     zone: NoFlyZone | None = Field(default=None, description="A new no-fly zone.")
 
@@ -120,12 +110,8 @@ class Generate(Section):
     area: Annotated[Vector2, AfterValidator(_has_extent)] = Field(
         default=(2500.0, 2500.0), description="Sides of the rectangle [east, north], in m; the base is its centre."
     )
-    mix: TaskMix = Field(
-        default=TaskMix(point=0.6, line=0.2, circle=0.1, area=0.1), description="Shares of the kinds of tasks."
-    )
-    headings: NotNegative = Field(
-        default=0.3, le=1, description="Share of the points that have a heading (no unit); other kinds always have one."
-    )
+    mix: TaskMix = Field(default=TaskMix(point=0.6, line=0.2, circle=0.1, area=0.1), description="Shares of the kinds.")
+    headings: NotNegative = Field(default=0.3, le=1, description="Share of the points that have a heading (no unit).")
 
 
 def _in_reach(base: tuple[float, ...]) -> tuple[float, ...]:
@@ -147,10 +133,10 @@ class MissionSection(Section):
 
     base: Base = Field(
         default=(0.0, 0.0, 0.0),
-        description="Where vehicles return to: [x, y, heading] or [x, y, z, heading], in m and rad.",
+        description="Home: [x, y, heading] or [x, y, z, heading], in m and rad.",
     )
     members: tuple[Text, ...] | None = Field(
-        default=None, description="Names of the entries of vehicles that take part; null is all."
+        default=None, description="Entries of vehicles that take part; null is all."
     )
     altitude: Number = Field(
         default=100.0,
@@ -163,18 +149,16 @@ class MissionSection(Section):
         default=None, le=FARTHEST, description="Radius of planned turns, in m; null is 1.25 x the model's tightest."
     )
     range: Positive | None = Field(
-        default=20_000.0, description="Maximum distance per vehicle, return included, in m; null is no limit."
+        default=20_000.0, description="Maximum distance, return included, in m; null is no limit."
     )
     reserve: NotNegative = Field(default=0.0, description="Part of the range that is not planned, in m.")
     battery_reserve: NotNegative = Field(
-        default=0.2, le=1, description="Charge at which a vehicle with a battery returns, 0 to 1 (no unit)."
+        default=0.2, le=1, description="Battery charge at which a vehicle returns, 0 to 1."
     )
     separation: SeparationSection | None = Field(
-        default=SeparationSection(), description="Minimum distance between aircraft; null keeps none."
+        default=SeparationSection(), description="Distance between aircraft; null is none."
     )
-    clearance: NotNegative = Field(
-        default=10.0, le=FARTHEST, description="Distance of planned routes from no-fly zones, where possible, in m."
-    )
+    clearance: NotNegative = Field(default=10.0, le=FARTHEST, description="Distance of routes from no-fly zones, in m.")
     execute: Literal["dynamics", "kinematic"] = Field(
         default="dynamics",
         description="Execution: dynamics has the vehicle's own model track the path, kinematic stays exactly on it.",
@@ -192,15 +176,16 @@ class MissionSection(Section):
     events: tuple[MissionEvent, ...] = Field(default=(), description="Events during the mission.")
     generate: Generate | None = Field(default=None, description="More tasks, drawn from the seed.")
 
-    @field_validator("tasks", mode="after")
+    @field_validator("tasks", "zones", mode="after")
     @classmethod
-    def _tasks_named(cls, tasks: tuple[TaskEntry, ...]) -> tuple[TaskEntry, ...]:
-        return _with_names(tasks, "tasks", "task")
-
-    @field_validator("zones", mode="after")
-    @classmethod
-    def _zones_named(cls, zones: tuple[NoFlyZone, ...]) -> tuple[NoFlyZone, ...]:
-        return _with_names(zones, "zones", "zone")
+    def _named(cls, items: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
+        """Check that names differ, and give default names to items without one."""
+        field = info.field_name or ""
+        _check_different(((item.name, (k, "name")) for k, item in enumerate(items)), {}, ("mission", field))
+        default = numbered(field.removesuffix("s"), {item.name for item in items})
+        return tuple(
+            item if item.name else item.model_copy(update={"name": default(k)}) for k, item in enumerate(items)
+        )
 
     @field_validator("events", mode="after")
     @classmethod
@@ -227,15 +212,7 @@ class MissionSection(Section):
 
 # names ----------------------------------------------------------------------------------------------------------------
 
-Named = TypeVar("Named", TaskEntry, NoFlyZone)
 Events = tuple[MissionEvent, ...]
-
-
-def _with_names(items: tuple[Named, ...], field: str, prefix: str) -> tuple[Named, ...]:
-    """Check that names differ, and give default names to items without one."""
-    _check_different(((item.name, (k, "name")) for k, item in enumerate(items)), {}, ("mission", field))
-    default = numbered(prefix, {item.name for item in items})
-    return tuple(item if item.name else item.model_copy(update={"name": default(k)}) for k, item in enumerate(items))
 
 
 def _check_different(
@@ -318,9 +295,9 @@ def _check_ids(vehicles: tuple[VehicleEntry, ...], joining: list[tuple[int, Vehi
 
 
 def _check_damage(target: str, counts: dict[str, int], at: KeyPath) -> None:
-    name, number = member(target)
+    name, bracket, number = target.removesuffix("]").partition("[")
     if name not in counts:
         raise invalid(f"unknown vehicle {name!r} in the mission; {suggestion(name, counts)}", at)
-    if number is not None and number >= counts[name]:
+    if bracket and int(number) >= counts[name]:
         only = f"{name!r} is a single vehicle" if counts[name] == 1 else f"the last is {name}[{counts[name] - 1}]"
         raise invalid(f"unknown vehicle {target!r}: {only}", at)

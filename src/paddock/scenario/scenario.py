@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Text, Vector3, Whole, invalid
 from paddock.scenario.marked_yaml import dump_yaml
@@ -52,9 +52,7 @@ class ClockSection(Section):
         default=1.0,
         description="Simulated seconds per second of wall time (no unit): 0 is as fast as possible, else 0.05 to 100.",
     )
-    sync: Sync | None = Field(
-        default=None, description="How to wait for clients that have claimed vehicles; null takes the defaults."
-    )
+    sync: Sync | None = Field(default=None, description="How to wait for clients with claims; null is the default.")
 
     @model_validator(mode="before")
     @classmethod
@@ -89,21 +87,19 @@ def _rate_from(dt: Any) -> float | None:
 class WorldSection(Section):
     """Properties that are the same everywhere."""
 
-    mu: Positive = Field(
-        default=1.0, description="Friction coefficient of the ground (no unit), multiplies each tyre's own."
-    )
+    mu: Positive = Field(default=1.0, description="Friction of the ground (no unit), multiplies each tyre's own.")
     origin: Origin = Field(
         default=(35.6812, 139.7671, 40.0),
         description="Where (0, 0, 0) lies on WGS 84: [latitude in degrees, longitude in degrees, height in m].",
     )
     wind: Vector3 = Field(
-        default=(0.0, 0.0, 0.0), description="Steady wind [east, north, up], in m/s: where the air moves to."
+        default=(0.0, 0.0, 0.0), description="Wind [east, north, up], in m/s: where the air moves to."
     )
     gravity: NotNegative = Field(default=9.80665, description="Acceleration of gravity, downwards, in m/s2.")
     air_density: NotNegative = Field(default=1.225, description="Density of the air, in kg/m3.")
     ground_z: Number = Field(default=0.0, description="Height of the flat ground, in m.")
     date: Number = Field(
-        default=2026.0, ge=1900, le=2100, description="Decimal year (2026.5 is mid-2026), for the magnetic model."
+        default=2026.0, ge=1900, le=2100, description="Decimal year, 2026.5 is mid-2026 (magnetic field)."
     )
 
 
@@ -111,9 +107,7 @@ class Every(Section):
     """How often stages of the tick run, in ticks."""
 
     behaviour: Whole = Field(default=1, ge=1, description="Behaviours and autopilots run every n-th tick.")
-    snapshot: Whole | None = Field(
-        default=None, ge=1, description="A snapshot is published every n-th tick; null publishes on demand only."
-    )
+    snapshot: Whole | None = Field(default=None, ge=1, description="Snapshots every n-th tick; null is on demand only.")
 
 
 class RecordSection(Section):
@@ -125,9 +119,9 @@ class RecordSection(Section):
         default="auto", description="Float precision; auto is double up to 1,000 vehicles and single beyond."
     )
 
+    @model_validator(mode="before")
     @classmethod
-    def short(cls, value: Any) -> Any:
-        """Expand a path to the mapping."""
+    def _expand(cls, value: Any) -> Any:
         return {"file": value} if isinstance(value, str) else value
 
 
@@ -141,18 +135,12 @@ class Scenario(Section):
     description: Text = Field(default="", description="A description for people.")
     seed: Whole = Field(default=0, ge=0, lt=SEED_END, description="Seed of every random draw; same seed, same bytes.")
     clock: ClockSection = Field(default=ClockSection(), description="How time passes.")
-    world: WorldSection = Field(
-        default=WorldSection(), description="Ground, air, gravity, and the world's position on Earth."
-    )
-    vehicles: Entries = Field(
-        description="Vehicles and fleets; the list may be empty, and may be omitted with a mission."
-    )
+    world: WorldSection = Field(default=WorldSection(), description="Ground, air, gravity and position on Earth.")
+    vehicles: Entries = Field(description="Vehicles and fleets; may be empty, and omitted with a mission.")
     mission: MissionSection | None = Field(default=None, description="The tasks of a fleet and their planning.")
     sitl: Sitl | None = Field(default=None, description="Autopilots in the loop and the vehicles they fly.")
     every: Every = Field(default=Every(), description="How often stages of the tick run.")
-    record: Annotated[RecordSection | None, BeforeValidator(RecordSection.short)] = Field(
-        default=None, description="Where to record the run: a path, or a mapping."
-    )
+    record: RecordSection | None = Field(default=None, description="Where to record the run: a path, or a mapping.")
     serve: Serve | None = Field(default=None, description="Endpoints for watching and driving from outside.")
     _marks: Marks = PrivateAttr(default_factory=Marks)
     _written: tuple[str, int] | None = PrivateAttr(default=None)  # the source text and its seed

@@ -42,11 +42,13 @@ Address = Annotated[Text, BeforeValidator(_checked_address)]
 class EndpointSection(Section):
     """An endpoint. The port alone, or true for the default port, is a short form."""
 
+    @model_validator(mode="before")
     @classmethod
-    def short(cls, value: Any) -> Any:
-        """Expand a short form to the mapping."""
+    def _expand(cls, value: Any) -> Any:
         if value is True:
             return {}
+        if isinstance(value, str) and cls is ShmEndpoint:
+            return {"name": value}
         return {"port": value} if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -86,7 +88,7 @@ class Vds1Endpoint(EndpointSection):
     rate: Positive = Field(default=200.0, description="Publications per simulated second, in Hz.")
     timeout: Positive = Field(default=0.1, description="Simulated seconds that a command holds before the failsafe.")
     state: Address | None = Field(
-        default="127.0.0.1:7002", description="Receiver of every state without a subscription, host:port; null is none."
+        default="127.0.0.1:7002", description="Permanent receiver of states, host:port; null is none."
     )
     subscribers: Whole = Field(default=64, ge=1, description="Maximum number of subscribers.")
     datagrams: Positive = Field(default=20000.0, description="Maximum datagram rate of one client, in Hz.")
@@ -117,11 +119,6 @@ class ShmEndpoint(EndpointSection):
     frame: FrameName = Field(default="enu", description="Axes and units.")
     kinds: TickKinds = Field(default=("positions", "telemetry"), description="The frames that are written.")
 
-    @classmethod
-    def short(cls, value: Any) -> Any:
-        """Expand a name, too."""
-        return {"name": value} if isinstance(value, str) else super().short(value)
-
 
 class MetricsEndpoint(EndpointSection):
     """Prometheus metrics, health and readiness over HTTP."""
@@ -132,7 +129,7 @@ class MetricsEndpoint(EndpointSection):
 class Serve(Section):
     """Endpoints for other programs, all in one separate process. An endpoint that is not named is not served."""
 
-    bind: Text = Field(default="127.0.0.1", description="Address that endpoints listen on.")
+    bind: Text = Field(default="127.0.0.1", description="Address to listen on.")
     token: Text | None = Field(
         default=None,
         min_length=SHORTEST_TOKEN,
@@ -140,22 +137,16 @@ class Serve(Section):
     )
     insecure: Flag = Field(default=False, description="Listen beyond this machine without a token.")
     lock: Flag = Field(default=False, description="Whether clients may not step, pause and reset.")
-    web: Annotated[WebEndpoint | None, BeforeValidator(WebEndpoint.short)] = Field(
-        default=None, description="The page: a port, true, or a mapping."
-    )
-    stream: Annotated[StreamEndpoint | None, BeforeValidator(StreamEndpoint.short)] = Field(
+    web: WebEndpoint | None = Field(default=None, description="The page: a port, true, or a mapping.")
+    stream: StreamEndpoint | None = Field(
         default=None, description="Binary frames and JSON-RPC over TCP: a port, true, or a mapping."
     )
-    vds1: Annotated[Vds1Endpoint | None, BeforeValidator(Vds1Endpoint.short)] = Field(
-        default=None, description="Cars over UDP: a port, true, or a mapping."
-    )
-    zmq: Annotated[ZmqEndpoint | None, BeforeValidator(ZmqEndpoint.short)] = Field(
-        default=None, description="Notebooks over ZeroMQ: a port, true, or a mapping."
-    )
-    shm: Annotated[ShmEndpoint | None, BeforeValidator(ShmEndpoint.short)] = Field(
+    vds1: Vds1Endpoint | None = Field(default=None, description="Cars over UDP: a port, true, or a mapping.")
+    zmq: ZmqEndpoint | None = Field(default=None, description="Notebooks over ZeroMQ: a port, true, or a mapping.")
+    shm: ShmEndpoint | None = Field(
         default=None, description="Shared memory for local renderers: a name, true, or a mapping."
     )
-    metrics: Annotated[MetricsEndpoint | None, BeforeValidator(MetricsEndpoint.short)] = Field(
+    metrics: MetricsEndpoint | None = Field(
         default=None, description="Prometheus over HTTP: a port, true, or a mapping."
     )
 

@@ -33,13 +33,10 @@ class Mavlink(Section):
 
     host: Text = Field(default="127.0.0.1", min_length=1, description="Address of the ground stations.")
     station: Port = Field(
-        default=14550, description="UDP port of the ground station of system 1; system k uses port + k - 1."
+        default=14550, description="UDP port of the ground station of system 1; k - 1 more for system k."
     )
-    port: Port = Field(default=18570, description="UDP port that system 1 binds; system k binds port + k - 1.")
-    shared: Port | None = Field(
-        default=None,
-        description="Additional UDP port shared by all systems, for ground stations that show many vehicles.",
-    )
+    port: Port = Field(default=18570, description="UDP port that system 1 binds; k - 1 more for system k.")
+    shared: Port | None = Field(default=None, description="UDP port shared by all systems, for multi-vehicle stations.")
     log: Text | None = Field(default=None, description="Folder for a .tlog file of each system.")
 
 
@@ -69,17 +66,13 @@ def _checked_mission(mission: Any) -> Any:
     if not mission:
         raise invalid("a mission has at least one point")
     for k, point in enumerate(mission):
-        _check_point(point, k)
+        if not isinstance(point, list | tuple) or len(point) != 3:
+            raise invalid(f"a point of a mission is [x, y, z], not {point!r}", (k,))
+        for axis, value in enumerate(point):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not (number and abs(value) <= FARTHEST):  # NaN is in no range
+                raise invalid(f"a mission point is at most {FARTHEST / 1000:g} km away, not {value!r} m", (k, axis))
     return mission
-
-
-def _check_point(point: Any, k: int) -> None:
-    if not isinstance(point, list | tuple) or len(point) != 3:
-        raise invalid(f"a point of a mission is [x, y, z], not {point!r}", (k,))
-    for axis, value in enumerate(point):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and abs(value) <= FARTHEST):  # NaN is in no range
-            raise invalid(f"a mission point is at most {FARTHEST / 1000:g} km away, not {value!r} m", (k, axis))
 
 
 class AutopilotEntry(Section):
@@ -91,24 +84,20 @@ class AutopilotEntry(Section):
     )
     craft: CraftName | None = Field(default=None, description="Type of craft; null follows from the model.")
     sysid: Whole | None = Field(
-        default=None, ge=1, le=LAST_SYSID, description="MAVLink system id of the first; null takes the next free one."
+        default=None, ge=1, le=LAST_SYSID, description="MAVLink id of the first; null is the next free."
     )
     frame: Text | None = Field(
-        default=None, description="Frame of a real ArduPilot, e.g. copter-plus; null follows from the craft."
+        default=None, description="Frame of a real ArduPilot, e.g. copter-plus; null is the default."
     )
     instance: Whole | None = Field(
-        default=None, ge=0, le=LAST_SYSID, description="Instance of the first real autopilot; null is sysid - 1."
+        default=None, ge=0, le=LAST_SYSID, description="First instance, if real; null is sysid - 1."
     )
     adapter: Text = Field(default=WORLD, min_length=1, description="Name of the simulator; world is this scenario.")
-    count: Whole = Field(
-        default=1, ge=1, le=LAST_SYSID, description="Number of vehicles, in an adapter other than world."
-    )
+    count: Whole = Field(default=1, ge=1, le=LAST_SYSID, description="Number of vehicles in another adapter.")
     position: Vector3 = Field(
-        default=(0.0, 0.0, 0.0), description="In another adapter: start of the first vehicle [x, y, z], in m."
+        default=(0.0, 0.0, 0.0), description="Start of the first [x, y, z] in another adapter, in m."
     )
-    spacing: Number = Field(
-        default=5.0, description="In another adapter: distance to the next vehicle, to the east, in m."
-    )
+    spacing: Number = Field(default=5.0, description="Distance to the next, to the east, in another adapter, in m.")
     parameters: Numbers = Field(default_factory=dict, description="Parameters of the built-in autopilot: WP_SPEED, ...")
     mission: Annotated[Text | tuple[Vector3, ...] | None, BeforeValidator(_checked_mission)] = Field(
         default=None,
@@ -171,9 +160,7 @@ class Sitl(Section):
         description="Time waits for every connected autopilot (lockstep), never waits (free), or waits and "
         "follows clock.pace (scaled).",
     )
-    timeout: Positive = Field(
-        default=1.0, description="Longest time for an autopilot to answer, in seconds of wall time."
-    )
+    timeout: Positive = Field(default=1.0, description="Longest time of an autopilot to answer, in s of wall time.")
     on_timeout: Literal["free_run", "hold", "stop"] = Field(
         default="free_run", description="On timeout: continue without it until it is back, keep waiting, or stop."
     )
@@ -185,11 +172,9 @@ class Sitl(Section):
     )
     mavlink: Mavlink = Field(default=Mavlink(), description="Connection of ground stations to the built-in autopilots.")
     parameters: Text | None = Field(
-        default=None, description="Folder where the built-in autopilots store their parameters; null stores none."
+        default=None, description="Folder of the built-in autopilots' parameters; null is none."
     )
-    truth: Flag = Field(
-        default=False, description="Whether the built-in autopilots use the true state instead of an estimate."
-    )
+    truth: Flag = Field(default=False, description="Whether built-in autopilots use the true state, not an estimate.")
 
 
 def check_sitl(sitl: Sitl, vehicles: tuple[VehicleEntry, ...]) -> None:

@@ -50,17 +50,12 @@ def _listed(poses: tuple[tuple[float, ...], ...], ground_z: float) -> Floats:
 
 def _grid(grid: GridPattern, count: int, ground_z: float) -> Floats:
     """Fill rows along x, centred on the origin."""
-    columns = min(grid.columns or _square_side(count), count)
+    columns = min(grid.columns or int(np.ceil(np.sqrt(count))), count)
     rows = -(-count // columns)
     row, column = np.divmod(np.arange(count), columns)
     x = grid.origin[0] + (column - (columns - 1) / 2) * grid.spacing
     y = grid.origin[1] + (row - (rows - 1) / 2) * grid.spacing
     return _stacked(x, y, ground_z if grid.z is None else grid.z, grid.heading)
-
-
-def _square_side(count: int) -> int:
-    """Return the smallest side whose square holds the count."""
-    return int(np.ceil(np.sqrt(count)))
 
 
 def _circle(circle: CirclePattern, count: int, ground_z: float) -> Floats:

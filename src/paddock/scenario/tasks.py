@@ -93,9 +93,7 @@ class CameraSection(Section):
     sensor_width_mm: Positive = Field(description="Width of the sensor, in mm.")
     sensor_height_mm: Positive = Field(description="Height of the sensor, in mm.")
     focal_length_mm: Positive = Field(description="Focal length of the lens, in mm.")
-    side_overlap: NotNegative = Field(
-        default=0.7, lt=1, description="Overlap of the pictures of neighbouring passes, 0 to 1 (no unit)."
-    )
+    side_overlap: NotNegative = Field(default=0.7, lt=1, description="Overlap of neighbouring passes, 0 to 1.")
 
 
 class PolygonTask(Section):
@@ -105,12 +103,8 @@ class PolygonTask(Section):
     holes: tuple[Ring, ...] = Field(default=(), description="Excluded areas [[[x, y], ...], ...], in m.")
     spacing: Length | None = Field(default=None, description="Distance between passes, in m.")
     camera: CameraSection | None = Field(default=None, description="The camera whose pictures cover the area.")
-    angle: Number | None = Field(
-        default=None, description=f"Direction of the passes, {_HEADING}; null takes the shortest."
-    )
-    margin: NotNegative = Field(
-        default=0.0, le=FARTHEST, description="Distance of the passes from the outline and the holes, in m."
-    )
+    angle: Number | None = Field(default=None, description=f"Direction of passes, {_HEADING}; null is the shortest.")
+    margin: NotNegative = Field(default=0.0, le=FARTHEST, description="Distance from the outline and holes, in m.")
 
     @model_validator(mode="after")
     def _one_spacing(self) -> Self:
@@ -137,10 +131,10 @@ class TaskEntry(Section):
     area: AreaTask | None = Field(default=None, description="Parallel passes.")
     polygon: PolygonTask | None = Field(default=None, description="An area of any outline.")
     altitude: Number | None = Field(
-        default=None, ge=-FARTHEST, le=FARTHEST, description="Height, in m; null is the mission's altitude."
+        default=None, ge=-FARTHEST, le=FARTHEST, description="Height, in m; null is the mission's."
     )
     window: Window | None = Field(
-        default=None, description="When it may start: [earliest, latest], in s; null is any time."
+        default=None, description="When to start: [earliest, latest], in s; null is any time."
     )
 
     @model_validator(mode="after")

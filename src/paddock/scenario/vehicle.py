@@ -54,9 +54,7 @@ class CirclePattern(Section):
         default="tangent",
         description="Where vehicles face: along the circle (counter-clockwise), in, out, or along heading.",
     )
-    heading: Number | None = Field(
-        default=None, description="Yaw of every vehicle, in rad; only with face: fixed (default 0)."
-    )
+    heading: Number | None = Field(default=None, description="Yaw, in rad; only with face: fixed (default 0).")
 
     @model_validator(mode="after")
     def _heading_only_when_fixed(self) -> Self:
@@ -112,15 +110,13 @@ class VehicleEntry(Section):
         default=None,
         ge=0,
         le=ID_MAX,
-        description="Id of the vehicle, or of the first of count; null takes the next free one.",
+        description="Id, or the first of count; null is the next free.",
     )
     name: Name = Field(default="", description="Unique name; by default the model and the index in the list: quad_0.")
     count: Whole = Field(default=1, ge=1, le=COUNT_MAX, description="Number of vehicles.")
     model: Text = Field(min_length=1, description="The vehicle model, e.g. car.bicycle or my_package.my_car.")
     preset: Text | None = Field(default=None, description="Named set of parameters; null takes the model's default.")
-    parameters: Numbers = Field(
-        default_factory=dict, description="Parameters that differ from the preset, in SI units."
-    )
+    parameters: Numbers = Field(default_factory=dict, description="Parameters other than the preset's, in SI units.")
     spread: dict[Text, NotNegative] = Field(
         default_factory=dict,
         description="Relative standard deviation of a parameter between vehicles (no unit): {mass: 0.02} is 2 %.",
@@ -135,7 +131,7 @@ class VehicleEntry(Section):
     commands: Inputs = Field(default_factory=dict, description="Command inputs at the start, by name, in their units.")
     driver: Behaviour | None = Field(
         default=None,
-        description="What drives it: external (commands from outside, the default), or a behaviour.",
+        description="Same as behaviour, or external (commands; the default).",
     )
     behaviour: Behaviour | None = Field(default=None, description="What drives it: a name, or {name: {options}}.")
     timeout: Positive | None = Field(
@@ -143,9 +139,7 @@ class VehicleEntry(Section):
         le=1e6,
         description="Simulated seconds without a command before the failsafe; null holds the last command forever.",
     )
-    failsafe: Inputs = Field(
-        default_factory=dict, description="Command inputs of the failsafe that differ from the model's defaults."
-    )
+    failsafe: Inputs = Field(default_factory=dict, description="Failsafe command inputs other than the model's own.")
     sensors: tuple[Sensor, ...] = Field(default=(), description="Its sensors: kinds, or {kind: {options}}.")
 
     @property

@@ -1,4 +1,4 @@
-"""What is wrong with the bytes that came in: the only thing that a decoder raises."""
+"""The error of the decoders."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from paddock.errors import PaddockError
 
 
 class WireError(PaddockError):
-    """A message that cannot be read; nothing of it was used.
+    """A message that cannot be decoded; decoders raise nothing else.
 
-    `reason` is a short word to count by: `length`, `type`, `count`, `crc`, `magic`, `version`, `json`, `utf8`, `value`.
-    `id` is that of the request, where that much could be read, otherwise 0.
+    `reason` is a word for counters: `length`, `type`, `count`, `crc`, `magic`, `version`, `json`, `utf8` or `value`.
+    `id` is the id of the request if it could be read, otherwise 0.
     """
 
     def __init__(self, reason: str, message: str) -> None:

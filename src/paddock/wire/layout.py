@@ -1,4 +1,4 @@
-"""Binary records described once: codecs take the packed NumPy type from it, the documentation its byte tables.
+"""Descriptions of binary records, from which the codecs and the byte tables of the documentation are made.
 
 POINT = Record("point", (Field("id", "<i4", "", "vehicle"), Field("at", "<f4", "m", "position, world", count=3)))
 POINT.dtype, POINT.size          # packed, 16 bytes
@@ -17,12 +17,12 @@ import numpy as np
 from paddock.errors import InvalidValueError
 
 CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f4": "f", "f8": "d"}
-"""The types that may travel, as NumPy names them without byte order, and the letters of the struct module."""
+"""NumPy names of the valid types, without byte order, and the letters of the struct module."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One fixed-size field: a NumPy type string, little-endian and explicit (`u1`, `<i4`, `<f8`), `count` times."""
+    """A fixed-size field: an explicit little-endian NumPy type (`u1`, `<i4`, `<f8`), `count` times."""
 
     name: str
     type: str
@@ -37,14 +37,14 @@ class Field:
 
     @property
     def label(self) -> str:
-        """How tables write the type: `f64`, `u8[3]`."""
+        """The type in tables: `f64`, `u8[3]`."""
         one = f"{self.dtype.kind}{8 * self.dtype.itemsize}"
         return one if self.count == 1 else f"{one}[{self.count}]"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of variable length behind the fixed fields, e.g. a text; `size` tells its bytes in terms of the fields."""
+class TailField:
+    """A part of variable length after the fixed fields, e.g. a text; `size` gives its bytes in terms of the fields."""
 
     name: str
     type: str
@@ -54,7 +54,7 @@ class Part:
 
 
 class Row(NamedTuple):
-    """One line of a byte table; the offset is None behind a part of variable length."""
+    """One line of a byte table; the offset is None after a part of variable length."""
 
     offset: int | None
     bytes: int | str
@@ -66,16 +66,16 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """Fields in the order of their bytes, packed, little-endian; `tail` lists what of variable length follows them."""
+    """Fields in order, packed, little-endian; `tail` lists the parts of variable length that follow."""
 
     name: str
     fields: tuple[Field, ...]
-    tail: tuple[Part, ...] = ()
+    tail: tuple[TailField, ...] = ()
 
     def __post_init__(self) -> None:
         names = [field.name for field in self.fields] + [part.name for part in self.tail]
         if len(set(names)) != len(names):
-            raise InvalidValueError(f"record {self.name!r}: every field needs a name of its own, got {names}")
+            raise InvalidValueError(f"record {self.name!r}: every field needs a different name, got {names}")
         for field in self.fields:
             if field.type.lstrip("<") not in CODES or not field.type.startswith(("<", "u1", "i1")):
                 raise InvalidValueError(f"record {self.name!r}: {field.name!r} has type {field.type!r}, not like '<f4'")
@@ -87,7 +87,7 @@ class Record:
 
     @cached_property
     def packer(self) -> struct.Struct:
-        """The same fixed fields for the struct module: quicker than NumPy for a single record."""
+        """The fixed fields for the struct module: faster than NumPy for a single record."""
         return struct.Struct("<" + "".join(f"{f.count}{CODES[f.type.lstrip('<')]}" for f in self.fields))
 
     @property
@@ -97,7 +97,7 @@ class Record:
 
 
 def byte_table(record: Record) -> tuple[Row, ...]:
-    """The rows that document a record: where each field lies, in bytes from the start of the record."""
+    """Return the rows of a record's byte table; offsets in bytes from the start of the record."""
     rows, offset = [], 0
     for field in record.fields:
         size = field.dtype.itemsize * field.count

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import pytest
 
 import paddock
 from paddock.serve.host import Host
-from paddock.wire.stream.split import Frame, Json, Splitter
+from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame
 
 TICK, POSITIONS = 0x10, 0x01
 TICK_FIELDS = struct.Struct("<QddII")
@@ -38,7 +37,7 @@ class Peer:
             self.socket.close()
             raise
         self.splitter = Splitter(1 << 28, 1 << 28)
-        self.inbox: deque[Frame | Json] = deque()
+        self.inbox: deque[StreamFrame | JsonLine] = deque()
         self.told: list[dict[str, Any]] = []  # notifications
         self.number = 0
 
@@ -77,7 +76,7 @@ class Peer:
     def until(self, wanted: Callable[[dict[str, Any]], Any]) -> Any:
         while True:
             message = self.next()
-            if isinstance(message, Json):
+            if isinstance(message, JsonLine):
                 tree = json.loads(message.line)
                 if (found := wanted(tree)) is not None:
                     return found
@@ -88,9 +87,9 @@ class Peer:
         """The payload of the next frame of a type."""
         while True:
             message = self.next()
-            if isinstance(message, Frame) and message.type == kind:
+            if isinstance(message, StreamFrame) and message.type == kind:
                 return message.payload
-            if isinstance(message, Json) and "method" in (tree := json.loads(message.line)):
+            if isinstance(message, JsonLine) and "method" in (tree := json.loads(message.line)):
                 self.told.append(tree)
 
     def tick(self) -> tuple[int, float, float, int, int]:
@@ -104,7 +103,7 @@ class Peer:
         assert len(records) == int.from_bytes(payload[:4], "little")
         return records
 
-    def next(self) -> Frame | Json:
+    def next(self) -> StreamFrame | JsonLine:
         while not self.inbox:
             piece = self.socket.recv(1 << 16)
             if not piece:
@@ -126,7 +125,10 @@ class Peer:
 class Served:
     """A simulation with a stream endpoint."""
 
-    def __init__(self, stack: ExitStack, scenario: dict[str, Any], running: bool, serve: dict[str, Any]) -> None:
+    def __init__(
+        self, stack: ExitStack, scenario: dict[str, Any], running: bool, serve: dict[str, Any], metrics: Any
+    ) -> None:
+        self._metrics = metrics
         self.sim = stack.enter_context(paddock.load(scenario))
         fields = {"stream": {"port": 0}, "metrics": {"port": 0}, **serve}
         self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **fields))
@@ -158,32 +160,11 @@ class Served:
 
     def samples(self, name: str) -> list[Any]:
         """What the metrics endpoint shows under a name."""
-        import urllib.request
-
-        from prometheus_client.parser import text_string_to_metric_families
-
-        url = f"http://127.0.0.1:{self.host.addresses['metrics']['port']}/metrics"
-        with urllib.request.urlopen(url, timeout=PATIENCE) as page:
-            families = text_string_to_metric_families(page.read().decode())
-        return [sample for family in families for sample in family.samples if sample.name == name]
+        return self._metrics(self.host, name)
 
 
 @pytest.fixture(scope="module")
-def serve() -> Iterator[Callable[..., Served]]:
+def serve(metrics: Any) -> Iterator[Callable[..., Served]]:
     """`serve(scenario, running=True, token=..., stream={...})`: all are closed when the module is done."""
     with ExitStack() as stack:
-        yield lambda scenario, running=False, **fields: Served(stack, scenario, running, fields)
-
-
-@pytest.fixture
-def eventually() -> Callable[[Callable[[], bool]], bool]:
-    def wait(true: Callable[[], bool]) -> bool:
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            with suppress(ConnectionError, EOFError):
-                if true():
-                    return True
-            time.sleep(0.05)
-        return False
-
-    return wait
+        yield lambda scenario, running=False, **fields: Served(stack, scenario, running, fields, metrics)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.wire.stream.split import Frame, Json, Splitter
+from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame
 
 RED = {"name": "red", "id": 7, "model": "car.kinematic", "pose": [3, 4, 0.5]}
 PAIR = {
@@ -39,9 +39,9 @@ class Renderer:
         self.socket, _ = self.listener.accept()
         self.socket.settimeout(20)
         self.splitter = Splitter(1 << 20, 1 << 20)
-        self.inbox: list[Frame | Json] = []
+        self.inbox: list[StreamFrame | JsonLine] = []
 
-    def next(self) -> Frame | Json:
+    def next(self) -> StreamFrame | JsonLine:
         while not self.inbox:
             piece = self.socket.recv(1 << 16)
             assert piece, "hung up"
@@ -49,7 +49,7 @@ class Renderer:
         return self.inbox.pop(0)
 
     def line(self) -> dict[str, Any]:
-        while not isinstance(message := self.next(), Json):
+        while not isinstance(message := self.next(), JsonLine):
             pass
         tree: dict[str, Any] = json.loads(message.line)
         return tree
@@ -74,7 +74,7 @@ def test_a_renderer_that_restarts_is_dialled_again(serve: Callable[..., Any], re
     served = serve(SCENARIO, running=True, stream={"port": 0, "dial": [dial]})
     renderer.accept()
     first = renderer.next()
-    assert isinstance(first, Json)  # the roster comes before any frame
+    assert isinstance(first, JsonLine)  # the roster comes before any frame
     call = json.loads(first.line)
     assert call["method"] == "spawn_robots"
     robots = {robot["id"]: robot for robot in call["params"]["robots"]}
@@ -85,7 +85,7 @@ def test_a_renderer_that_restarts_is_dialled_again(serve: Callable[..., Any], re
     renderer.say(id=call["id"], result={})
     for _ in range(3):
         frame = renderer.next()
-        assert isinstance(frame, Frame) and frame.type in (0x01, 0x02)  # no tick frames unless asked for
+        assert isinstance(frame, StreamFrame) and frame.type in (0x01, 0x02)  # no tick frames unless asked for
     renderer.say(id="a", method="ping")
     refusal = renderer.line()
     assert refusal["id"] == "a" and refusal["error"]["code"] == -32601
@@ -106,13 +106,13 @@ def test_a_renderer_that_restarts_is_dialled_again(serve: Callable[..., Any], re
     peer.close()
 
 
-def _positions(renderer: Renderer) -> Frame:
-    while not (isinstance(frame := renderer.next(), Frame) and frame.type == 0x01):
+def _positions(renderer: Renderer) -> StreamFrame:
+    while not (isinstance(frame := renderer.next(), StreamFrame) and frame.type == 0x01):
         pass
     return frame
 
 
-def _ids(frame: Frame) -> list[int]:
+def _ids(frame: StreamFrame) -> list[int]:
     return np.frombuffer(frame.payload, np.dtype([("id", "<i4"), ("rest", "V28")]), offset=4)["id"].tolist()
 
 
@@ -122,9 +122,9 @@ def test_tick_frames_for_a_renderer_that_wants_them(serve: Callable[..., Any], r
     renderer.accept()
     assert renderer.line()["method"] == "spawn_robots"
     tick = renderer.next()
-    assert isinstance(tick, Frame) and tick.type == 0x10 and len(tick.payload) == 32
+    assert isinstance(tick, StreamFrame) and tick.type == 0x10 and len(tick.payload) == 32
     frame = renderer.next()
-    assert isinstance(frame, Frame)
+    assert isinstance(frame, StreamFrame)
     x, y, _ = struct.unpack("<3f", frame.payload[4 + 2 * 32 + 4 : 4 + 2 * 32 + 16])  # pair, then red
     assert (x, y) == (4.0, 3.0)  # north, east
 

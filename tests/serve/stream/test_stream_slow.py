@@ -11,7 +11,7 @@ import pytest
 
 from paddock.serve.subscribers.connection import Outbox
 from paddock.serve.subscribers.subscription import Subscription, View
-from paddock.wire.stream.split import Frame
+from paddock.wire.stream.split import StreamFrame
 
 COUNT = 10_000
 SWARM = {"name": "swarm", "id": 0, "count": COUNT, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}
@@ -40,7 +40,7 @@ def test_a_slow_reader_skips_ticks_but_never_sees_half_of_one(
     for _ in range(12):
         seen.append(slow.tick()[0])
         kinds = [slow.next() for _ in range(2)]
-        assert [frame.type for frame in kinds if isinstance(frame, Frame)] == [0x01, 0x02]
+        assert [frame.type for frame in kinds if isinstance(frame, StreamFrame)] == [0x01, 0x02]
         records = np.frombuffer(kinds[0].payload, np.dtype([("id", "<i4"), ("rest", "V28")]), offset=4)
         assert np.array_equal(records["id"], np.arange(COUNT))
         assert len(kinds[1].payload) == 4 + 17 * COUNT

@@ -11,7 +11,7 @@ import { driverFor } from "./kinds";
 import type { Bar, Driver, Inputs, VehicleInfo } from "./kinds/driver";
 import { speedBetween } from "./placement";
 
-export interface Vehicle {
+interface Vehicle {
   id: number;
   name: string;
   kind: string;
@@ -19,13 +19,13 @@ export interface Vehicle {
   known: VehicleInfo;
 }
 
-export async function requestVehicle(id: number): Promise<Vehicle> {
+async function requestVehicle(id: number): Promise<Vehicle> {
   const row = roster.value.rowOfId(id);
   if (row === undefined) throw new Error("the vehicle no longer exists");
   return vehicleFrom(await call("inspect", { vehicle: roster.value.nameAt(row) }));
 }
 
-export function vehicleFrom(tree: InspectedTree): Vehicle {
+function vehicleFrom(tree: InspectedTree): Vehicle {
   const { id, name, kind } = tree;
   const drivenBy = tree.driven_by === "external" ? null : tree.driven_by;
   const height = valuesOf(tree.state).get("z") ?? 0;
@@ -63,7 +63,7 @@ export function holdTime(pace: number, factor: number, gap = 0): number {
   return Math.min(Math.max(HOLD, GAPS * gap), LONGEST_HOLD) * fastest;
 }
 
-export class CommandLoop {
+class CommandLoop {
   away = false; // the page lost focus: inputs are ignored
   speed = Number.NaN; // m/s
   pad: GamepadState | null = null;
@@ -126,7 +126,7 @@ export class CommandLoop {
 // claim and release --------------------------------------------------------------------------------------------------
 
 /** State shown in the HUD. */
-export interface Driving {
+interface Driving {
   id: number;
   name: string;
   kind: string;

@@ -53,8 +53,7 @@ function Meter({ name, value, low, high }: Bar) {
       aria-label={name}
       aria-valuenow={round(value)}
       aria-valuemin={low}
-      aria-valuemax={high}
-    >
+      aria-valuemax={high}>
       <span>{name}</span>
       <div class="track">
         <i style={style} />

@@ -9,13 +9,13 @@ import { linkTo, nameIn } from "./share";
 
 const NAME = "paddock.editor";
 
-export interface Draft {
+interface Draft {
   name: string;
   text: string;
   original: string; // text that "Reset" restores
 }
 
-export function keepDraft(draft: Draft): void {
+function keepDraft(draft: Draft): void {
   try {
     sessionStorage.setItem(NAME, JSON.stringify(draft));
   } catch {
@@ -23,7 +23,7 @@ export function keepDraft(draft: Draft): void {
   }
 }
 
-export function keptDraft(): Draft | null {
+function keptDraft(): Draft | null {
   try {
     const found = JSON.parse(sessionStorage.getItem(NAME) ?? "null") as Partial<Draft> | null;
     const { name, text, original } = found ?? {};
@@ -44,7 +44,7 @@ export function forgetDraft(): void {
 
 // validation ---------------------------------------------------------------------------------------------------------
 
-export type Validation =
+type Validation =
   | { state: "checking" }
   | { state: "checked"; problems: readonly ProblemTree[] }
   | { state: "unknown"; reason: string }; // the server did not respond
@@ -56,7 +56,7 @@ let newest = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Check a text after a delay. */
-export function checkSoon(text: string): void {
+function checkSoon(text: string): void {
   clearTimeout(timer);
   newest += 1;
   validation.value = { state: "checking" };
@@ -64,7 +64,7 @@ export function checkSoon(text: string): void {
 }
 
 /** Check a text now; return the result. */
-export async function checkNow(text: string): Promise<Validation> {
+async function checkNow(text: string): Promise<Validation> {
   clearTimeout(timer);
   const mine = ++newest;
   const found = await fetchText(text);

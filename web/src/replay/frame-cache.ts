@@ -7,7 +7,7 @@ import type { Recording } from "./recording";
 const BUDGET = 384 * 2 ** 20; // bytes
 const AT_ONCE = 3; // concurrent reads
 
-export class ChunkCache {
+class ChunkCache {
   private readonly loaded = new Map<number, LoadedChunk>(); // most recently used last
   private readonly reading = new Set<number>();
   private readonly failed = new Set<number>();

@@ -16,7 +16,7 @@ import {
 
 const WINDOW = 64 * 1024; // bytes per read
 
-export async function walkRecords(bytes: FileBytes, from: number): Promise<FileIndex> {
+async function walkRecords(bytes: FileBytes, from: number): Promise<FileIndex> {
   const places: FileIndex = { chunks: [], channels: new Map(), metadata: null, complete: false };
   const window = new Window(bytes);
   for (let at = from; ; ) {
@@ -79,7 +79,7 @@ class Window {
 
 // chunk offsets ------------------------------------------------------------------------------------------------------
 
-export interface ChunkOffset {
+interface ChunkOffset {
   start: number; // start of the content, bytes
   length: number; // length of the content, bytes
   indexes: { start: number; length: number } | null; // its message index records; null: none
@@ -124,7 +124,7 @@ function indexesAfter(start: number, length: number): ChunkOffset["indexes"] {
 
 // message times ------------------------------------------------------------------------------------------------------
 
-export const TOPICS = {
+const TOPICS = {
   run: "/paddock/run",
   roster: "/paddock/roster",
   state: "/paddock/state",
@@ -134,7 +134,7 @@ export const TOPICS = {
 export type Topic = keyof typeof TOPICS;
 
 /** Log times (ns) of the messages by topic. */
-export type ChunkTimes = Record<Topic, bigint[]>;
+type ChunkTimes = Record<Topic, bigint[]>;
 
 export interface Contents {
   topics: Map<number, Topic>; // by channel

@@ -6,23 +6,23 @@ import { FileBytes, messagesOf, unpackChunk } from "./mcap";
 import type { Topic } from "./mcap-index";
 import { decodeEvent, decodeRoster, decodeRunStart, decodeState, packPoses, type Reason, type State } from "./messages";
 
-export interface ChunkJob {
+interface ChunkJob {
   start: number; // of the chunk's content in the file, bytes
   length: number;
   topics: Map<number, Topic>;
   firstRoster: number; // number of the chunk's first roster
 }
 
-export interface FramesJob extends ChunkJob {
+interface FramesJob extends ChunkJob {
   kind: "frames";
   before: RosterTree | null; // roster at the beginning of the chunk
 }
 
-export interface OtherMessagesJob extends ChunkJob {
+interface OtherMessagesJob extends ChunkJob {
   kind: "things";
 }
 
-export interface SeriesJob extends ChunkJob {
+interface SeriesJob extends ChunkJob {
   kind: "series";
   before: RosterTree | null;
   vehicle: string;
@@ -55,16 +55,16 @@ export interface OtherMessages {
 }
 
 /** Values by column and sample: `values[column * samples + sample]`; NaN where the vehicle did not exist. */
-export type SeriesPart = Float64Array<ArrayBuffer>;
+type SeriesPart = Float64Array<ArrayBuffer>;
 
-export async function framesOf(bytes: FileBytes, job: FramesJob): Promise<Frames> {
+async function framesOf(bytes: FileBytes, job: FramesJob): Promise<Frames> {
   const data = await chunkData(bytes, job);
   const samples: Frames["samples"] = [];
   for (const { state, roster } of statesOf(data, job)) samples.push(state && roster && recorded(state, roster));
   return { data: data.buffer as ArrayBuffer, samples };
 }
 
-export async function otherMessagesOf(bytes: FileBytes, job: OtherMessagesJob): Promise<OtherMessages> {
+async function otherMessagesOf(bytes: FileBytes, job: OtherMessagesJob): Promise<OtherMessages> {
   const things: OtherMessages = { runs: [], rosters: [], events: [], markers: [] };
   for (const { channel, logTime: at, data } of messagesOf(await chunkData(bytes, job))) {
     const topic = job.topics.get(channel);
@@ -77,7 +77,7 @@ export async function otherMessagesOf(bytes: FileBytes, job: OtherMessagesJob): 
   return things;
 }
 
-export async function seriesOf(bytes: FileBytes, job: SeriesJob): Promise<SeriesPart> {
+async function seriesOf(bytes: FileBytes, job: SeriesJob): Promise<SeriesPart> {
   const states = [...statesOf(await chunkData(bytes, job), job)];
   const values = new Float64Array(job.columns.length * states.length).fill(Number.NaN);
   states.forEach(({ state, roster }, k) => {
@@ -134,8 +134,8 @@ function attempt<Thing>(make: () => Thing): Thing | null {
 const MIN_WORKERS = 2; // the drawing thread leaves the other cores mostly idle
 const MAX_WORKERS = 3;
 
-export type Job = FramesJob | OtherMessagesJob | SeriesJob;
-export type Result = Frames | OtherMessages | SeriesPart;
+type Job = FramesJob | OtherMessagesJob | SeriesJob;
+type Result = Frames | OtherMessages | SeriesPart;
 export interface JobRequest {
   number: number;
   job: Job;

@@ -8,7 +8,7 @@ import { listColumnRequests, onColumnRequests } from "./columns";
 import { drawnCount, enterRoster, serverProvidesColumns } from "./run";
 import { clock, metadata, type PageRates, pageRates, showNotice, source } from "./store";
 
-export const RATES: readonly number[] = [60, 30, 15, 8, 4];
+const RATES: readonly number[] = [60, 30, 15, 8, 4];
 
 /** Measurements over about one second. */
 export interface Seen {

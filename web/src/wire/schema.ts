@@ -96,7 +96,7 @@ export type Kind =
   | "figures"
   | "mission";
 
-/** A fleet as rosters tell it. */
+/** A fleet of a roster. */
 export interface FleetTree {
   name: string;
   kind: string;
@@ -107,13 +107,13 @@ export interface FleetTree {
   columns: readonly string[];
 }
 
-/** Who is there, in the order of the frames' records. */
+/** The fleets, in the order of the frames' records. */
 export interface RosterTree {
   roster: number;
   fleets: readonly FleetTree[];
 }
 
-/** A named frame where it was placed in its parent last. */
+/** A named frame with its last pose in its parent. */
 export interface FrameTree {
   name: string;
   parent: string;
@@ -126,7 +126,7 @@ export interface FramesTree {
   frames: readonly FrameTree[];
 }
 
-/** What a column means; a limit is null where there is none. */
+/** A column with its meaning; a limit is null if there is none. */
 export interface ColumnTree {
   name: string;
   unit: string;
@@ -136,7 +136,7 @@ export interface ColumnTree {
   choices: readonly string[];
 }
 
-/** A column of one vehicle with its value; null where that is no finite number. */
+/** A column of one vehicle with its value; null if it is not finite. */
 export interface ValueTree {
   name: string;
   unit: string;
@@ -147,7 +147,7 @@ export interface ValueTree {
   value: number | null;
 }
 
-/** A fleet in full. */
+/** A fleet with its inputs and columns. */
 export interface FleetInfoTree {
   name: string;
   count: number;
@@ -160,7 +160,7 @@ export interface FleetInfoTree {
   sensors: readonly string[];
 }
 
-/** A recording that is played: the simulated time at which it starts; position and duration from there, all in s. */
+/** A recording being played: simulation time of its start, position and duration, all in s. */
 export interface RecordingTree {
   path: string;
   start: number;
@@ -168,7 +168,7 @@ export interface RecordingTree {
   duration: number;
 }
 
-/** What is being simulated or played. */
+/** The scenario, the clock and the fleets of a run or a recording. */
 export interface MetadataTree {
   name: string;
   description: string;
@@ -186,7 +186,7 @@ export interface MetadataTree {
   recording: RecordingTree | null;
 }
 
-/** One vehicle, every column of it. */
+/** Every column of one vehicle. */
 export interface InspectedTree {
   id: number;
   name: string;
@@ -203,13 +203,13 @@ export interface InspectedTree {
   sensors: Readonly<Record<string, readonly ValueTree[]>>;
 }
 
-/** What a stage of the tick has cost so far. */
+/** The cost of a stage of the tick so far. */
 export interface StageTree {
   calls: number;
   seconds: number;
 }
 
-/** Someone who is connected. */
+/** A connected client. */
 export interface SubscriberTree {
   name: string;
   endpoint: string;
@@ -217,7 +217,7 @@ export interface SubscriberTree {
   skipped: number;
 }
 
-/** Numbers about the run, twice a second; `running`: it goes on by itself unless it is paused. */
+/** Figures of the run, twice a second; `running`: time advances unless it is paused. */
 export interface FiguresTree {
   tick: number;
   time: number;
@@ -240,7 +240,7 @@ export interface FiguresTree {
   counts: Readonly<Record<string, number>>;
 }
 
-/** Something that has happened. */
+/** An event. */
 export interface EventTree {
   number: number;
   tick: number;
@@ -249,7 +249,7 @@ export interface EventTree {
   detail: string;
 }
 
-/** Where vehicles are to go. */
+/** A path or a point that vehicles follow. */
 export interface RouteTree {
   fleet: string;
   ids: readonly Range[];
@@ -258,14 +258,14 @@ export interface RouteTree {
   points: readonly Point[];
 }
 
-/** What some vehicles were told to do instead of what their entry says. */
+/** An override in effect. */
 export interface OrderTree {
   ids: readonly Range[];
   behaviour: string;
   options: Readonly<Record<string, unknown>>;
 }
 
-/** Something to be done. `move_task` moves x and y; the outline is one point, a line or a closed ring. */
+/** A task. `move_task` sets x and y; the outline is a point, a line or a closed ring. */
 export interface TaskTree {
   name: string;
   kind: string;
@@ -278,13 +278,13 @@ export interface TaskTree {
   reason: string;
 }
 
-/** Where nobody may be: a closed ring. */
+/** A no-fly zone: a closed ring. */
 export interface ZoneTree {
   name: string;
   outline: readonly (readonly [number, number])[];
 }
 
-/** A vehicle that takes part; metres travelled, and metres it may travel; the tasks that it has still to do. */
+/** A vehicle of the mission: m travelled, range in m, and the tasks ahead. */
 export interface MemberTree {
   id: number | null;
   name: string;
@@ -302,12 +302,12 @@ export interface MissionTree {
   base: readonly number[];
 }
 
-/** The mission, if there is one. */
+/** The mission, or null. */
 export interface PresentMission {
   mission: MissionTree | null;
 }
 
-/** What is wrong with a scenario, and where; lines and columns count from 1. */
+/** An error of a scenario; lines and columns count from 1. */
 export interface ProblemTree {
   line: number;
   column: number;
@@ -322,7 +322,7 @@ export interface ScenarioCardTree {
   picture: string | null;
 }
 
-/** A model of which vehicles can be brought in. */
+/** A model of which vehicles can be added. */
 export interface ModelTree {
   model: string;
   kind: string;
@@ -346,48 +346,48 @@ export interface Subscribed {
   wanted: number;
 }
 
-/** When something was done. */
+/** The tick and the simulation time of an operation. */
 export interface Moment {
   tick: number;
   time: number;
 }
 
-/** The answer to `ping`; `preparing` is empty once the simulation can go. */
+/** The answer to `ping`; `preparing` is empty once the simulation can run. */
 export interface Pong {
   tick: number;
   time: number;
   preparing: string;
 }
 
-/** Vehicles that have come. */
+/** Added vehicles. */
 export interface Spawned {
   names: readonly string[];
   ids: readonly number[];
 }
 
-/** The number of a list of wanted columns; frames that answer it carry it. */
+/** The number of a list of columns, which its frames carry. */
 export interface WantedNumber {
   wanted: number;
 }
 
-/** Groups of frames per s of wall time. */
+/** Groups of frames per wall second. */
 export interface GrantedRate {
   rate: number;
 }
 
-/** Where a recording is played, in s from its beginning. */
+/** The position of a playback, in s from the start of the recording. */
 export interface Position {
   position: number;
 }
 
-/** How many vehicles were taken out. */
+/** The number of removed vehicles. */
 export interface Removed {
   tick: number;
   time: number;
   removed: number;
 }
 
-/** A drone that has come. */
+/** An added drone. */
 export interface SpawnedDrone {
   name: string;
   id: number;
@@ -398,27 +398,27 @@ export interface DrawnTree {
   ids: readonly number[];
 }
 
-/** What has happened. */
+/** Events. */
 export interface EventsTree {
   events: readonly EventTree[];
 }
 
-/** What vehicles there can be. */
+/** The installed models. */
 export interface ModelsTree {
   models: readonly ModelTree[];
 }
 
-/** Where vehicles are to go. */
+/** A path or a point that vehicles follow. */
 export interface RoutesTree {
   routes: readonly RouteTree[];
 }
 
-/** What vehicles were told to do. */
+/** The overrides in effect. */
 export interface OrdersTree {
   orders: readonly OrderTree[];
 }
 
-/** What can be started. */
+/** The scenarios that come with Paddock. */
 export interface ScenariosTree {
   scenarios: readonly ScenarioCardTree[];
 }
@@ -429,12 +429,12 @@ export interface ScenarioText {
   text: string;
 }
 
-/** What is wrong with a scenario; nothing if it is fine. */
+/** The errors of a scenario; none if it is valid. */
 export interface ProblemsTree {
   problems: readonly ProblemTree[];
 }
 
-/** Pose and public columns of one vehicle; null for what is no number. */
+/** Pose and public columns of one vehicle; null for values that are not finite. */
 export interface StateTree {
   id: number;
   name: string;
@@ -449,7 +449,7 @@ export interface StateTree {
   columns: Readonly<Record<string, number | null>>;
 }
 
-/** The poses of some vehicles of a fleet, in the order of their ids here. */
+/** The poses of vehicles of a fleet, in the order of `ids`. */
 export interface FleetStateTree {
   name: string;
   kind: string;
@@ -470,17 +470,17 @@ export interface StatesTree {
   fleets: readonly FleetStateTree[];
 }
 
-/** An answer that says no more than that it was done. */
+/** An empty answer. */
 export type Nothing = Readonly<Record<string, never>>;
 
-/** A run has begun again (`reset`) or gone back to a saved state (`restore`). */
+/** The run was reset (`reset`) or restored (`restore`). */
 export interface RestartTree {
   how: string;
   run: number;
   tick: number;
 }
 
-/** What the simulation does before it can begin, and calls wait for; empty when it is done. */
+/** What the simulation prepares before it can run, and calls wait for; empty when done. */
 export interface PreparingTree {
   text: string;
 }
@@ -490,14 +490,14 @@ export interface ClosedTree {
   reason: string;
 }
 
-/** Why calls without an answer were refused, and how many since this was told last. */
+/** Why calls without an answer were refused, and how many since the last notification. */
 export interface RefusedTree {
   of: string;
   reason: string;
   count: number;
 }
 
-/** What the server tells without being asked, by method. */
+/** The notifications of the server, by method. */
 export interface Notifications {
   roster: RosterTree;
   figures: FiguresTree;

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // Driving with a fake server that records calls.
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // Dragging and adding tasks: server calls and cancellation.
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";

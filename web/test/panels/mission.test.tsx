@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // The mission panel: contents, server calls, accessible names.
 import { render } from "preact";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // Every control of every panel has an accessible name.
 import { type ComponentChild, render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // The whole page: layout, splitters, tabs, banner.
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

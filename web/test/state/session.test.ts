@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // A whole session with a fake Worker: opening, columns, notifications, losing the server.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { connection, type Port, server } from "../../src/net/connection";

@@ -1,4 +1,4 @@
-"""The mission of a simulation: planned, carried out by the vehicles of the world, and told about in events."""
+"""The mission of a simulation: planned, executed by the vehicles of the world, reported as events."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FINEST = 2.0
 
 
 def view_of(run: MissionRun) -> MissionView:
-    """The mission now."""
+    """Return the mission now."""
     mission = run.mission
     tasks = tuple(
         TaskView(name, (task := mission.task(name)).shape.kind, job.state, job.vehicle, job.doing, job.reason,
@@ -65,7 +65,7 @@ def metrics_of(run: MissionRun) -> dict[str, Any]:
 
 
 def mission_routes(run: MissionRun) -> Iterator[PlannedRoute]:
-    """What is left of the vehicles' routes."""
+    """Yield the remaining routes of the vehicles."""
     indices = run.mission.vehicles
     for crew in run.cast.crews([vehicle.name for vehicle in indices])[0]:
         fleet = crew.program.fleet
@@ -79,7 +79,7 @@ def mission_routes(run: MissionRun) -> Iterator[PlannedRoute]:
                 yield PlannedRoute(fleet.name, fleet.ids[[row]], "mission", False, points)
 
 
-TOLD = {
+EVENTS = {
     "planned": "mission_planned",
     "completed": "task_completed",
     "undone": "task_undone",
@@ -95,7 +95,7 @@ TOLD = {
     "battery": "battery_low",
     "stranded": "stranded",
 }
-"""Entries of the mission's log that are events of the simulation, and what they are called there."""
+"""Names of the events for entries of the mission's log."""
 STATES = {"returning": "returning", "home": "home"}
 
 
@@ -120,7 +120,7 @@ class MissionRun:
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
         )
         self.joined = 0  # how many of them
-        self.told = 0  # entries of the log that have been events
+        self.reported = 0  # entries of the log that have been events
 
     def built(self, program: FleetProgram) -> None:
         """A fleet has been built; vehicles follow the mission."""
@@ -131,7 +131,7 @@ class MissionRun:
         """Plan, unless that was done."""
         if not self.mission.started:
             self.execution.begin(self.world.clock.time)
-            self._tell(self.world.clock.tick)
+            self._report(self.world.clock.tick)
 
     def run(self, tick: int, fresh: bool) -> None:
         """Carry on at this tick."""
@@ -139,24 +139,24 @@ class MissionRun:
         time = self.world.clock.time
         self._bring(time)
         self.execution.run(time, fresh)
-        self._tell(tick)
+        self._report(tick)
 
     def checked(self, order: MissionAction) -> MissionAction:
-        """The same order, if there is such a verb with such arguments."""
+        """Return the order if its verb and arguments are valid."""
         return checked(order)
 
     def carry_out(self, order: MissionAction) -> None:
-        """Let an order take effect."""
+        """Apply an order."""
         self.begin()
         carry_out(self, order)
 
     def view(self) -> MissionView:
-        """The mission as it is now."""
+        """Return the mission as it is now."""
         self.begin()
         return view_of(self)
 
     def routes(self) -> Iterator[PlannedRoute]:
-        """What is left of the vehicles' routes."""
+        """Yield the remaining routes of the vehicles."""
         return mission_routes(self)
 
     def enlist(self, entry: Mapping[str, Any]) -> str:
@@ -178,23 +178,23 @@ class MissionRun:
             self.joined += 1
             self.enlist(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
 
-    def _tell(self, tick: int) -> None:
+    def _report(self, tick: int) -> None:
         log = self.mission.log
-        for entry in log[self.told :]:
-            kind = STATES.get(entry.detail) if entry.kind == "state" else TOLD.get(entry.kind)
+        for entry in log[self.reported :]:
+            kind = STATES.get(entry.detail) if entry.kind == "state" else EVENTS.get(entry.kind)
             if kind is not None:
                 self.events.report(tick, kind, _subject(entry), _detail(entry))
-        self.told = len(log)
+        self.reported = len(log)
 
     # the state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """All that fleets do not hold themselves."""
+        """Return all that fleets do not hold themselves."""
         self.begin()
         return {
             "mission": self.mission.save(),
             "execution": self.execution.save(),
-            **{"fleets": sorted(self.cast.fleets), "joined": self.joined, "told": self.told},
+            **{"fleets": sorted(self.cast.fleets), "joined": self.joined, "told": self.reported},
         }
 
     def expect(self, saved: Mapping[str, Any]) -> None:
@@ -202,14 +202,14 @@ class MissionRun:
         self.cast.fleets = set(saved["fleets"])
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Exactly what was saved; the fleets are back already."""
+        """Restore a saved state; the fleets are restored before."""
         self.mission.restore(saved["mission"])
         self.execution.restore(saved["execution"])
-        self.joined, self.told = saved["joined"], saved["told"]
+        self.joined, self.reported = saved["joined"], saved["told"]
 
 
 def _subject(entry: LogEntry) -> str:
-    """Whom an event concerns: the vehicle, or the task."""
+    """Return the subject of an event: the vehicle, or the task."""
     return entry.vehicle or entry.task or ""
 
 

@@ -1,4 +1,4 @@
-"""What may be asked of a running mission from outside: each verb with its arguments in the words of a scenario."""
+"""The verbs of a running mission; their arguments are sections of a scenario."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Damage(Section):
 
 
 class Verb(NamedTuple):
-    """What can be asked for."""
+    """A verb of a mission."""
 
     section: type[Section]  # its arguments
     carry_out: Callable[[MissionRun, Any], None]
@@ -54,12 +54,12 @@ class Verb(NamedTuple):
 
 
 def carry_out(run: MissionRun, order: MissionAction) -> None:
-    """Let an order take effect; the mission acts on it when it is looked at next."""
+    """Apply an order; the mission acts on it at its next update."""
     VERBS[order.verb].carry_out(run, _read(order))
 
 
 def checked(order: MissionAction) -> MissionAction:
-    """The same order in plain values, if there is such a verb with such arguments."""
+    """Return the order in plain values if its verb and arguments are valid."""
     if order.verb not in VERBS:
         raise unknown_name("verb of a mission", order.verb, VERBS)
     _refuse_unknown(order)
@@ -82,7 +82,7 @@ def _refuse_unknown(order: MissionAction) -> None:
 
 
 def _read(order: MissionAction) -> Section:
-    """Its arguments; of several mistakes the first is told."""
+    """Return the arguments; of several errors the first is reported."""
     try:
         section = validated(VERBS[order.verb].section, dict(order.arguments), Marks(), (order.verb,))
     except ScenarioError as error:
@@ -116,7 +116,7 @@ def _remove_task(run: MissionRun, section: Removal) -> None:
 
 
 def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
-    """Vehicles join at once, where their entry says."""
+    """Add vehicles to the world and the mission now."""
 
     def place(*path: str | int) -> str:
         return dotted(("add_vehicle", *path))

@@ -1,4 +1,4 @@
-"""What every shape of a task can tell: where it is entered, and the path that covers it."""
+"""Shapes of tasks: point, line, circle and area; each has an entry and a path that covers it. And a survey camera."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class TaskShape(Protocol):
         """Where it begins."""
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """The path that covers it, level at `z`, from its entry on, with no turn tighter than `radius` (m).
+        """Return the path that covers it, level at `z`, from its entry on, with no turn tighter than `radius` (m).
 
         Empty for a point. Raises InfeasibleError where the shape itself demands a tighter turn.
         """
 
     def outline(self) -> Floats:
-        """Points (k, 2) that show it on a map: one point, a line, or a closed ring (first point repeated)."""
+        """Return points (k, 2) that show it on a map: one point, a line, or a closed ring (first point repeated)."""
 
 
 SLACK = 1e-9
-"""By how much, relatively, a turn may be tighter than a vehicle's radius: rounding."""
+"""Relative: a turn may be tighter than a vehicle's radius by rounding."""
 
 
 def check_finite(what: str, **values: float) -> None:
@@ -101,13 +101,13 @@ class PointShape:
         return Path((), (self.x, self.y, z, self.heading or 0.0))
 
     def outline(self) -> Floats:
-        """The place, (1, 2)."""
+        """Return the place, (1, 2)."""
         return np.array([[self.x, self.y]])
 
 
 @dataclass(frozen=True)
 class LineShape:
-    """From (x, y) so many metres along a heading."""
+    """A straight line from (x, y) along a heading."""
 
     kind: ClassVar[str] = "line"
 
@@ -126,7 +126,7 @@ class LineShape:
         return Entry(self.x, self.y, self.heading)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """Straight along it, whatever the radius."""
+        """Return straight along it, whatever the radius."""
         return Path([line(self.x, self.y, self.heading, self.length, z)])
 
     def outline(self) -> Floats:
@@ -167,7 +167,7 @@ class CircleShape:
         return self._turn(z)
 
     def outline(self) -> Floats:
-        """A closed ring, (73, 2)."""
+        """Return a closed ring, (73, 2)."""
         turn = self._turn(0.0)
         ring = turn.at(np.linspace(0.0, turn.flown, CORNERS + 1))[:, :2]
         ring[-1] = ring[0]
@@ -203,7 +203,7 @@ class AreaShape:
         return Entry(self.x, self.y, self.heading)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """All passes; InfeasibleError when half the spacing is tighter than `radius`."""
+        """Return all passes; InfeasibleError when half the spacing is tighter than `radius`."""
         if self.passes > 1:
             what = f"area at ({self.x:g}, {self.y:g}) with passes {self.spacing:g} m apart"
             check_turn(what, 0.5 * self.spacing, radius, f"a spacing of at least {2.0 * radius:g} m would be valid")
@@ -219,7 +219,7 @@ class AreaShape:
         return Path(segments)
 
     def outline(self) -> Floats:
-        """The rectangle that the passes cover, half a spacing to each side of them, as a closed ring (5, 2)."""
+        """Return the rectangle that the passes cover, half a spacing to each side of them, as a closed ring (5, 2)."""
         side = 1.0 if self.left else -1.0
         near, far = -0.5 * side * self.spacing, (self.passes - 0.5) * side * self.spacing
         ring = np.array([(0.0, near), (self.length, near), (self.length, far), (0.0, far), (0.0, near)])
@@ -251,7 +251,7 @@ class SurveyCamera:
         return self.sensor_width_mm * height / (self.focal_length_mm * self.width_px)
 
     def height_for(self, gsd: float) -> float:
-        """The height in m above ground at which a pixel shows `gsd` m."""
+        """Return the height in m above ground at which a pixel shows `gsd` m."""
         check_positive("camera", gsd=gsd)
         return gsd * self.focal_length_mm * self.width_px / self.sensor_width_mm
 

@@ -1,4 +1,4 @@
-"""Where lines and arcs first enter a zone, exactly; plain scalar functions for compiled code."""
+"""Where paths enter zones: exact for lines and arcs, to a millimetre for curves in moving air. Compiled."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FULL = 2.0 * pi
 
 
 def ahead(angle: float) -> float:
-    """An angle as 0 .. 2 pi."""
+    """Return an angle as 0 .. 2 pi."""
     turned = angle % FULL
     return turned if turned < FULL else 0.0
 
 
 def within(w: Walls, x: float, y: float) -> int:
-    """The first zone that holds a place; -1: none."""
+    """Return the first zone that holds a place; -1: none."""
     for k in range(len(w.around)):
         if hypot(x - w.around[k, 0], y - w.around[k, 1]) <= w.around[k, 2] and _holds(w, k, x, y):
             return k
@@ -53,7 +53,7 @@ def _holds(w: Walls, k: int, x: float, y: float) -> bool:
 
 
 def line_entry(w: Walls, x: float, y: float, ux: float, uy: float, length: float) -> tuple[float, int]:
-    """Metres to where a line (from a place, along a unit vector) first enters a zone, and which; inf, -1: nowhere."""
+    """Return the metres to where a line (place, unit vector) first enters a zone, and the zone; inf, -1: nowhere."""
     first, zone = inf, -1
     for k in range(len(w.around)):
         dx, dy = w.around[k, 0] - x, w.around[k, 1] - y
@@ -80,7 +80,7 @@ def line_entry(w: Walls, x: float, y: float, ux: float, uy: float, length: float
 
 
 def arc_entry(w: Walls, x: float, y: float, radius: float, begin: float, way: float, sweep: float) -> tuple[float, int]:
-    """Radians to where an arc first enters a zone, and which; inf, -1: nowhere.
+    """Return radians to where an arc first enters a zone, and which; inf, -1: nowhere.
 
     It lies on the circle around a place, begins at the angle `begin`, and goes left (`way` 1) or right (-1).
     """
@@ -131,7 +131,7 @@ def _arc_edge(ax: float, ay: float, bx: float, by: float, radius: float, begin: 
 
 
 def path_entry(w: Walls, table: Floats) -> tuple[int, float, int]:
-    """The segment of a path's table, metres along it, and the zone, where the path first enters one; -1: nowhere."""
+    """Return the segment, metres along it and the zone where a path's table first enters one; -1: nowhere."""
     for s in range(len(table)):
         if table[s, 8] == 0.0 and table[s, 9] == 0.0:
             along, zone = _still_entry(w, table[s])
@@ -183,18 +183,18 @@ def _known_walls(zones: tuple[Zone, ...], clearance: Clearance) -> Walls:
 
 
 def known_walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
-    """The borders of zones grown by a clearance (m), made once for the same zones."""
+    """Return the borders of zones grown by a clearance (m), made once for the same zones."""
     return _known_walls(tuple(zones), clearance if isinstance(clearance, tuple) else float(clearance))
 
 
 def inside(x: float, y: float, zones: Sequence[Zone], clearance: Clearance = 0.0) -> Zone | None:
-    """The first zone that a place (m) lies inside, or nearer to than the clearance; None: it is free."""
+    """Return the first zone that a place (m) lies inside, or nearer to than the clearance; None: it is free."""
     k = zone_at(known_walls(zones, clearance), float(x), float(y))
     return zones[k] if k >= 0 else None
 
 
 def blocked_by(path: Path, zones: Sequence[Zone], clearance: Clearance = 0.0) -> Zone | None:
-    """The first zone that a path enters, or comes nearer to than the clearance (m); None: it is clear."""
+    """Return the first zone that a path enters, or comes nearer to than the clearance (m); None: it is clear."""
     if not zones:
         return None
     borders = known_walls(zones, clearance)
@@ -205,7 +205,7 @@ def blocked_by(path: Path, zones: Sequence[Zone], clearance: Clearance = 0.0) ->
 
 
 def clear(path: Path, zones: Sequence[Zone], clearance: Clearance = 0.0) -> bool:
-    """Whether a path enters no zone and keeps a clearance (m) from all; touching is allowed."""
+    """Return whether a path enters no zone and keeps a clearance (m) from all; touching is allowed."""
     return blocked_by(path, zones, clearance) is None
 
 
@@ -230,7 +230,7 @@ def _all_blocked(w: Walls, starts: Floats, goals: Floats, radius: float) -> NDAr
 
 
 def _enters(w: Walls, start: Floats, goal: Floats, radius: float) -> bool:
-    """Whether the shortest path between two poses enters a zone."""
+    """Return whether the shortest path between two poses enters a zone."""
     x, y, heading = start[0], start[1], start[2]
     _, word, t, p, q = shortest(x, y, heading, goal[0], goal[1], goal[2], radius)
     if word == STRAIGHT:
@@ -248,7 +248,7 @@ def _enters(w: Walls, start: Floats, goal: Floats, radius: float) -> bool:
 
 
 def _part_enters(w: Walls, x: float, y: float, heading: float, radius: float, way: float, length: float) -> bool:
-    """Whether a left turn (`way` 1), a right turn (-1) or a straight line (0) enters a zone."""
+    """Return whether a left turn (`way` 1), a right turn (-1) or a straight line (0) enters a zone."""
     if length <= 0.0:
         return False
     if way == 0.0:
@@ -258,7 +258,7 @@ def _part_enters(w: Walls, x: float, y: float, heading: float, radius: float, wa
 
 
 def _after(x: float, y: float, heading: float, radius: float, way: float, length: float) -> tuple[float, float, float]:
-    """The pose at the end of such a part."""
+    """Return the pose at the end of such a part."""
     if way == 0.0:
         return x + length * cos(heading), y + length * sin(heading), heading
     end = heading + way * length / radius

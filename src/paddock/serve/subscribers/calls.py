@@ -28,7 +28,7 @@ from paddock.wire.rpc import (
     result,
 )
 from paddock.wire.stream.commands import Commands, decode_commands
-from paddock.wire.stream.split import Frame, Json
+from paddock.wire.stream.split import JsonLine, StreamFrame
 
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
@@ -50,9 +50,9 @@ class CallHandler:
         self._refused = 0  # calls without an answer, since the last notification
         self._notified = 0.0  # time of that notification
 
-    def hear(self, message: Frame | Json) -> None:
+    def hear(self, message: StreamFrame | JsonLine) -> None:
         """Handle a message."""
-        if isinstance(message, Frame):
+        if isinstance(message, StreamFrame):
             if self._allowed(None):
                 self._start(self._command(message.payload))
             return
@@ -81,7 +81,7 @@ class CallHandler:
             return self._room(id)
         text = f"more than {allowance.rate:g} requests per second"
         if allowance.warned:
-            self.client.cut_off("requests", text)
+            self.client.connection.cut_off("requests", text)
         else:
             allowance.warned = True
             self._put(failure(id, TOO_MANY, f"{text}: the connection ends if this continues"))

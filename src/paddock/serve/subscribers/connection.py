@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from paddock.wire.rpc import notification
-from paddock.wire.stream.split import Frame, Json
+from paddock.wire.stream.split import JsonLine, StreamFrame
 
 Bytes = bytes | memoryview
 FrameGroup = tuple[Bytes, ...]  # the frames of one tick; peers may share the bytes
@@ -103,7 +103,7 @@ class Outbox:
 
 GRACE = 1.0  # s for a peer to read why its connection ends
 
-Hear = Callable[[Frame | Json], None]  # called with every received message
+Hear = Callable[[StreamFrame | JsonLine], None]  # called with every received message
 Lost = Callable[[str], None]  # called once at the end with a word for the reason; empty if the peer left
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from paddock.errors import PaddockError, UnknownNameError, suggestion, unknown_name
 from paddock.wire.operations.results import FleetTree, Range, RosterTree
-from paddock.wire.stream.positions import Change
+from paddock.wire.stream.positions import FrameChange
 from paddock.world.columns import Column
 from paddock.world.frames import conversion, convert_position, convert_quaternion
 from paddock.world.layout import POSE, FleetLayout, Ints, Layout
@@ -260,11 +260,11 @@ NATIVE = "enu"
 
 
 @cache
-def change_to(frame: str) -> Change:
+def change_to(frame: str) -> FrameChange:
     """The change from ENU to a frame, as matrices for the encoders."""
     position = convert_position(np.eye(3), NATIVE, frame).T
     quaternion = convert_quaternion(np.eye(4), NATIVE, frame).T
-    return Change.of(position.astype(np.float64), quaternion.astype(np.float64))
+    return FrameChange.of(position.astype(np.float64), quaternion.astype(np.float64))
 
 
 def units_per_metre(frame: str) -> float:

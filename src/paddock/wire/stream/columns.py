@@ -1,4 +1,4 @@
-"""Frame 0x15: values of any columns of some vehicles, in blocks that each answer one entry of a list of wanted ones."""
+"""Frame 0x15: requested columns of some vehicles, one block for each entry of the request."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
-from paddock.wire.layout import Field, Part, Record
+from paddock.wire.layout import Field, Record, TailField
 from paddock.wire.stream.frames import HEADER, Buffer, Cursor, FrameType, Target, open_frame
 
 COLUMNS = Record(
     "columns",
     (
-        Field("wanted", "<u4", "", "number of the list of wanted columns that is answered"),
+        Field("wanted", "<u4", "", "number of the request that is answered"),
         Field("blocks", "<u4", "", "blocks that follow"),
     ),
 )
 COLUMNS_BLOCK = Record(
     "columns block",
     (
-        Field("request", "<u4", "", "which entry of the list it answers, from 0"),
-        Field("vehicles", "<u4", "", "how many; 0 when what was wanted is not there"),
-        Field("columns", "<u4", "", "how many"),
+        Field("request", "<u4", "", "index of the entry of the request, from 0"),
+        Field("vehicles", "<u4", "", "number of vehicles; 0 if the requested ones do not exist"),
+        Field("columns", "<u4", "", "number of columns"),
         Field("width", "<u4", "B", "bytes of a value: 8 (f64) for up to 4096 values, else 4 (f32)"),
     ),
     (
-        Part(
+        TailField(
             "values",
             "f64 or f32",
             "width * columns * vehicles",
             "",
-            "column by column, in the order asked for; NaN: the vehicle has no such column",
+            "column by column, in the requested order; NaN: the vehicle has no such column",
         ),
     ),
 )
 MOST_WIDE = 4096
-"""Values of a block that are sent in full precision."""
+"""Largest number of values of a block sent in full precision."""
 DTYPES: dict[int, np.dtype[Any]] = {4: np.dtype("<f4"), 8: np.dtype("<f8")}
 
 Values = NDArray[np.float64] | NDArray[np.float32]
 
 
 class Block(NamedTuple):
-    """What answers one entry."""
+    """The answer to one entry of the request."""
 
     request: int
     values: Values  # (columns, vehicles)
 
 
-class Columns(NamedTuple):
+class ColumnsContent(NamedTuple):
     """The content of a frame."""
 
     wanted: int
@@ -61,7 +61,7 @@ class Columns(NamedTuple):
 
 
 def encode_columns(wanted: int, blocks: Sequence[Block], into: Target | None = None) -> memoryview:
-    """One frame; the values are taken as they are, or to float32 where there are many."""
+    """Encode blocks as one frame, as float32 if they have many values."""
     sizes = [COLUMNS_BLOCK.size + _width(block) * block.values.size for block in blocks]
     out = open_frame(FrameType.COLUMNS, COLUMNS.size + sum(sizes), into)
     try:
@@ -89,15 +89,15 @@ def _write(block: Block, out: memoryview) -> None:
             values[...] = block.values
 
 
-def decode_columns(payload: Buffer) -> Columns:
-    """The blocks of a frame; their values are views of the payload."""
+def decode_columns(payload: Buffer) -> ColumnsContent:
+    """Decode the blocks of a frame; their values are views of the payload."""
     cursor = Cursor(payload, "columns")
     wanted, count = cursor.fields(COLUMNS)
     if count * COLUMNS_BLOCK.size > cursor.left:
         raise WireError("count", f"columns: {count} blocks do not fit into {cursor.left} bytes")
     blocks = tuple(_read(cursor) for _ in range(count))
     cursor.finish()
-    return Columns(wanted, blocks)
+    return ColumnsContent(wanted, blocks)
 
 
 def _read(cursor: Cursor) -> Block:

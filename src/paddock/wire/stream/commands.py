@@ -1,4 +1,4 @@
-"""Frame 0x20, inbound: the same inputs commanded to many vehicles at once; inputs not named stay as they are."""
+"""Frame 0x20, inbound: commands for the same inputs of many vehicles; other inputs keep their values."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
-from paddock.wire.layout import Field, Part, Record
+from paddock.wire.layout import Field, Record, TailField
 from paddock.wire.stream.frames import HEADER, Buffer, Cursor, FrameType, Target, fill, open_frame
 
 COMMANDS = Record(
     "commands",
     (Field("count", "<u4", "", "vehicles"), Field("inputs", "u1", "", "K, 1 to 255")),
     (
-        Part("names", "K times u8 + UTF-8", "K + their lengths", "", "length of each input's name, and the name"),
-        Part("values", "count times i32 + f64[K]", "count * (4 + 8 K)", "", "vehicle, and its inputs in that order"),
+        TailField("names", "K times u8 + UTF-8", "K + their lengths", "", "length of each input's name, and the name"),
+        TailField(
+            "values", "count times i32 + f64[K]", "count * (4 + 8 K)", "", "vehicle, and its inputs in that order"
+        ),
     ),
 )
 MAX_NAME = 255
@@ -27,7 +29,7 @@ MAX_NAME = 255
 
 
 class Commands(NamedTuple):
-    """A batch: vehicle `ids[i]` is to take `values[i, k]` as its input `names[k]`."""
+    """A batch: `values[i, k]` is the input `names[k]` of vehicle `ids[i]`."""
 
     ids: NDArray[np.int32]  # (n,)
     names: tuple[str, ...]  # (k,)
@@ -36,13 +38,13 @@ class Commands(NamedTuple):
 
 @lru_cache
 def command_record(inputs: int) -> Record:
-    """What one vehicle takes for a given number of inputs."""
+    """Return the record of one vehicle for a number of inputs."""
     fields = (Field("id", "<i4", "", "vehicle, 0 to 2^31 - 1"), Field("values", "<f8", "", "its inputs", inputs))
     return Record("command", fields)
 
 
 def encode_commands(ids: ArrayLike, names: Sequence[str], values: ArrayLike, into: Target | None = None) -> memoryview:
-    """One frame from `ids` (n,) and `values` (n, k), or (k,) to tell all vehicles the same."""
+    """Encode `ids` (n,) and `values` (n, k), or (k,) for all vehicles, as one frame."""
     count, labels, dtype = np.size(ids), _labels(names), command_record(len(names)).dtype
     head = COMMANDS.packer.pack(count, len(names)) + labels
     out = open_frame(FrameType.COMMANDS, len(head) + count * dtype.itemsize, into)
@@ -57,20 +59,18 @@ def encode_commands(ids: ArrayLike, names: Sequence[str], values: ArrayLike, int
 
 
 def _labels(names: Sequence[str]) -> bytes:
-    """The names as they travel."""
+    """Return the names on the wire."""
     try:
         labels = [name.encode() for name in names]
     except UnicodeEncodeError as error:
-        raise InvalidValueError(
-            f"commands: {error.object!r} is not a name, half of a surrogate pair is no text"
-        ) from error
+        raise InvalidValueError(f"commands: {error.object!r} is not a name: it holds half a surrogate pair") from error
     if not 1 <= len(labels) <= MAX_NAME or max(map(len, labels)) > MAX_NAME:
         raise InvalidValueError(f"commands: 1 to {MAX_NAME} inputs with names of up to {MAX_NAME} bytes, got {names!r}")
     return b"".join(bytes((len(label),)) + label for label in labels)
 
 
 def decode_commands(payload: Buffer) -> Commands:
-    """A batch whose ids are not negative, names unique and values finite; the arrays are views of the payload."""
+    """Decode a batch; ids are not negative, names unique, values finite; arrays are views of the payload."""
     cursor = Cursor(payload, "commands")
     count, inputs = cursor.fields(COMMANDS)
     names = tuple(cursor.text(cursor.payload[cursor.skip(1)]) for _ in range(inputs))
@@ -85,9 +85,9 @@ def decode_commands(payload: Buffer) -> Commands:
 
 
 def _problem(names: Sequence[str], records: NDArray[Any]) -> str:
-    """What is wrong with a batch; empty if nothing is."""
+    """Return the problem of a batch; empty if there is none."""
     if "" in names or len(set(names)) != len(names):
-        return f"every input needs a name of its own, got {', '.join(map(repr, names[:8]))}"
+        return f"every input needs a different name, got {', '.join(map(repr, names[:8]))}"
     if len(records) and records["id"].min() < 0:
         return f"ids must be from 0 to 2^31 - 1, got {records['id'].min()}"
     finite = np.isfinite(records["values"].reshape(-1, len(names)))

@@ -1,4 +1,4 @@
-"""Frames 0x03 and 0x04: lines and spheres that a renderer draws for debugging."""
+"""Frames 0x03, 0x04 and 0x12: debug lines, debug spheres, and markers by namespace and id."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
-from paddock.wire.layout import Field, Part, Record
+from paddock.wire.layout import Field, Record, TailField
 from paddock.wire.stream.frames import (
     COUNT,
     Buffer,
     Cursor,
     FrameType,
-    Records,
     Target,
     decode_table,
     encode_table,
@@ -49,25 +49,21 @@ SPHERES = Record(
 def encode_lines(
     start: ArrayLike, end: ArrayLike, color: ArrayLike, thickness: ArrayLike, into: Target | None = None
 ) -> memoryview:
-    """One frame of n lines: `start` and `end` (n, 3), `color` (n, 4) or (4,), `thickness` (n,) or a number."""
+    """Encode n lines: `start` and `end` (n, 3), `color` (n, 4) or (4,), `thickness` (n,) or a number."""
     columns = {"start": start, "end": end, "color": color, "thickness": thickness}
     return encode_table(FrameType.DEBUG_LINES, LINES, columns, into)
 
 
-def decode_lines(payload: Buffer) -> Records:
-    """(n,) records with the fields of `LINES`, a view of the payload."""
-    return decode_table(payload, LINES)
+decode_lines = partial(decode_table, record=LINES)
 
 
 def encode_spheres(centre: ArrayLike, radius: ArrayLike, color: ArrayLike, into: Target | None = None) -> memoryview:
-    """One frame of n spheres: `centre` (n, 3), `radius` (n,) or a number, `color` (n, 4) or (4,)."""
+    """Encode n spheres: `centre` (n, 3), `radius` (n,) or a number, `color` (n, 4) or (4,)."""
     columns = {"centre": centre, "radius": radius, "color": color}
     return encode_table(FrameType.DEBUG_SPHERES, SPHERES, columns, into)
 
 
-def decode_spheres(payload: Buffer) -> Records:
-    """(n,) records with the fields of `SPHERES`, a view of the payload."""
-    return decode_table(payload, SPHERES)
+decode_spheres = partial(decode_table, record=SPHERES)
 
 
 MAX_TEXT = 4096
@@ -76,7 +72,7 @@ MAX_POINTS = 1_000_000
 
 
 class MarkerKind(IntEnum):
-    """What is drawn."""
+    """The kinds of markers."""
 
     POINTS = 0
     LINE_STRIP = 1
@@ -92,11 +88,11 @@ class MarkerKind(IntEnum):
 
 
 class MarkerFlag(IntFlag):
-    """What is done, other than drawing; the bits of `flags`."""
+    """The bits of `flags`."""
 
     DELETE = 1  # this marker
     DELETE_NAMESPACE = 2
-    HIDDEN = 4  # the namespace is
+    HIDDEN = 4  # the namespace
     DELETE_ALL = 8
 
 
@@ -114,15 +110,15 @@ MARKER = Record(
         Field("scale", "<f4", "m", "size along x, y, z", 3),
         Field("position", "<f8", "m", "x, y, z in the frame", 3),
         Field("quaternion", "<f4", "", "x, y, z, w, marker to frame", 4),
-        Field("expires", "<f8", "s", "simulation time at which it goes; +inf: never"),
+        Field("expires", "<f8", "s", "simulation time at which it expires; +inf: never"),
         Field("text_bytes", "<u4", "B", f"length of the text, up to {MAX_TEXT}"),
         Field("points_count", "<u4", "", f"number of points, up to {MAX_POINTS}"),
     ),
     (
-        Part("namespace", "UTF-8", "namespace_bytes", "", ""),
-        Part("frame", "UTF-8", "frame_bytes", "", "what position and points are relative to; empty: the world"),
-        Part("text", "UTF-8", "text_bytes", "", ""),
-        Part("points", "f32[3] each", "12 * points_count", "m", "x, y, z relative to the marker"),
+        TailField("namespace", "UTF-8", "namespace_bytes", "", ""),
+        TailField("frame", "UTF-8", "frame_bytes", "", "reference of position and points; empty: the world"),
+        TailField("text", "UTF-8", "text_bytes", "", ""),
+        TailField("points", "f32[3] each", "12 * points_count", "m", "x, y, z relative to the marker"),
     ),
 )
 
@@ -133,7 +129,7 @@ def _no_points() -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkerRecord:
-    """One marker as it travels. What the fields mean stands in `MARKER`."""
+    """One marker on the wire; `MARKER` describes the fields."""
 
     namespace: str
     id: int
@@ -150,7 +146,7 @@ class MarkerRecord:
 
 
 def encode_markers(markers: Iterable[MarkerRecord], into: Target | None = None) -> memoryview:
-    """One frame of markers, in their order."""
+    """Encode markers, in order, as one frame."""
     records = [_record(marker) for marker in markers]
     return whole_frame(FrameType.MARKERS, COUNT.packer.pack(len(records)) + b"".join(records), into)
 
@@ -159,12 +155,12 @@ def _record(marker: MarkerRecord) -> bytes:
     where = f"marker {marker.id} of {marker.namespace[:40]!r}"
     try:
         texts = marker.namespace.encode(), marker.frame.encode(), marker.text.encode()
-        with np.errstate(over="ignore"):  # what is too large for float32 is found to be infinite below
+        with np.errstate(over="ignore"):  # too large for float32 becomes infinite, an error below
             points = np.asarray(marker.points).reshape(-1, 3).astype("<f4")
         head = _head(marker, len(texts[0]), len(texts[1]), len(texts[2]), len(points))
     except (struct.error, OverflowError, ValueError, TypeError) as error:
         raise InvalidValueError(f"{where} does not fit its frame: {error}") from error
-    if problem := _problem(MARKER.packer.unpack(head)) or _loose(points):
+    if problem := _problem(MARKER.packer.unpack(head), points):
         raise InvalidValueError(f"{where}: {problem}")
     return b"".join((head, *texts, points.tobytes()))
 
@@ -178,7 +174,7 @@ def _head(marker: MarkerRecord, namespace: int, frame: int, text: int, points: i
 
 
 def decode_markers(payload: Buffer) -> tuple[MarkerRecord, ...]:
-    """The markers of a frame; their points are views of the payload."""
+    """Decode the markers of a frame; their points are views of the payload."""
     cursor = Cursor(payload, "markers")
     markers = tuple(_read(cursor) for _ in range(cursor.count(MARKER.size)))
     cursor.finish()
@@ -188,11 +184,12 @@ def decode_markers(payload: Buffer) -> tuple[MarkerRecord, ...]:
 def _read(cursor: Cursor) -> MarkerRecord:
     start = cursor.at
     head = cursor.fields(MARKER)
-    if problem := _problem(head):
+    if problem := _problem(head, _no_points()):
         raise WireError("value", f"markers: at byte {start}: {problem}")
     namespace, frame, text = (cursor.text(head[index]) for index in (3, 4, 20))
-    points = _points(cursor, head[21])
-    if problem := _loose(points):
+    at, count = cursor.skip(12 * head[21]), head[21]
+    points = np.frombuffer(cursor.payload, "<f4", 3 * count, at).reshape(count, 3) if count else _no_points()
+    if problem := _problem(head, points):
         raise WireError("value", f"markers: at byte {start}: {problem}")
     kind, flags = MarkerKind(head[1]), MarkerFlag(head[2])
     color, scale, position, quaternion = head[5:9], head[9:12], head[12:15], head[15:19]
@@ -201,15 +198,8 @@ def _read(cursor: Cursor) -> MarkerRecord:
     )
 
 
-def _points(cursor: Cursor, count: int) -> NDArray[np.float32]:
-    start = cursor.skip(12 * count)
-    if not count:
-        return _no_points()
-    return np.frombuffer(cursor.payload, "<f4", 3 * count, start).reshape(count, 3)
-
-
-def _problem(head: tuple[Any, ...]) -> str:
-    """What is wrong with the fixed fields of a record; empty if nothing is."""
+def _problem(head: tuple[Any, ...], points: NDArray[np.float32]) -> str:
+    """Return the problem of a record; empty if there is none."""
     if head[1] > max(MarkerKind):
         return f"kind must be from 0 to {max(MarkerKind)}, got {head[1]}"
     if head[2] >= 2 * MarkerFlag.DELETE_ALL:
@@ -220,9 +210,4 @@ def _problem(head: tuple[Any, ...]) -> str:
         return f"expires must be a time or +inf, got {head[19]}"
     if head[20] > MAX_TEXT or head[21] > MAX_POINTS:
         return f"up to {MAX_TEXT} bytes of text and {MAX_POINTS} points, got {head[20]} and {head[21]}"
-    return ""
-
-
-def _loose(points: NDArray[np.float32]) -> str:
-    """Points that are nowhere."""
     return "" if np.isfinite(points).all() else "points must be finite"

@@ -1,4 +1,4 @@
-"""Frame 0x13: what happened, in words."""
+"""Frame 0x13: events."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paddock.errors import InvalidValueError
-from paddock.wire.layout import Field, Part, Record
+from paddock.wire.layout import Field, Record, TailField
 from paddock.wire.stream.frames import COUNT, Buffer, Cursor, FrameType, Target, whole_frame
 
 EVENT = Record(
     "events",
     (
         Field("number", "<u8", "", "counts the events of a run, from 1"),
-        Field("tick", "<u8", "", "when it happened"),
+        Field("tick", "<u8", "", "tick of the event"),
         Field("kind_bytes", "u1", "B", "length of the kind"),
         Field("subject_bytes", "u1", "B", "length of the subject"),
         Field("detail_bytes", "<u2", "B", "length of the detail"),
     ),
     (
-        Part("kind", "UTF-8", "kind_bytes", "", "spawned, removed, failsafe, ..."),
-        Part("subject", "UTF-8", "subject_bytes", "", "the vehicle or fleet concerned"),
-        Part("detail", "UTF-8", "detail_bytes", "", "the rest, for people"),
+        TailField("kind", "UTF-8", "kind_bytes", "", "spawned, removed, failsafe, ..."),
+        TailField("subject", "UTF-8", "subject_bytes", "", "the vehicle or fleet concerned"),
+        TailField("detail", "UTF-8", "detail_bytes", "", "more, as text"),
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:
-    """One thing that happened at a tick."""
+    """One event on the wire."""
 
     number: int
     tick: int
@@ -39,7 +39,7 @@ class EventRecord:
 
 
 def encode_events(events: Iterable[EventRecord], into: Target | None = None) -> memoryview:
-    """One frame of events, in their order."""
+    """Encode events, in order, as one frame."""
     records = [_record(event) for event in events]
     return whole_frame(FrameType.EVENTS, COUNT.packer.pack(len(records)) + b"".join(records), into)
 
@@ -54,7 +54,7 @@ def _record(event: EventRecord) -> bytes:
 
 
 def decode_events(payload: Buffer) -> tuple[EventRecord, ...]:
-    """The events of a frame."""
+    """Decode the events of a frame."""
     cursor = Cursor(payload, "events")
     events = tuple(_read(cursor) for _ in range(cursor.count(EVENT.size)))
     cursor.finish()

@@ -1,7 +1,7 @@
-"""What all frames share: a header `type u8, payload length u32`, then mostly `count u32` and that many records.
+"""Frames of the stream: a header `type u8, payload length u32`, then mostly `count u32` and that many records.
 
-Encoders write into `into` where it is given (a slot of shared memory, say) and return a view of the bytes written, or
-make a buffer of their own. Decoders take the payload and return views of it: nothing is copied.
+Encoders write to `into` if given (e.g. a slot of shared memory), else to a new buffer, and return a view of the bytes
+written. Decoders return views of the payload: nothing is copied. Frame 0x10, the tick, is here, too.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from paddock.wire.error import WireError
 from paddock.wire.layout import Field, Record
 
 Buffer = bytes | bytearray | memoryview
-"""What a payload may be."""
+"""A payload."""
 Target = bytearray | memoryview | NDArray[np.uint8]
-"""What a frame may be written into."""
+"""Memory that a frame is written to."""
 Records = NDArray[np.void]
 """A structured array, one element per record."""
 
 
 class FrameType(IntEnum):
-    """The first byte of a frame. `[` and `{` (0x5B, 0x7B) start JSON on the same socket: they are never types."""
+    """The first byte of a frame; never `[` or `{` (0x5B, 0x7B), which start JSON on the same socket."""
 
     POSITIONS = 0x01
     TELEMETRY = 0x02
@@ -46,7 +46,7 @@ class FrameType(IntEnum):
 FRAME_HEADER = Record(
     "frame header",
     (
-        Field("type", "u1", "", "what the payload holds"),
+        Field("type", "u1", "", "type of the payload"),
         Field("payload_length", "<u4", "B", "bytes that follow the header"),
     ),
 )
@@ -57,16 +57,16 @@ MAX_PAYLOAD = 2**32 - 1
 
 
 def counted_size(record: Record, count: int) -> int:
-    """Bytes of a whole frame of `count` records of a fixed size."""
+    """Return the bytes of a frame of `count` records of a fixed size."""
     return COUNTED.size + count * record.size
 
 
 def destination(size: int, into: Target | None) -> memoryview:
-    """`size` writable bytes: the beginning of `into`, or new ones."""
+    """Return `size` writable bytes: the start of `into`, or a new buffer."""
     if size - HEADER.size > MAX_PAYLOAD:
         raise InvalidValueError(f"a frame holds at most {MAX_PAYLOAD} bytes, not {size}")
     if into is None:
-        return np.empty(size, np.uint8).data  # not bytearray: it would be zeroed first
+        return np.empty(size, np.uint8).data  # a bytearray would be zeroed first
     view = into.data if isinstance(into, np.ndarray) else memoryview(into)
     if view.readonly or not view.c_contiguous or view.nbytes < size:
         raise InvalidValueError(f"a frame needs {size} contiguous writable bytes, not {view.nbytes} of {type(into)}")
@@ -74,28 +74,28 @@ def destination(size: int, into: Target | None) -> memoryview:
 
 
 def open_frame(kind: FrameType, size: int, into: Target | None) -> memoryview:
-    """A frame with its header in place and room for `size` bytes of payload."""
+    """Return a frame with its header and room for `size` bytes of payload."""
     out = destination(HEADER.size + size, into)
     HEADER.pack_into(out, 0, kind, size)
     return out
 
 
 def whole_frame(kind: FrameType, payload: bytes, into: Target | None) -> memoryview:
-    """A frame around a payload that was put together elsewhere."""
+    """Return a frame with this payload."""
     out = open_frame(kind, len(payload), into)
     out[HEADER.size :] = payload
     return out
 
 
 def open_table(kind: FrameType, record: Record, count: int, into: Target | None) -> tuple[memoryview, Records]:
-    """A frame with header and count in place, and its records as an array (count,) to be filled."""
+    """Return a frame with header and count, and its records (count,) to fill."""
     out = destination(counted_size(record, count), into)
     COUNTED.pack_into(out, 0, kind, len(out) - HEADER.size, count)
     return out, np.frombuffer(out, record.dtype, offset=COUNTED.size) if count else np.empty(0, record.dtype)
 
 
 def encode_table(kind: FrameType, record: Record, columns: Mapping[str, ArrayLike], into: Target | None) -> memoryview:
-    """A frame of records from one column for each field, (n,) or (n, k); the first tells n, scalars go to all."""
+    """Encode one column per field, (n,) or (n, k), as a frame; the first column defines n, scalars apply to all."""
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     first = next(iter(arrays.values()))
     out, records = open_table(kind, record, len(first) if first.ndim else 1, into)
@@ -105,7 +105,7 @@ def encode_table(kind: FrameType, record: Record, columns: Mapping[str, ArrayLik
 
 
 def fill(target: NDArray[Any], values: NDArray[Any], what: str) -> None:
-    """Copy a column into its place; numbers that the wire's integers cannot hold are an error, they never wrap."""
+    """Copy a column; numbers that the wire's integers cannot hold are an error, they never wrap."""
     if target.dtype.kind in "iu" and values.dtype != target.dtype and values.size:
         limits = np.iinfo(target.dtype)
         if values.dtype.kind not in "iub" or values.min() < limits.min or values.max() > limits.max:
@@ -117,7 +117,7 @@ def fill(target: NDArray[Any], values: NDArray[Any], what: str) -> None:
 
 
 def decode_table(payload: Buffer, record: Record) -> Records:
-    """The records (n,) of a payload that is nothing but a count and that many records; a view, nothing is copied."""
+    """Return the records (n,) of a payload that consists of a count and that many records; a view."""
     count = read_count(payload, record.name)
     expected = COUNT.size + count * record.size
     if len(payload) != expected:
@@ -126,14 +126,14 @@ def decode_table(payload: Buffer, record: Record) -> Records:
 
 
 def read_count(payload: Buffer, what: str) -> int:
-    """The count at the beginning of a payload; the caller compares it with the bytes that are there."""
+    """Return the count at the start of a payload; the caller checks it against the length."""
     if len(payload) < COUNT.size:
         raise WireError("length", f"{what}: a payload starts with {COUNT.size} bytes of count, got {len(payload)}")
     return int.from_bytes(payload[: COUNT.size], "little")
 
 
 class Cursor:
-    """A place in a payload that only moves forward; `what` names the message in errors."""
+    """A position in a payload that only moves forward, with checked lengths; `what` names the message in errors."""
 
     def __init__(self, payload: Buffer, what: str) -> None:
         self.payload = memoryview(payload)
@@ -142,11 +142,11 @@ class Cursor:
 
     @property
     def left(self) -> int:
-        """Bytes that were not read yet."""
+        """Bytes not read yet."""
         return len(self.payload) - self.at
 
     def count(self, smallest: int) -> int:
-        """The number of records, each of `smallest` bytes or more, that the payload claims and has room for."""
+        """Read the number of records of at least `smallest` bytes, checked against the length."""
         count = read_count(self.payload, self.what)
         self.at += COUNT.size
         if count * smallest > self.left:
@@ -154,19 +154,19 @@ class Cursor:
         return count
 
     def skip(self, size: int) -> int:
-        """Move over `size` bytes that have to be there; returns where they begin."""
+        """Skip `size` bytes; return where they start."""
         if size > self.left:
-            raise WireError("length", f"{self.what}: {size} bytes expected at byte {self.at}, {self.left} are there")
+            raise WireError("length", f"{self.what}: {size} bytes expected at byte {self.at}, got {self.left}")
         start = self.at
         self.at += size
         return start
 
     def fields(self, record: Record) -> tuple[Any, ...]:
-        """The numbers of the fixed fields of one record."""
+        """Read the fixed fields of one record."""
         return record.packer.unpack_from(self.payload, self.skip(record.size))
 
     def text(self, size: int) -> str:
-        """`size` bytes of UTF-8."""
+        """Read `size` bytes of UTF-8."""
         start = self.skip(size)
         try:
             return str(self.payload[start : self.at], "utf-8")
@@ -174,7 +174,7 @@ class Cursor:
             raise WireError("utf8", f"{self.what}: the text at byte {start} is not UTF-8") from error
 
     def finish(self) -> None:
-        """Nothing may be left over."""
+        """Check that nothing is left over."""
         if self.left:
             raise WireError("length", f"{self.what}: {self.left} bytes too many")
 
@@ -184,9 +184,9 @@ TICK = Record(
     (
         Field("tick", "<u8", "", "ticks since the start of the run"),
         Field("sim_time", "<f8", "s", "simulation time"),
-        Field("wall_time", "<f8", "s", "when it was published, since 1970 (UTC)"),
+        Field("wall_time", "<f8", "s", "time of publication, since 1970 (UTC)"),
         Field("run", "<u4", "", "+1 with every reset"),
-        Field("roster", "<u4", "", "+1 when vehicles come or go"),
+        Field("roster", "<u4", "", "+1 when vehicles are added or removed"),
     ),
 )
 FRAME_SIZE = HEADER.size + TICK.size
@@ -194,7 +194,7 @@ FRAME_SIZE = HEADER.size + TICK.size
 
 
 class Tick(NamedTuple):
-    """The moment that a group of frames shows."""
+    """The tick of a group of frames."""
 
     tick: int
     sim_time: float  # s
@@ -204,7 +204,7 @@ class Tick(NamedTuple):
 
 
 def encode_tick(tick: Tick, into: Target | None = None) -> memoryview:
-    """The whole frame, 37 bytes."""
+    """Encode the frame, 37 bytes."""
     out = open_frame(FrameType.TICK, TICK.size, into)
     try:
         TICK.packer.pack_into(out, HEADER.size, *tick)
@@ -214,7 +214,7 @@ def encode_tick(tick: Tick, into: Target | None = None) -> memoryview:
 
 
 def decode_tick(payload: Buffer) -> Tick:
-    """The moment; its times are finite."""
+    """Decode the payload; times are finite."""
     if len(payload) != TICK.size:
         raise WireError("length", f"tick: a payload has {TICK.size} bytes, got {len(payload)}")
     tick = Tick._make(TICK.packer.unpack(payload))

@@ -1,9 +1,10 @@
-"""Taking a byte stream apart: frames and JSON lines as they come over one socket, however the bytes were cut."""
+"""Split a byte stream into frames and JSON lines, however the bytes arrive."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterator
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -13,63 +14,62 @@ from paddock.wire.stream.frames import HEADER, FrameType
 JSON_STARTS = frozenset(b"{[")
 
 
-class Frame(NamedTuple):
+class StreamFrame(NamedTuple):
     """A binary frame; decode the payload by its type."""
 
     type: FrameType
     payload: memoryview
 
 
-class Json(NamedTuple):
-    """A line of JSON without its end of line."""
+class JsonLine(NamedTuple):
+    """A line of JSON without its line break."""
 
     line: bytes
 
 
 class Splitter:
-    """Give it bytes as they arrive, take messages as they become complete.
+    """Feed bytes as they arrive, take messages as they become complete.
 
-    `limit_frame` and `limit_json` bound a message (bytes of payload, bytes of a line) and so the memory that is held;
-    `types` are the frames that this side takes. After a WireError nothing more can be read from the connection, as
-    nobody knows where the next message begins: it is raised again whatever is fed. Time is linear in the bytes; a
-    payload is copied once, or not at all where it lies within one piece.
+    `limit_frame` and `limit_json` bound a message (bytes of payload, bytes of a line) and the memory in use; `types`
+    are the accepted frames. After a WireError the start of the next message is unknown: the error is raised again for
+    everything fed. Time is linear in the bytes; a payload is copied once, or not at all if it arrives in one piece.
     """
 
     def __init__(self, limit_frame: int, limit_json: int, types: Collection[int] = frozenset(FrameType)) -> None:
         self.limit_frame = limit_frame
         self.limit_json = limit_json
         self.types = types
-        self._piece = b""  # what arrived last
-        self._at = 0  # how much of it was used
-        self._begun = bytearray()  # a header or a line that is not complete
-        self._open: Frame | None = None  # a frame whose payload is not complete
-        self._filled = 0  # bytes of that payload that are there
-        self._broken: tuple[str, str] | None = None  # not the error itself: its traceback would hold this object
+        self._piece = b""  # the bytes fed last
+        self._at = 0  # bytes of it used
+        self._begun = bytearray()  # an incomplete header or line
+        self._open: StreamFrame | None = None  # a frame with an incomplete payload
+        self._filled = 0  # bytes of that payload
+        self._broken: tuple[str, str] | None = None  # not the error itself: its traceback would keep this object
 
     @property
     def held(self) -> int:
-        """Bytes kept of a message that is not complete."""
+        """Bytes held of an incomplete message."""
         return len(self._begun) + self._filled
 
-    def feed(self, data: bytes) -> Iterator[Frame | Json]:
-        """The messages that are complete now; what the caller leaves in the iterator comes with the next one."""
+    def feed(self, data: bytes) -> Iterator[StreamFrame | JsonLine]:
+        """Return the messages that are complete now; those not taken are returned by the next call."""
         rest = self._piece[self._at :]
         self._piece, self._at = rest + data if rest else bytes(data), 0
         return iter(self._next, None)
 
-    def _next(self) -> Frame | Json | None:
-        """The next complete message; None when more bytes are needed."""
+    def _next(self) -> StreamFrame | JsonLine | None:
+        """Return the next complete message; None if more bytes are needed."""
         if self._broken:
             raise WireError(*self._broken)
         if self._at == len(self._piece):
-            self._piece, self._at = b"", 0  # the caller may want its memory back
+            self._piece, self._at = b"", 0  # releases the memory
             return None
         if self._open:
             return self._fill(self._open)
         first = self._begun[0] if self._begun else self._piece[self._at]
         return self._line() if first in JSON_STARTS else self._frame(first)
 
-    def _line(self) -> Json | None:
+    def _line(self) -> JsonLine | None:
         end = self._piece.find(b"\n", self._at)
         stop = end if end >= 0 else len(self._piece)
         if len(self._begun) + stop - self._at > self.limit_json:
@@ -79,11 +79,11 @@ class Splitter:
         if end < 0:
             return None
         self._at += 1
-        line = Json(bytes(self._begun))
+        line = JsonLine(bytes(self._begun))
         self._begun.clear()
         return line
 
-    def _frame(self, first: int) -> Frame | None:
+    def _frame(self, first: int) -> StreamFrame | None:
         if first not in self.types:
             self._fail("type", f"a message starts with '{{', '[' or a frame type, not with 0x{first:02x}")
         missing = HEADER.size - len(self._begun)
@@ -97,17 +97,17 @@ class Splitter:
         self._begun.clear()
         return self._payload(FrameType(first), length)
 
-    def _payload(self, kind: FrameType, length: int) -> Frame | None:
-        """The frame, if all of it is there; otherwise room for the rest, the length having been checked."""
+    def _payload(self, kind: FrameType, length: int) -> StreamFrame | None:
+        """Return the frame if it is complete; otherwise reserve its memory."""
         stop = self._at + length
         if stop <= len(self._piece):
-            frame = Frame(kind, memoryview(self._piece)[self._at : stop])
+            frame = StreamFrame(kind, memoryview(self._piece)[self._at : stop])
             self._at = stop
             return frame
-        self._open = Frame(kind, np.empty(length, np.uint8).data)  # takes memory only as it is filled
+        self._open = StreamFrame(kind, np.empty(length, np.uint8).data)  # takes memory only as it is filled
         return self._fill(self._open)
 
-    def _fill(self, frame: Frame) -> Frame | None:
+    def _fill(self, frame: StreamFrame) -> StreamFrame | None:
         part = memoryview(self._piece)[self._at : self._at + len(frame.payload) - self._filled]
         frame.payload[self._filled : self._filled + len(part)] = part
         self._filled += len(part)
@@ -123,17 +123,27 @@ class Splitter:
         raise WireError(reason, message)
 
 
-def frames_in(data: memoryview) -> Iterator[Frame]:
-    """The frames of a buffer that holds nothing but whole ones, such as a slot of shared memory; nothing is copied."""
+def frames_in(data: memoryview) -> Iterator[StreamFrame]:
+    """Yield the frames of a buffer of complete frames, such as a slot of shared memory; nothing is copied."""
     at = 0
     while at < len(data):
         if len(data) - at < HEADER.size:
             raise WireError("length", f"a frame starts with {HEADER.size} bytes of header, {len(data) - at} are left")
         kind, length = HEADER.unpack_from(data, at)
         if kind not in frozenset(FrameType):
-            raise WireError("type", f"no frame has the type 0x{kind:02x}")
+            raise WireError("type", f"unknown frame type 0x{kind:02x}")
         at += HEADER.size
         if length > len(data) - at:
             raise WireError("length", f"a payload of {length} bytes does not fit: {len(data) - at} are left")
-        yield Frame(FrameType(kind), data[at : at + length])
+        yield StreamFrame(FrameType(kind), data[at : at + length])
         at += length
+
+
+def __getattr__(name: str) -> Any:
+    """Resolve deprecated names."""
+    renamed: dict[str, Any] = {"Frame": StreamFrame, "Json": JsonLine}
+    if name not in renamed:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    new = renamed[name]
+    warnings.warn(f"paddock.wire.stream.split.{name} is now {new.__name__}", DeprecationWarning, stacklevel=2)
+    return new

@@ -1,13 +1,14 @@
-"""Frame 0x02: how every vehicle is, 17 bytes each."""
+"""Frames 0x02 and 0x11: telemetry of every vehicle, 17 bytes each, and the first-person state of drones, 56 bytes."""
 
 from __future__ import annotations
 
 from enum import IntFlag
+from functools import partial
 
 from numpy.typing import ArrayLike
 
 from paddock.wire.layout import Field, Record
-from paddock.wire.stream.frames import Buffer, FrameType, Records, Target, decode_table, encode_table
+from paddock.wire.stream.frames import FrameType, Target, decode_table, encode_table
 
 
 class TelemetryFlag(IntFlag):
@@ -39,14 +40,12 @@ def encode_telemetry(
     flags: ArrayLike,
     into: Target | None = None,
 ) -> memoryview:
-    """One frame from columns (n,); all but the ids may be one number for all."""
+    """Encode columns (n,) as one frame; all but the ids may be one number for all."""
     columns = {"id": ids, "battery": battery, "health": health, "signal": signal, "flags": flags}
     return encode_table(FrameType.TELEMETRY, TELEMETRY, columns, into)
 
 
-def decode_telemetry(payload: Buffer) -> Records:
-    """(n,) records with the fields of `TELEMETRY`, a view of the payload."""
-    return decode_table(payload, TELEMETRY)
+decode_telemetry = partial(decode_table, record=TELEMETRY)
 
 
 FPV_STATE = Record(
@@ -76,13 +75,11 @@ def encode_fpv(
     charge: ArrayLike,
     into: Target | None = None,
 ) -> memoryview:
-    """One frame from columns (n,); `sticks` (n, 4), `velocity` and `rates` (n, 3)."""
+    """Encode columns (n,) as one frame; `sticks` (n, 4), `velocity` and `rates` (n, 3)."""
     columns = {"id": ids, "mode": mode, "armed": armed, "pad": 0, "sticks": sticks, "velocity": velocity}
     return encode_table(
         FrameType.FPV_STATE, FPV_STATE, {**columns, "rates": rates, "voltage": voltage, "charge": charge}, into
     )
 
 
-def decode_fpv(payload: Buffer) -> Records:
-    """(n,) records with the fields of `FPV_STATE`, a view of the payload."""
-    return decode_table(payload, FPV_STATE)
+decode_fpv = partial(decode_table, record=FPV_STATE)

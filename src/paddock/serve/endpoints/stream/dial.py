@@ -15,7 +15,7 @@ from paddock.serve.counters import LimitedLog
 from paddock.serve.endpoints.stream.connection import TcpConnection
 from paddock.serve.subscribers.subscription import NATIVE, Subscription, View
 from paddock.wire.rpc import METHOD_NOT_FOUND, Request, Response, RpcError, failure, parse, request
-from paddock.wire.stream.split import Frame, Json
+from paddock.wire.stream.split import JsonLine, StreamFrame
 from paddock.world.frames import conversion
 from paddock.world.layout import Layout
 from paddock.world.rotation import euler_from_quaternion
@@ -130,8 +130,8 @@ class Renderer:
             self._log("roster", f"did not get the roster: {error}")
             self.connection.close()
 
-    def _hear(self, message: Frame | Json) -> None:
-        if isinstance(message, Frame):
+    def _hear(self, message: StreamFrame | JsonLine) -> None:
+        if isinstance(message, StreamFrame):
             return
         try:
             parsed = parse(message.line)

@@ -17,7 +17,7 @@ from websockets.protocol import State
 from paddock.serve.subscribers.connection import Bytes, Connection, Hear, Lost
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import FrameType
-from paddock.wire.stream.split import JSON_STARTS, Frame, Json, frames_in
+from paddock.wire.stream.split import JSON_STARTS, JsonLine, StreamFrame, frames_in
 
 LOG = logging.getLogger("paddock.web")
 GOING_AWAY = 1001
@@ -67,7 +67,7 @@ class SocketConnection(Connection):
         try:
             text = message.get("text")
             if text is not None:
-                self._hear(Json(text.encode()))
+                self._hear(JsonLine(text.encode()))
                 return
             for frame in frames_in(memoryview(message["bytes"])):
                 self._hear(_accepted(frame))
@@ -92,7 +92,7 @@ class SocketConnection(Connection):
                     return
 
 
-def _accepted(frame: Frame) -> Frame:
+def _accepted(frame: StreamFrame) -> StreamFrame:
     if frame.type is not FrameType.COMMANDS:
         raise WireError("type", f"a page sends frames of commands (0x20), not 0x{frame.type:02x}")
     return frame

@@ -1,4 +1,4 @@
-"""Orders: what vehicles are told at run time, beside equal vehicles whose entries say the same."""
+"""Behaviour overrides, compared with vehicles whose entries have the same behaviour."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def states(sim: Simulation, fleet: str = "crew") -> Any:
 
 @pytest.mark.parametrize("told", TOLD, ids=lambda told: next(iter(told)))
 @pytest.mark.parametrize("model", ["quad", "rover"])
-def test_an_ordered_vehicle_moves_like_one_whose_entry_says_so(load: Load, model: str, told: dict[str, Any]) -> None:
+def test_an_overridden_vehicle_moves_like_one_with_that_entry(load: Load, model: str, told: dict[str, Any]) -> None:
     free, told_so = load(LEAD, crew(model), rate=240), load(LEAD, crew(model, behaviour=told), rate=240)
     free.override(["crew[1]", "crew[3]"], told)
     for sim in (free, told_so):
@@ -55,7 +55,7 @@ def test_an_ordered_vehicle_moves_like_one_whose_entry_says_so(load: Load, model
     assert np.array_equal(states(free)[:, [0, 2]], states(untold)[:, [0, 2]])
 
 
-def test_the_whole_flock_by_order_is_the_flock_by_entry(load: Load) -> None:
+def test_a_flock_by_override_equals_a_flock_by_entry(load: Load) -> None:
     birds = {"name": "birds", "count": 40, "model": "point", "speed": 3}
     birds["spawn"] = {"random": {"low": [-9, -9, 10], "high": [9, 9, 20]}}
     ordered, declared = load(birds), load({**birds, "behaviour": "flock"})
@@ -65,7 +65,7 @@ def test_the_whole_flock_by_order_is_the_flock_by_entry(load: Load) -> None:
     assert np.array_equal(states(ordered, "birds"), states(declared, "birds"))
 
 
-def test_those_in_a_flock_by_order_heed_the_whole_fleet(load: Load) -> None:
+def test_neighbours_of_an_overriding_flock_are_the_whole_fleet(load: Load) -> None:
     fleet = {"name": "birds", "count": 2, "model": "point"}
     near, far = ([[[0, 0, 20, 0], [apart, 0, 20, 0]]] for apart in (2.0, 500.0))
     urges = []
@@ -77,7 +77,7 @@ def test_those_in_a_flock_by_order_heed_the_whole_fleet(load: Load) -> None:
     assert urges[0] < urges[1]  # pushed away from the one that was told nothing
 
 
-def test_one_is_driven_by_hand_and_the_others_do_not_notice(load: Load) -> None:
+def test_commanding_one_vehicle_does_not_affect_the_others(load: Load) -> None:
     race = crew("rover", behaviour={"pure_pursuit": {"path": {"circle": {"radius": 30}}}})
     undisturbed, sim = load(race), load(race)
     undisturbed.step(500)
@@ -98,7 +98,7 @@ def test_one_is_driven_by_hand_and_the_others_do_not_notice(load: Load) -> None:
         sim.command("crew[2]", speed=1.0)
 
 
-def test_given_back_its_own_rule_begins_anew(load: Load) -> None:
+def test_the_own_rule_restarts_when_an_override_ends(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
     sim.step(10)
     sim.override("crew[0]", {"goto": {"x": 50, "y": 0, "z": 5, "speed": 10}})
@@ -111,7 +111,7 @@ def test_given_back_its_own_rule_begins_anew(load: Load) -> None:
     assert sim.snapshot()["crew[1]"].position == pytest.approx([4, 1, 6], abs=1e-9)
 
 
-def test_without_a_behaviour_it_goes_back_to_its_first_inputs(load: Load) -> None:
+def test_a_vehicle_without_a_behaviour_returns_to_the_commands_of_its_entry(load: Load) -> None:
     sim = load(crew("rover", commands={"speed": 0.5}))
     sim.command("crew", turn_rate=0.3)
     sim.step()
@@ -120,11 +120,11 @@ def test_without_a_behaviour_it_goes_back_to_its_first_inputs(load: Load) -> Non
     assert sim.inspect("crew[1]")["command"]["speed"] > 0.6
     sim.override("crew", None)
     assert sim.inspect("crew[1]")["command"] == {"speed": 0.5, "turn_rate": 0.0}
-    assert sim.inspect("crew[0]")["command"] == {"speed": 0.5, "turn_rate": 0.3}  # had no order
+    assert sim.inspect("crew[0]")["command"] == {"speed": 0.5, "turn_rate": 0.3}  # has no override
     assert sim.overrides() == [] and sim.engine.programs["crew"].overrides is None
 
 
-def test_decisions_fall_on_the_period_of_behaviours(load: Load) -> None:
+def test_overrides_decide_at_the_period_of_behaviours(load: Load) -> None:
     sim = load(crew("point"), every={"behaviour": 8})
     sim.step(3)
     sim.override(2, GOTO)
@@ -135,7 +135,7 @@ def test_decisions_fall_on_the_period_of_behaviours(load: Load) -> None:
     assert seen == [False] * 5 + [True] * 3  # the next decision is that of tick 8
 
 
-def test_a_thousand_of_ten_thousand(load: Load) -> None:
+def test_a_thousand_of_ten_thousand_vehicles_are_overridden(load: Load) -> None:
     fleet = {"name": "swarm", "count": 10_000, "model": "point", "spawn": {"grid": {"spacing": 2, "z": 5}}}
     chosen = np.arange(1, 10_001, 10)
     sim, same = load({**fleet, "behaviour": "hold"}), load({**fleet, "behaviour": GOTO})
@@ -157,13 +157,13 @@ def test_a_command_names_the_first_vehicle_that_a_rule_drives(load: Load) -> Non
     sim.override(["crew[2]", "crew[3]"], GOTO)
     with pytest.raises(PaddockError) as caught:
         sim.command("crew", vx=1.0)
-    assert str(caught.value) == "'crew[2]' is driven by its order 'goto', not by commands"
+    assert str(caught.value) == "'crew[2]' is driven by its override 'goto', not by commands"
     sim.engine.post(CommandAction(np.array([1, 2]), {"vx": 1.5}))
     sim.step()
     assert [sim.inspect(f"crew[{k}]")["command"]["vx"] for k in (0, 1)] == [1.5, 1.5]
 
 
-def test_no_failsafe_while_a_rule_drives_and_one_for_a_silent_driver(load: Load) -> None:
+def test_commands_time_out_only_while_no_rule_drives(load: Load) -> None:
     sim = load(crew("point", timeout=0.5))
     sim.command("crew", vx=3.0)
     sim.step(10)
@@ -181,7 +181,7 @@ def test_no_failsafe_while_a_rule_drives_and_one_for_a_silent_driver(load: Load)
     assert sim.events.since()[-1].subject == "crew[0]" and sim.events.since()[-1].kind == "failsafe"
 
 
-def test_a_command_of_limited_validity_to_a_relieved_driver(load: Load) -> None:
+def test_an_override_clears_the_timeout_of_a_command(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
     sim.override("crew[1]", "external")
     sim.engine.post(CommandAction("crew[1]", {"vx": 2.0}, timeout=0.1))
@@ -190,15 +190,15 @@ def test_a_command_of_limited_validity_to_a_relieved_driver(load: Load) -> None:
     assert sim.events.since()[-1].kind == "failsafe"
 
 
-def test_what_is_claimed_cannot_be_given_to_a_rule(load: Load) -> None:
+def test_a_claimed_vehicle_cannot_be_overridden(load: Load) -> None:
     sim = load(crew("point"), {**crew("point", behaviour="hold"), "name": "own"})
     source = sim.claim("crew[1]", source="pilot")
-    with pytest.raises(PaddockError, match=r"'pilot' has claimed crew\[1\]: it has to let go first"):
+    with pytest.raises(PaddockError, match=r"'pilot' has claimed crew\[1\]: release the claim first"):
         sim.override("crew", GOTO)
     sim.override("crew[0]", GOTO)
     source.release()
     sim.override("crew", GOTO)
-    with pytest.raises(PaddockError, match=r"'crew\[1\]' is driven by its order 'goto'"):
+    with pytest.raises(PaddockError, match=r"'crew\[1\]' is driven by its override 'goto'"):
         sim.claim("crew[1]")
     sim.override("own[0]", "external")
     sim.claim("own[0]", source="pilot")
@@ -206,15 +206,15 @@ def test_what_is_claimed_cannot_be_given_to_a_rule(load: Load) -> None:
         sim.override("own", None)
 
 
-# who has which order -------------------------------------------------------------------------------------------------
+# overrides in force -------------------------------------------------------------------------------------------------
 
 
-def test_orders_routes_and_events(load: Load) -> None:
+def test_overrides_routes_and_events(load: Load) -> None:
     sim = load(crew("point", behaviour={"patrol": {"path": PATH}}), {"name": "solo", "model": "rover"})
     sim.override(["crew[0]", 3, "solo"], GOTO)
     sim.override("crew[1]", "external")
-    orders = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.overrides()]
-    assert orders == [([2], "external", {}), ([1, 3], "goto", GOTO["goto"]), ([5], "goto", GOTO["goto"])]
+    found = [(override.ids.tolist(), override.behaviour, override.options) for override in sim.overrides()]
+    assert found == [([2], "external", {}), ([1, 3], "goto", GOTO["goto"]), ([5], "goto", GOTO["goto"])]
     routes = [(r.fleet, r.ids.tolist(), r.behaviour, r.closed, r.points.tolist()) for r in sim.routes()]
     point = [[12.0, -9.0, 6.0]]
     assert routes == [
@@ -243,7 +243,7 @@ def test_the_routes_of_rules(load: Load) -> None:
     assert line.closed and np.hypot(*line.points[:, :2].T) == pytest.approx(np.full(len(line.points), 18.0))
 
 
-def test_the_routes_that_a_scenario_says(load: Load) -> None:
+def test_the_routes_of_a_scenario(load: Load) -> None:
     sim = load(crew("point", behaviour={"patrol": {"path": PATH}}), {"name": "solo", "model": "rover"})
     (route,) = entry_routes(sim.scenario, sim.snapshot())
     assert (route.fleet, route.ids.tolist(), route.closed) == ("crew", [1, 2, 3, 4], True)
@@ -252,7 +252,7 @@ def test_the_routes_that_a_scenario_says(load: Load) -> None:
     assert not list(entry_routes(sim.scenario, sim.snapshot()))
 
 
-def test_another_order_takes_the_place_of_the_first(load: Load) -> None:
+def test_a_second_override_replaces_the_first(load: Load) -> None:
     sim = load(crew("point"))
     sim.override("crew", GOTO)
     sim.override(["crew[1]"], {"waypoints": {"path": PATH}})
@@ -264,7 +264,7 @@ def test_another_order_takes_the_place_of_the_first(load: Load) -> None:
     assert [(given.ids.tolist(), given.behaviour) for given in sim.overrides()] == [([1, 2, 3, 4], "hold")]
 
 
-def test_vehicles_that_leave_leave_their_order_and_new_ones_have_none(load: Load) -> None:
+def test_removed_vehicles_lose_their_override_and_new_ones_have_none(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
     sim.override(["crew[1]", "crew[3]"], GOTO)
     sim.step(50)
@@ -280,7 +280,7 @@ def test_vehicles_that_leave_leave_their_order_and_new_ones_have_none(load: Load
     assert sim.overrides() == []
 
 
-def test_a_formation_is_of_those_who_were_told(load: Load) -> None:
+def test_a_formation_has_slots_for_the_vehicles_of_its_override(load: Load) -> None:
     sim = load(crew("point"))
     sim.override(["crew[0]", "crew[3]"], {"formation": {"shape": "line", "spacing": 6, "x": 10, "y": 10, "z": 5}})
     sim.step(240 * 20)
@@ -288,7 +288,7 @@ def test_a_formation_is_of_those_who_were_told(load: Load) -> None:
     assert placed[0] == pytest.approx([10, 7, 5], abs=0.01) and placed[1] == pytest.approx([10, 13, 5], abs=0.01)
 
 
-def test_a_target_that_leaves_is_reported_once(load: Load) -> None:
+def test_a_lost_target_is_reported_once(load: Load) -> None:
     sim = load(LEAD, crew("point"))
     sim.override("crew[1]", {"follow": {"target": "lead"}})
     sim.step(5)
@@ -315,7 +315,7 @@ def told_many_things(sim: Simulation) -> None:
     sim.step(25)
 
 
-def test_a_state_with_orders_goes_on_as_if_nothing_had_happened(commanded: Load) -> None:
+def test_a_state_with_overrides_is_restored(commanded: Load) -> None:
     sim, other = commanded(), commanded()
     told_many_things(sim)
     sim.override("red", {"waypoints": {"path": PATH}}, at_tick=sim.tick + 20)  # still waits
@@ -332,7 +332,7 @@ def test_a_state_with_orders_goes_on_as_if_nothing_had_happened(commanded: Load)
     assert sim.overrides() == []
 
 
-def test_the_hash_knows_orders(load: Load) -> None:
+def test_overrides_are_part_of_the_state_hash(load: Load) -> None:
     sim, other = load(crew("point", behaviour="hold")), load(crew("point", behaviour="hold"))
     sim.override("crew[0]", "external")
     sim.override("crew[0]", None)
@@ -348,7 +348,7 @@ def digest_but_events(sim: Simulation) -> str:
     return sim.state_hash()
 
 
-def test_the_log_replays_orders(commanded: Load) -> None:
+def test_the_log_replays_overrides(commanded: Load) -> None:
     sim = commanded()
     told_many_things(sim)
     again = replayed(sim.scenario, sim.log.complete(), sim.tick)
@@ -367,19 +367,19 @@ def test_threads_do_not_matter(load: Load, threads: Any, count: int) -> None:
     assert np.array_equal(states(sim, "swarm")[:, ::2], states(alone, "swarm")[:, ::2])
 
 
-def test_orders_come_from_any_thread_while_it_runs(load: Load) -> None:
+def test_any_thread_can_override_during_a_run(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
     with sim.running():
         sim.override("crew[1]", "external")
         sim.command("crew[1]", vx=2.0)
         while sim.snapshot()["crew[1]"].position[0] < 5.0:
             pass
-        with pytest.raises(PaddockError, match="orders\\(\\) refused"):
+        with pytest.raises(PaddockError, match="overrides\\(\\) refused"):
             sim.overrides()
     assert replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == sim.state_hash()
 
 
-def test_an_order_that_has_become_impossible_is_refused_and_replayed(load: Load) -> None:
+def test_an_override_that_became_impossible_is_refused_and_replayed(load: Load) -> None:
     sim = load(crew("point"))
     sim.engine.post(OverrideAction("crew[1]", GOTO), at_tick=20)
     sim.remove("crew[1]")
@@ -390,7 +390,7 @@ def test_an_order_that_has_become_impossible_is_refused_and_replayed(load: Load)
     assert replayed(sim.scenario, sim.log.complete(), 30).state_hash() == sim.state_hash()
 
 
-def test_what_was_ordered_is_the_callers_no_more(load: Load) -> None:
+def test_an_override_copies_its_arguments(load: Load) -> None:
     sim = load(crew("point"))
     path = np.array(PATH, float)
     told = {"waypoints": {"path": path}}
@@ -403,48 +403,63 @@ def test_what_was_ordered_is_the_callers_no_more(load: Load) -> None:
 # mistakes ------------------------------------------------------------------------------------------------------------
 
 WRONG: list[tuple[Any, Any, type[PaddockError], str]] = [
-    ("crew", "flok", UnknownNameError, "order: unknown behaviour 'flok'; did you mean 'flock'?"),
-    ("crew", {"goto": {"x": 1}}, InvalidValueError, "order.goto: goto option 'y' has no default: give a value"),
+    ("crew", "flok", UnknownNameError, "override: unknown behaviour 'flok'; did you mean 'flock'?"),
+    ("crew", {"goto": {"x": 1}}, InvalidValueError, "override.goto: goto option 'y' has no default: give a value"),
     ("crew", {"goto": {"x": 1, "y": 2, "sped": 3}}, UnknownNameError, "did you mean 'speed'?"),
-    ("crew", {"goto": {"x": 1, "y": 2, "speed": -3}}, InvalidValueError, "order.goto.speed: goto option 'speed' must"),
-    ("crew", {"goto": {"x": 1, "y": float("nan")}}, InvalidValueError, "order: y: nan is not a finite number"),
+    (
+        "crew",
+        {"goto": {"x": 1, "y": 2, "speed": -3}},
+        InvalidValueError,
+        "override.goto.speed: goto option 'speed' must",
+    ),
+    ("crew", {"goto": {"x": 1, "y": float("nan")}}, InvalidValueError, "override: y: nan is not a finite number"),
     ("crew", {"goto": [1, 2]}, InvalidValueError, "the options of behaviour 'goto' must be a mapping"),
-    ("crew", {"follow": {}}, InvalidValueError, "order.follow: behaviour 'follow' needs a target"),
-    ("crew", {"follow": {"target": "leed"}}, UnknownNameError, "order.follow.target: unknown vehicle 'leed'; did you"),
-    ("crew", {"waypoints": {"path": [[0, 0]]}}, InvalidValueError, "order.waypoints.path: a path needs at least two"),
+    ("crew", {"follow": {}}, InvalidValueError, "override.follow: behaviour 'follow' needs a target"),
+    (
+        "crew",
+        {"follow": {"target": "leed"}},
+        UnknownNameError,
+        "override.follow.target: unknown vehicle 'leed'; did you",
+    ),
+    (
+        "crew",
+        {"waypoints": {"path": [[0, 0]]}},
+        InvalidValueError,
+        "override.waypoints.path: a path needs at least two",
+    ),
     ("crew", {"hold": {}, "goto": {}}, InvalidValueError, "one name with its options, not 2 keys"),
-    ("crew", {"external": {"x": 1}}, InvalidValueError, "order: 'external' takes no options"),
-    ("crew", 7, InvalidValueError, "order: a behaviour is a name or {name: {options}}, not 7"),
+    ("crew", {"external": {"x": 1}}, InvalidValueError, "override: 'external' takes no options"),
+    ("crew", 7, InvalidValueError, "override: a behaviour is a name or {name: {options}}, not 7"),
     ("crw", "hold", UnknownNameError, "unknown vehicle 'crw'; did you mean 'crew'?"),
     ("crew[9]", "hold", UnknownNameError, "fleet 'crew' has no member 9"),
     (77, "hold", UnknownNameError, "no vehicle has the id 77"),
-    ([], "hold", InvalidValueError, "an order needs at least one vehicle: the list is empty"),
+    ([], "hold", InvalidValueError, "an override needs at least one vehicle: the list is empty"),
     (np.array([1, 77]), "hold", UnknownNameError, "no vehicle has the id 77"),
     (np.array([1.5]), "hold", InvalidValueError, "vehicle ids are a list of whole numbers"),
     (["crew[0]", True], "hold", UnknownNameError, "unknown vehicle 'True'"),
-    (1.5, "hold", InvalidValueError, "an order is for a name, an id, or a list of them, not 1.5"),
+    (1.5, "hold", InvalidValueError, "an override is for a name, an id, or a list of them, not 1.5"),
 ]
 
 
 @pytest.mark.parametrize(("target", "behaviour", "kind", "said"), WRONG, ids=range(len(WRONG)))
-def test_mistakes_are_named_and_change_nothing(
+def test_invalid_overrides_are_refused_and_change_nothing(
     load: Load, target: Any, behaviour: Any, kind: type[PaddockError], said: str
 ) -> None:
     sim = load(LEAD, crew("point"))
     before = sim.state_hash()
-    for give in (sim.order, lambda target, behaviour: sim.engine.post(OverrideAction(target, behaviour))):
+    for give in (sim.override, lambda target, behaviour: sim.engine.post(OverrideAction(target, behaviour))):
         with pytest.raises(kind) as caught:
             give(target, behaviour)
         assert said in str(caught.value) and "\n" not in str(caught.value)
     assert sim.state_hash() == before and not sim.log.entries
 
 
-def test_too_many_different_orders_are_refused(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_different_overrides_are_refused(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paddock.engine.overrides.MOST_OVERRIDES", 2)
     sim = load(crew("point"))
     sim.override("crew[0]", GOTO)
     sim.override("crew[1]", GOTO)
-    with pytest.raises(PaddockError, match="the vehicles of 'crew' have 2 different orders already"):
+    with pytest.raises(PaddockError, match="the vehicles of 'crew' have 2 different overrides already"):
         sim.override("crew[2]", GOTO)
     sim.override("crew[1]", "hold")  # instead of its own
     sim.override(["crew[0]", "crew[1]", "crew[2]"], "hold")

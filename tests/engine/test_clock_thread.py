@@ -1,4 +1,4 @@
-"""What other threads have done by the thread that ticks, and how a held clock is let pass."""
+"""Requests of other threads to the ticking thread, and ticks requested from a held run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def running() -> Iterator[paddock.Simulation]:
         yield sim
 
 
-def test_a_held_clock_advances_by_exactly_what_is_granted(running: paddock.Simulation) -> None:
+def test_a_held_run_advances_by_exactly_the_requested_ticks(running: paddock.Simulation) -> None:
     assert running.engine.pacer.request_ticks(7).result(10) == 7
     assert running.engine.pacer.request_ticks(0).result(10) == 7
     both = running.engine.pacer.request_ticks(1000), running.engine.pacer.request_ticks(5)
@@ -33,7 +33,7 @@ def test_a_held_clock_advances_by_exactly_what_is_granted(running: paddock.Simul
     assert running.tick == 1012
 
 
-def test_a_paced_grant_waits_while_the_run_is_paused(running: paddock.Simulation) -> None:
+def test_a_paced_tick_request_waits_while_the_run_is_paused(running: paddock.Simulation) -> None:
     running.pause()
     done = running.engine.pacer.request_ticks(50, paced=True)
     with pytest.raises(TimeoutError):
@@ -43,7 +43,7 @@ def test_a_paced_grant_waits_while_the_run_is_paused(running: paddock.Simulation
     assert done.result(10) == 50
 
 
-def test_what_is_revoked_says_so(running: paddock.Simulation) -> None:
+def test_cancelled_ticks_name_the_reason(running: paddock.Simulation) -> None:
     running.pause()
     done = running.engine.pacer.request_ticks(50, paced=True)
     running.engine.pacer.cancel_ticks("ann has left")
@@ -51,7 +51,7 @@ def test_what_is_revoked_says_so(running: paddock.Simulation) -> None:
         done.result(10)
 
 
-def test_an_errand_is_done_between_ticks_by_the_thread_that_drives(running: paddock.Simulation) -> None:
+def test_the_driving_thread_serves_requests_between_ticks(running: paddock.Simulation) -> None:
     assert running.engine.thread.request(lambda: running.spawn(**{**CAR, "name": "blue"})).result(10) == "blue"
     doer = running.engine.thread.request(lambda: threading.current_thread().name).result(10)
     assert doer != threading.current_thread().name
@@ -59,7 +59,7 @@ def test_an_errand_is_done_between_ticks_by_the_thread_that_drives(running: padd
         running.engine.thread.request(lambda: running.remove("green")).result(10)
 
 
-def test_while_nobody_drives_errands_wait_for_serve_idle() -> None:
+def test_requests_wait_for_serve_idle_while_no_thread_drives() -> None:
     with paddock.load({"vehicles": [CAR]}) as sim:
         done = sim.engine.thread.request(lambda: sim.step(3))
         assert not done.done()
@@ -71,7 +71,7 @@ def test_while_nobody_drives_errands_wait_for_serve_idle() -> None:
         sim.step(1)
 
 
-def test_a_closed_simulation_answers_those_who_wait() -> None:
+def test_close_cancels_waiting_requests() -> None:
     sim = paddock.load({"vehicles": [CAR]})
     done = sim.engine.thread.request(lambda: None)
     sim.close()
@@ -79,7 +79,7 @@ def test_a_closed_simulation_answers_those_who_wait() -> None:
         done.result(1)
 
 
-def test_a_local_verb_waits_for_an_errand_instead_of_being_refused() -> None:
+def test_a_local_verb_waits_for_a_request_instead_of_being_refused() -> None:
     with paddock.load({"vehicles": [CAR]}) as sim:
         begun, go_on = threading.Event(), threading.Event()
 
@@ -130,7 +130,7 @@ def test_a_timeout_is_a_positive_time(timeout: float) -> None:
         sim.engine.post(CommandAction("red", {"throttle": 0.5}, timeout=timeout))
 
 
-def test_another_thread_may_step_while_the_running_one_sleeps(running: paddock.Simulation) -> None:
+def test_another_thread_can_step_while_the_running_thread_sleeps(running: paddock.Simulation) -> None:
     drivers: list[str] = []
     running.watch(lambda snapshot: drivers.append(threading.current_thread().name), every=1)
     stepped = 0
@@ -143,7 +143,7 @@ def test_another_thread_may_step_while_the_running_one_sleeps(running: paddock.S
     assert not running.engine.pacer.step_in_place(1)  # time passes by itself
 
 
-def test_nobody_steps_in_place_beyond_the_end_of_a_run() -> None:
+def test_step_in_place_stops_at_the_end_of_a_run() -> None:
     with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR]}) as sim:
         sim.engine.pacer.hold()
         thread = threading.Thread(target=lambda: sim.run(until=0.01))
@@ -155,7 +155,7 @@ def test_nobody_steps_in_place_beyond_the_end_of_a_run() -> None:
         assert sim.tick == 10 and not thread.is_alive()
 
 
-def test_the_barrier_knows_whether_it_would_wait() -> None:
+def test_the_barrier_is_free_without_open_claims() -> None:
     with paddock.load({"clock": {"rate": 1000, "sync": {"every": 4}}, "vehicles": [CAR]}) as sim:
         barrier = sim.engine.barrier
         assert barrier.is_free(0, 1000)

@@ -1,4 +1,4 @@
-"""Partners of the barrier: called before their ticks by the thread that ticks, logged like any commander."""
+"""Partners of the barrier: the ticking thread calls them before their ticks, and their commands are logged."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_replay_needs_no_partner(load: Load) -> None:
     assert again.state_hash() == sim.state_hash()
 
 
-def test_one_that_leaves_is_called_no_more(load: Load) -> None:
+def test_a_partner_that_left_is_not_called(load: Load) -> None:
     sim = load(POINTS)
     first, second = joined(sim, 2), joined(sim, 5)
     sim.step(6)
@@ -103,7 +103,7 @@ def test_one_that_leaves_is_called_no_more(load: Load) -> None:
     assert first.ticks == [0, 2, 4] and second.ticks == [0, 5, 10]
 
 
-def test_stop_ends_the_waiting_and_the_tick_is_exchanged_when_the_run_goes_on(load: Load) -> None:
+def test_stop_ends_the_wait_and_the_tick_is_exchanged_on_resumption(load: Load) -> None:
     sim = load(POINTS)
     pilot = joined(sim, 4)
     sim.step(4)
@@ -120,7 +120,7 @@ def test_stop_ends_the_waiting_and_the_tick_is_exchanged_when_the_run_goes_on(lo
     assert pilot.ticks == [0, 4] and sim.tick == 5
 
 
-def test_a_run_comes_round_between_exchanges(load: Load) -> None:
+def test_a_run_serves_requests_between_exchanges(load: Load) -> None:
     """Others are served before each wait: a slice of ticks never spans two exchanges."""
     sim = load(POINTS)
     joined(sim, 8)
@@ -129,7 +129,7 @@ def test_a_run_comes_round_between_exchanges(load: Load) -> None:
     assert not sim.engine.barrier.is_free(8, 1)
 
 
-def test_restore_and_reset_take_the_ticks_back(load: Load) -> None:
+def test_restore_and_reset_set_the_tick_back(load: Load) -> None:
     sim = load(POINTS)
     pilot = joined(sim, 4)
     sim.engine.on_restart.append(pilot.restarted)
@@ -145,7 +145,7 @@ def test_restore_and_reset_take_the_ticks_back(load: Load) -> None:
     assert pilot.told == ["restore", "reset"]
 
 
-def test_a_command_for_a_vehicle_that_has_gone_is_refused_and_the_run_goes_on(load: Load) -> None:
+def test_a_command_for_a_removed_vehicle_is_refused_and_the_run_continues(load: Load) -> None:
     sim = load(POINTS, {**POINTS, "name": "others"})
     joined(sim, 4)
     sim.remove("scouts")

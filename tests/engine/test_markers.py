@@ -1,4 +1,4 @@
-"""Markers of a running simulation: how long, in which frames, seen by whom, and never part of the state."""
+"""Markers of a running simulation: lifetime, frames, listeners; never part of the state."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_markers_are_shown_by_namespace_and_id(sim: Simulation) -> None:
 
 @pytest.mark.parametrize("start", [0, 10, 110, 12345])
 @pytest.mark.parametrize("ttl_ticks", [1, 3, 7, 10])
-def test_a_marker_is_gone_at_exactly_its_tick(sim: Simulation, start: int, ttl_ticks: int) -> None:
+def test_a_marker_expires_at_exactly_its_tick(sim: Simulation, start: int, ttl_ticks: int) -> None:
     sim.step(start)
     sim.markers.put(circle(ttl=ttl_ticks / 100))
     for _ in range(ttl_ticks):
@@ -62,7 +62,7 @@ def test_a_marker_is_gone_at_exactly_its_tick(sim: Simulation, start: int, ttl_t
     assert shown(sim) == []
 
 
-def test_a_marker_put_again_lives_on(sim: Simulation) -> None:
+def test_a_marker_that_is_put_again_gets_a_new_ttl(sim: Simulation) -> None:
     sim.markers.put(circle(ttl=0.1), circle("stays"))
     sim.step(5)
     sim.markers.put(circle(ttl=0.1))
@@ -89,7 +89,7 @@ def test_markers_never_change_the_run(load: Callable[..., Simulation]) -> None:
     assert plain.save() == marked.save()
 
 
-def test_reset_clears_and_restore_keeps_what_has_no_end(sim: Simulation) -> None:
+def test_reset_clears_and_restore_keeps_markers_without_ttl(sim: Simulation) -> None:
     blob = sim.save()
     sim.step(100)
     sim.markers.put(circle("track"), circle("spark", ttl=5.0))
@@ -153,7 +153,7 @@ def test_a_frame_is_unknown_when_its_vehicle_has_left(sim: Simulation) -> None:
             sim.markers.put(circle(frame=frame))
 
 
-def test_unmark_takes_one_a_namespace_or_all(sim: Simulation) -> None:
+def test_remove_takes_one_a_namespace_or_all(sim: Simulation) -> None:
     sim.markers.put(*(circle(name, id) for name in ("a", "b", "c") for id in (1, 2)))
     sim.markers.remove("a", 1)
     sim.markers.remove("b")
@@ -173,7 +173,7 @@ def test_unmark_takes_one_a_namespace_or_all(sim: Simulation) -> None:
         ((None, 3), "marker 3 needs its namespace: remove(namespace, 3)"),
     ],
 )
-def test_what_is_not_there_cannot_be_removed(sim: Simulation, arguments: tuple[object, ...], message: str) -> None:
+def test_removing_an_unknown_marker_is_refused(sim: Simulation, arguments: tuple[object, ...], message: str) -> None:
     sim.markers.put(circle("goal", 1), circle("goal", 5), circle("gone", 7))
     sim.markers.remove("gone", 7)
     with pytest.raises(PaddockError) as caught:
@@ -198,7 +198,7 @@ def test_a_hidden_namespace_stays_hidden(sim: Simulation) -> None:
         sim.markers.show("a", "no")  # type: ignore[arg-type]
 
 
-def test_listeners_hear_of_every_change_in_order(board: MarkerBoard) -> None:
+def test_listeners_are_notified_of_every_change_in_order(board: MarkerBoard) -> None:
     changes: list[MarkerChange] = []
     board.listeners.append(changes.append)
     put_at(board, 3.0, circle("a", 1), circle("a", 2, ttl=1.0), circle("b", 1))
@@ -216,7 +216,9 @@ def test_listeners_hear_of_every_change_in_order(board: MarkerBoard) -> None:
     assert [placed.marker.id for placed in changes[2].placed] == [1]
 
 
-def test_a_failing_listener_is_logged_and_stops_nobody(board: MarkerBoard, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_listener_is_logged_and_the_others_are_called(
+    board: MarkerBoard, caplog: pytest.LogCaptureFixture
+) -> None:
     def fail(change: MarkerChange) -> None:
         raise OSError("disk full")
 
@@ -227,7 +229,7 @@ def test_a_failing_listener_is_logged_and_stops_nobody(board: MarkerBoard, caplo
     assert "a listener failed on markers put" in caplog.text and "disk full" in caplog.text
 
 
-def test_there_is_a_bound_to_everything(board: MarkerBoard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_markers_points_and_namespaces_are_limited(board: MarkerBoard, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, limit in (("MAX_MARKERS", 4), ("MAX_POINTS", 10), ("MAX_NAMESPACES", 3)):
         monkeypatch.setattr(board_module, name, limit)
     put_at(board, 0.0, *[circle("a", id, ttl=1.0) for id in range(4)])
@@ -248,7 +250,7 @@ def test_there_is_a_bound_to_everything(board: MarkerBoard, monkeypatch: pytest.
         put_at(board, 5.0, circle("d", 1))
 
 
-def test_what_is_no_marker_is_refused(sim: Simulation) -> None:
+def test_values_that_are_no_markers_are_refused(sim: Simulation) -> None:
     with pytest.raises(InvalidValueError, match=r"a marker is made by paddock.Marker, not 'goal'"):
         sim.markers.put(circle(), "goal")  # type: ignore[arg-type]
     assert shown(sim) == []
@@ -261,7 +263,7 @@ def test_a_restart_while_markers_are_checked_refuses_them(board: MarkerBoard) ->
     assert board.alive(0.0) == []
 
 
-def test_any_thread_may_mark_while_another_ticks(sim: Simulation) -> None:
+def test_any_thread_can_put_markers_while_another_ticks(sim: Simulation) -> None:
     sim.frames.set("lidar", "red")
     failures: list[Exception] = []
 

@@ -1,4 +1,4 @@
-"""Many orders of one rule, and orders with a value per vehicle, beside vehicles that are told the same alone."""
+"""Many overrides of one rule, and overrides with a value per vehicle, compared with single vehicles."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def launches(sim: Simulation, fleet: str = "crew") -> int:
     """How many kernel calls a decision takes."""
     orders = sim.engine.programs[fleet].overrides
     assert orders is not None
-    return len(list(orders._formed()))
+    return len(list(orders._current_batches()))
 
 
 # together ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", ["point", "quad"])
-def test_each_goes_where_it_would_go_alone(load: Load, model: str) -> None:
+def test_each_vehicle_moves_as_it_would_alone(load: Load, model: str) -> None:
     single, listed = load(LEADS, crew(model)), load(LEADS, crew(model))
     for k in (4, 0, 5, 2, 1, 3):
         single.override(f"crew[{k}]", goto(k))
@@ -65,7 +65,7 @@ def test_each_goes_where_it_would_go_alone(load: Load, model: str) -> None:
         assert np.array_equal(states(single)[:, k], expected) and np.array_equal(states(listed)[:, k], expected)
 
 
-def test_memories_are_each_ones_own(load: Load) -> None:
+def test_each_vehicle_has_its_own_memory(load: Load) -> None:
     told = [{"orbit": {"x": X[k], "y": Y[k], "radius": 4.0 + k, "direction": k % 2}} for k in range(COUNT)]
     sim = load(LEADS, crew())
     sim.override("crew[1]", told[1])
@@ -79,7 +79,7 @@ def test_memories_are_each_ones_own(load: Load) -> None:
     assert launches(sim) == 1 and len(sim.overrides()) == COUNT - 1
 
 
-def test_targets_are_shared_out_among_those_told_together(load: Load) -> None:
+def test_targets_are_distributed_within_an_override(load: Load) -> None:
     told: dict[str, Any] = {"follow": {"target": "leads"}}
     sim, same = load(LEADS, crew()), load(LEADS, crew(behaviour=told))
     sim.override(["crew[0]", "crew[1]"], told)
@@ -95,7 +95,7 @@ def test_targets_are_shared_out_among_those_told_together(load: Load) -> None:
     assert lost == ["'leads[0]' is no longer there"]
 
 
-def test_what_belongs_together_stays_apart_from_others(load: Load) -> None:
+def test_groups_with_slots_or_paths_are_not_batched(load: Load) -> None:
     sim = load(crew())
     line = {"formation": {"shape": "line", "spacing": 6, "x": 10, "y": 10, "z": 5}}
     sim.override(["crew[0]", "crew[1]"], line)
@@ -131,7 +131,7 @@ def test_words_in_lists(load: Load) -> None:
     assert second == pytest.approx([3 * np.sin(2 * np.pi / 64), -4 * np.sin(2 * np.pi / 64)])
 
 
-def test_lists_close_up_when_vehicles_leave_or_are_told_otherwise(load: Load) -> None:
+def test_lists_shrink_when_vehicles_leave_or_get_another_override(load: Load) -> None:
     sim = load(LEADS, crew())
     sim.override("crew", GOTO_ALL)
     sim.step(100)
@@ -172,25 +172,35 @@ WRONG: list[tuple[Any, Any, type[PaddockError], str]] = [
         "crew",
         {"goto": {"x": [1, 2], "y": 0}},
         InvalidValueError,
-        "order.goto.x: a list has one value per vehicle, here 6",
+        "override.goto.x: a list has one value per vehicle, here 6",
     ),
     ("crew[0]", {"goto": {"x": [], "y": 0}}, InvalidValueError, "here 1, not 0"),
     (
         "crew[0]",
         {"goto": {"x": [1], "y": ["a"]}},
         InvalidValueError,
-        "order.goto.y[0]: goto option 'y' must be a finite",
+        "override.goto.y[0]: goto option 'y' must be a finite",
     ),
-    ("crew[0]", {"goto": {"x": [[1]], "y": 0}}, InvalidValueError, "order.goto.x[0]: goto option 'x' must be a finite"),
-    (["crew[0]", "crew[1]"], {"goto": {"x": [1, [2]], "y": 0}}, InvalidValueError, "order.goto.x[1]: goto option 'x'"),
+    (
+        "crew[0]",
+        {"goto": {"x": [[1]], "y": 0}},
+        InvalidValueError,
+        "override.goto.x[0]: goto option 'x' must be a finite",
+    ),
+    (
+        ["crew[0]", "crew[1]"],
+        {"goto": {"x": [1, [2]], "y": 0}},
+        InvalidValueError,
+        "override.goto.x[1]: goto option 'x'",
+    ),
     (
         ["crew[0]", "crew[1]"],
         {"goto": {"x": 1, "y": 0, "speed": [1, -1]}},
         InvalidValueError,
-        "order.goto.speed[1]: goto",
+        "override.goto.speed[1]: goto",
     ),
-    (["crew[0]", "crew[0]"], {"goto": {"x": [1, 2], "y": 0}}, InvalidValueError, "order: a vehicle is named twice"),
-    (["crew", "crew[0]"], {"goto": {"x": [1] * 7, "y": 0}}, InvalidValueError, "order: a vehicle is named twice"),
+    (["crew[0]", "crew[0]"], {"goto": {"x": [1, 2], "y": 0}}, InvalidValueError, "override: a vehicle is named twice"),
+    (["crew", "crew[0]"], {"goto": {"x": [1] * 7, "y": 0}}, InvalidValueError, "override: a vehicle is named twice"),
     ("crew[0]", {"goto": {"x": 1, "y": 0, "sped": [1]}}, UnknownNameError, "did you mean 'speed'?"),
     ("crew[0]", {"orbit": {"direction": ["lft"]}}, UnknownNameError, "did you mean 'left'?"),
     ("crew[0]", {"formation": {"spacing": [1]}}, InvalidValueError, "follow 'formation' together share one value"),
@@ -200,7 +210,9 @@ WRONG: list[tuple[Any, Any, type[PaddockError], str]] = [
 
 
 @pytest.mark.parametrize(("target", "behaviour", "kind", "said"), WRONG, ids=range(len(WRONG)))
-def test_mistakes_in_lists(load: Load, target: Any, behaviour: Any, kind: type[PaddockError], said: str) -> None:
+def test_invalid_lists_are_refused(
+    load: Load, target: Any, behaviour: Any, kind: type[PaddockError], said: str
+) -> None:
     sim = load(crew())
     before = sim.state_hash()
     with pytest.raises(kind) as caught:
@@ -214,7 +226,7 @@ def test_an_entry_takes_no_lists(load: Load) -> None:
         load(crew(behaviour={"goto": {"x": [1] * COUNT, "y": 0}}))
 
 
-def test_a_target_that_goes_needs_no_other_machine_code() -> None:
+def test_a_lost_target_needs_no_other_kernel() -> None:
     lead = {"name": "lead", "model": "point", "pose": [0, 0, 5, 0]}
     spawn = {"line": {"start": [5, 0, 5], "end": [9, 0, 5]}}
     train = {"name": "train", "count": 2, "model": "point", "spawn": spawn, "behaviour": {"follow": {"target": "lead"}}}

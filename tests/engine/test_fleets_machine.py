@@ -1,4 +1,4 @@
-"""Random histories of commands, steps, spawns and removals: the roster stays in order, every state restores."""
+"""Random sequences of commands, steps, spawns and removals keep the fleets consistent; every state restores."""
 
 from __future__ import annotations
 
