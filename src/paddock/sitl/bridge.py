@@ -280,7 +280,7 @@ class Bridge:
     def _collect(
         self, vehicles: Sequence[Vehicle], waiting: bool, breathe: Callable[[float], bool]
     ) -> tuple[list[Vehicle], bool]:
-        """Take the answers; return the vehicles that answered, and False if interrupted before all awaited answers had come."""
+        """Take the answers; return the vehicles that answered, and False if the exchange was interrupted."""
         started = monotonic()
         answered: list[Vehicle] = []
         pending = [vehicle for vehicle in vehicles if not self._poll(vehicle, waiting, None, answered)]
