@@ -113,7 +113,7 @@ def test_it_may_be_prepared_later() -> None:
     """A simulation that is not prepared at once is the same once it is."""
     source = paddock.load(scenario()).scenario
     late = Simulation(source, prepared=False)
-    late.prepare()
+    late.engine.prepare()
     assert late.state_hash() == Simulation(source).state_hash()
 
 
