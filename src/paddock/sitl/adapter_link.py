@@ -90,7 +90,7 @@ class AdapterLink:
 
     @property
     def note(self) -> str:
-        """Its problem, for the live table; empty if there is none."""
+        """Its problem, for the live table; empty without one."""
         if not self.connected:
             reason = self._reconnect.problem if self._reconnect else ""
             return f"{self} is not connected" + (f": {reason}" if reason else "")

@@ -144,7 +144,7 @@ def test_a_mission_that_the_station_uploads_is_flown(own_links: Links, wind: tup
         track = rig.fly(150.0)
         assert autopilot.mode.number == AUTO and autopilot.executor.current == 5  # on its way home
         places = [Origin(*ORIGIN).to_local(i.x, i.y, 40.0)[:2] for i in autopilot.plans[PlanKind.MISSION][1:5]]
-        # around home, which it had flown on from when it was told
+        # around home
         assert np.linalg.norm(places - np.array(MISSION)[:, :2], axis=1).max() < 40.0
         for place, (_, _, height) in zip(places, MISSION, strict=True):
             distance = away(track, place)

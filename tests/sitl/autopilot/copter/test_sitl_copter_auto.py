@@ -113,7 +113,7 @@ def test_set_current_changes_the_target_immediately(rig: Any) -> None:
     craft = rig("iris")
     items = [MissionItem(TAKEOFF, z=10.0), at(WAYPOINT, 80.0, 0.0, 10.0), at(WAYPOINT, 0.0, 40.0, 10.0)]
     flown(craft, items, 15.0)
-    assert craft.autopilot.set_current(3).accepted
+    assert craft.autopilot.executor.set_current(3).accepted
     log = craft.run(30.0)
     assert log[:, 1].max() < 60.0
     assert craft.ned == pytest.approx((0.0, 40.0, -10.0), abs=0.3)

@@ -42,7 +42,7 @@ def test_brake_stops_quickly_and_holds_the_position(rig: Any, wind: tuple[float,
     assert craft.state.vy == pytest.approx(8.0, abs=0.5)
     assert craft.autopilot.set_mode(BRAKE).accepted and craft.autopilot.mode.name == "BRAKE"
     start = craft.state.y
-    craft.autopilot.manual(Sticks(pitch=-1.0, throttle=0.9))  # does nothing
+    craft.autopilot.rc.manual(Sticks(pitch=-1.0, throttle=0.9))  # does nothing
     log = craft.run(12.0)
     assert 8.0**2 / (2.0 * 5.0) - 1.0 < log[:, 1].max() - start < 14.0
     assert np.abs(log[-1000:, 4:7]).max() < 0.15

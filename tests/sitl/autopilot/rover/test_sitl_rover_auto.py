@@ -146,8 +146,8 @@ def test_a_current_item_can_be_set_on_the_way(skid: Make) -> None:
     yard.plan([yard.waypoint(5.0, 0.0), yard.waypoint(15.0, 0.0), yard.waypoint(0.0, 5.0)])
     yard.begin(10)
     yard.run(1.0)
-    assert yard.autopilot.set_current(3).accepted
-    assert not yard.autopilot.set_current(4).accepted
+    assert yard.autopilot.executor.set_current(3).accepted
+    assert not yard.autopilot.executor.set_current(4).accepted
     yard.until(lambda: yard.autopilot.mode.number != 10)
     yard.run(2.0)
     assert yard.reached == [3]
