@@ -113,7 +113,7 @@ def test_it_may_be_prepared_later() -> None:
     """A simulation that is not prepared at once is the same once it is."""
     source = paddock.load(scenario()).scenario
     late = Simulation(source, prepared=False)
-    late.prepare()
+    late.engine.prepare()
     assert late.state_hash() == Simulation(source).state_hash()
 
 
@@ -155,6 +155,5 @@ def test_a_vehicle_that_is_removed_is_lost_to_the_mission() -> None:
 
 
 def _view(sim: Simulation) -> Any:
-    view = sim.mission
-    assert view is not None
-    return view
+    assert sim.mission is not None
+    return sim.mission.view()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -209,14 +209,12 @@ def flat(update: Any) -> Any:
 # round trips ---------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(U64, BODIES, TEXT)
 def test_requests_come_back_as_they_were_sent(number: int, body: Any, token: str) -> None:
     request = RequestMessage(number, body, token)
     assert same(request, decode_request(encode_request(request)))
 
 
-@settings(deadline=None)
 @given(
     st.one_of(
         st.builds(Error, TEXT, TEXT),
@@ -234,7 +232,6 @@ def test_replies_come_back_as_they_were_sent(body: Any, number: int, time: float
     assert same(reply, decode_reply(encode_reply(reply)))
 
 
-@settings(deadline=None)
 @given(updates(), st.floats(0.0, allow_nan=False), st.lists(TEXT, max_size=3))
 def test_states_come_back_as_they_were_sent_alone_and_in_replies(
     update: StateUpdate, deadline: float, vehicles: list[str]
@@ -246,7 +243,6 @@ def test_states_come_back_as_they_were_sent_alone_and_in_replies(
     assert same(request._replace(state=flat(update)), found)
 
 
-@settings(deadline=None)
 @given(rosters(), st.sampled_from([("double", "<f8"), ("single", "<f4")]), U32, st.booleans())
 def test_recorded_states_come_back_in_their_precision(
     roster: RosterMessage, form: tuple[str, str], seed: int, known: bool
@@ -258,26 +254,22 @@ def test_recorded_states_come_back_in_their_precision(
     assert same(blocks, arranged(found.blocks, roster))
 
 
-@settings(deadline=None)
 @given(rosters())
 def test_rosters_come_back_as_they_were_sent(roster: RosterMessage) -> None:
     assert same(roster, decode_roster(encode_roster(roster)))
 
 
-@settings(deadline=None)
 @given(st.lists(MARKERS, max_size=4))
 def test_markers_come_back_as_they_were_sent(markers: list[MarkerMessage]) -> None:
     assert same(tuple(markers), decode_markers(encode_markers(markers)))
 
 
-@settings(deadline=None)
 @given(U64, U64, TEXT, TEXT, OBJECTS)
 def test_actions_come_back_as_they_were_recorded(tick: int, sequence: int, source: str, kind: str, tree: Any) -> None:
     action = Action(tick, sequence, source, kind, tree)
     assert same(action, decode_action(encode_action(action)))
 
 
-@settings(deadline=None)
 @given(
     EVENTS,
     st.builds(StateHash, U64, U64, st.text("0123456789abcdef")),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
@@ -55,7 +55,6 @@ METHODS = st.text(min_size=1)
 PARAMS = st.none() | st.dictionaries(st.text(), VALUES, max_size=4)
 
 
-@settings(deadline=None)
 @given(IDS, METHODS, PARAMS, VALUES, st.integers(-(2**31), 2**31))
 def test_messages_there_and_back(id: Any, method: str, params: Any, value: Any, code: int) -> None:
     assert parse(rpc.request(id, method, params)) == Request(id, method, params)
@@ -64,7 +63,6 @@ def test_messages_there_and_back(id: Any, method: str, params: Any, value: Any, 
     assert parse(rpc.failure(id, code, method, value)) == Response(id, None, Failure(code, method, value))
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_json_agrees_with_the_standard_library(value: Any) -> None:
     line = dumps(value)
