@@ -154,6 +154,5 @@ def test_a_vehicle_that_is_removed_is_lost_to_the_mission() -> None:
 
 
 def _view(sim: Simulation) -> Any:
-    view = sim.mission
-    assert view is not None
-    return view
+    assert sim.mission is not None
+    return sim.mission.view()

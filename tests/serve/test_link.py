@@ -37,7 +37,7 @@ def test_arrays_and_bytes_keep_type_shape_and_content() -> None:
 
 
 def test_what_cannot_travel_is_refused_by_type() -> None:
-    with pytest.raises(TypeError, match="set cannot travel"):
+    with pytest.raises(TypeError, match="set cannot be sent"):
         encode({"x": {1, 2}})
 
 

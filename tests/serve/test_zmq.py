@@ -241,7 +241,7 @@ def test_who_was_cut_off_is_not_heard_for_a_while(raw: Any, served: Any) -> None
         bad.send(b"\xff\xff")
     while (reply := bad.receive()).error.code != "cut_off":
         pass
-    assert reply.error.message.startswith("blocked for 5 s: too many messages like this: these 2 bytes are no ")
+    assert reply.error.message.startswith("blocked for 5 s: too many messages like this: these 2 bytes are not a ")
     assert counted(served, "cut_off", endpoint="zmq", reason="malformed") == before + 1
     bad.send(pb.Request(id=1, heartbeat=pb.Heartbeat()))
     with pytest.raises(zmq.Again):

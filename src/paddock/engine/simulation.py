@@ -309,7 +309,8 @@ class Simulation:
         def __getattr__(self, name: str) -> Any:
             """Return a verb by its earlier name, with a DeprecationWarning."""
             if name not in RENAMED:
-                raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, _public_names())}")
+                public = [known for known in dir(type(self)) if known[0] != "_"]
+                raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, public)}")
             new = RENAMED[name]
             warnings.warn(f"Simulation.{name}() is deprecated: use {new}()", DeprecationWarning, stacklevel=2)
             if new.startswith("mission.") and self.mission is None:
@@ -369,10 +370,6 @@ class MissionControl:
     def remove_task(self, task: str, *, at_tick: int | None = None) -> None:
         """Remove a task."""
         self.apply("remove_task", at_tick=at_tick, task=task)
-
-
-def _public_names() -> list[str]:
-    return [name for name in dir(Simulation) if not name.startswith("_")] + ["engine"]
 
 
 def replayed(scenario: Scenario, log: Sequence[Posted], ticks: int, seed: int | None = None) -> Simulation:

@@ -470,10 +470,10 @@ class FrameRingReader(_Reader):
             if not data.holds(sequence):
                 continue
             at = data.slot(sequence)
-            size, *meta = SLOT_META.unpack_from(data.memory, at + 8)
+            size, tick, time, wall_time, run, roster = SLOT_META.unpack_from(data.memory, at + 8)
             if size <= data.extra:  # else it was overwritten while it was read
                 payload = data.memory[at + SLOT_HEAD : at + SLOT_HEAD + size].toreadonly()
-                return FrameGroup(sequence, *meta, payload)
+                return FrameGroup(sequence, tick, time, wall_time, run, roster, payload)
         return None
 
 

@@ -52,7 +52,7 @@ async def subscribe(
     except PaddockError as error:
         raise ArgumentError("value", f"subscribe: 'vehicles': {error}") from None
     refuse_too_many(layout, view.columns)
-    granted = client.most_groups if rate is None else min(rate, client.most_groups)
+    granted = client.endpoint.rate if rate is None else min(rate, client.endpoint.rate)
     client.subscribe(Subscription(view, granted), layout)
     return {"rate": granted, "ticks_per_second": client.hub.rate, "wanted": number, **roster_tree(layout)}
 
@@ -73,7 +73,7 @@ async def set_columns(client: Client, columns: list[ColumnList]) -> WantedNumber
 
 async def set_rate(client: Client, rate: float | None) -> GrantedRate:
     """The server's limit applies."""
-    granted = client.most_groups if rate is None else min(rate, client.most_groups)
+    granted = client.endpoint.rate if rate is None else min(rate, client.endpoint.rate)
     client.change(rate=granted)
     return {"rate": granted}
 
