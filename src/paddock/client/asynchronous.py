@@ -255,5 +255,5 @@ class AsyncRemoteSimulation:
         if waiting:
             waiting[0].set_exception(error)
         else:
-            told = {"message": "a callback of a remote simulation failed", "exception": error}
-            self._loop.call_exception_handler(told)
+            context = {"message": "a callback of a remote simulation failed", "exception": error}
+            self._loop.call_exception_handler(context)

@@ -309,7 +309,8 @@ class Simulation:
         def __getattr__(self, name: str) -> Any:
             """Return a verb by its earlier name, with a DeprecationWarning."""
             if name not in RENAMED:
-                raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, dir(type(self)))}")
+                public = [known for known in dir(type(self)) if known[0] != "_"]
+                raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, public)}")
             new = RENAMED[name]
             warnings.warn(f"Simulation.{name}() is deprecated: use {new}()", DeprecationWarning, stacklevel=2)
             if new.startswith("mission.") and self.mission is None:

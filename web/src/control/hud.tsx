@@ -5,7 +5,7 @@ import type { Bar } from "./kinds/driver";
 export function DrivingHud() {
   const now = driving.value;
   if (!now) return null;
-  const { name, status: words, bars, help, pad, away, speed } = now;
+  const { name, status: words, bars, help, pad, suspended: away, speed } = now;
   return (
     <section class={away ? "driving away" : "driving"} aria-label={`Driving ${name}`} onPointerDown={resumeDriving}>
       <header>

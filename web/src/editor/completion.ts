@@ -205,14 +205,14 @@ function documented(from: number, to: number, title: string, text: string): Doc 
 
 // server data --------------------------------------------------------------------------------------------------------
 
-let loadedData: Promise<CompletionData> | null = null;
+let completionData: Promise<CompletionData> | null = null;
 
 export function requestCompletionData(): Promise<CompletionData> {
-  loadedData ??= load().catch((error: unknown) => {
-    loadedData = null; // the next request tries again
+  completionData ??= load().catch((error: unknown) => {
+    completionData = null; // the next request tries again
     throw error;
   });
-  return loadedData;
+  return completionData;
 }
 
 async function load(): Promise<CompletionData> {

@@ -228,14 +228,14 @@ export function MissionPanel() {
   }
   return (
     <div class="mission">
-      <Head told={tree} />
+      <Head tree={tree} />
       <VehicleList members={tree.members} />
       <TaskList tasks={tree.tasks} />
     </div>
   );
 }
 
-function Head({ told: tree }: { told: MissionTree }) {
+function Head({ tree }: { tree: MissionTree }) {
   const { all, done, doing, undone, travelled } = progressOf(tree);
   const adds = tool.value === "task";
   return (
@@ -257,7 +257,7 @@ function Head({ told: tree }: { told: MissionTree }) {
           onClick={() => begin(!adds)}
         />
       </div>
-      <ProgressBar told={tree} />
+      <ProgressBar tree={tree} />
       <p class="faint">
         {doing > 0 && `${formatCount(doing)} started · `}
         {undone.length > 0 && <span class="bad">{formatCount(undone.length)} undone · </span>}
@@ -276,7 +276,7 @@ function begin(on: boolean): void {
 
 const STATES: readonly TaskState[] = ["completed", "started", "assigned", "unassigned", "undone"];
 
-function ProgressBar({ told: tree }: { told: MissionTree }) {
+function ProgressBar({ tree }: { tree: MissionTree }) {
   const counts = STATES.map((state) => [state, tree.tasks.filter((task) => task.state === state).length] as const);
   const words = counts.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);
   return (

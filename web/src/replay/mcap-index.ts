@@ -142,13 +142,13 @@ export interface Contents {
   damaged: number; // chunks that cannot be read
 }
 
-const AT_ONCE = 16; // concurrent reads
+const MAX_CONCURRENT = 16; // concurrent reads
 
 export async function readContents(bytes: FileBytes, places: FileIndex): Promise<Contents> {
   const topics = topicsOf(places.channels.size > 0 ? places.channels : await declared(bytes, places.chunks));
   const contents: Contents = { topics, times: [], damaged: 0 };
-  for (let k = 0; k < places.chunks.length; k += AT_ONCE) {
-    const some = places.chunks.slice(k, k + AT_ONCE);
+  for (let k = 0; k < places.chunks.length; k += MAX_CONCURRENT) {
+    const some = places.chunks.slice(k, k + MAX_CONCURRENT);
     const read = some.map((place) => chunkTimes(bytes, place, topics).catch(() => null));
     for (const times of await Promise.all(read)) {
       if (times === null) contents.damaged += 1;

@@ -133,7 +133,7 @@ void main() {
   }
   vec4 eye = viewMatrix * vec4(place, 1.0);
   gl_Position = projectionMatrix * eye;
-  colour = tint.rgb * (0.8 + 0.2 * fract(0.618034 * float(gl_VertexID & 1023))); // neighbours can be told apart
+  colour = tint.rgb * (0.8 + 0.2 * fract(0.618034 * float(gl_VertexID & 1023))); // distinguishes neighbours
   side = clamp(25.5 * tint.a * focal / max(-eye.z, 0.1), least, 40.0);
   gl_PointSize = side;
   if ((side >= glyphs) != glyph) gl_Position = ${NOWHERE};

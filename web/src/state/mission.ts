@@ -20,7 +20,7 @@ export const chosenTask = signal<string | null>(null);
 interface PendingTask {
   x: number; // m
   y: number;
-  kind: "dragged" | "asked";
+  kind: "dragged" | "requested";
 }
 
 export const pendingTasks = signal<ReadonlyMap<string, PendingTask>>(new Map());

@@ -4,8 +4,8 @@ import { expect, it } from "vitest";
 import { makeCode, placeOf } from "../../src/editor/code";
 
 it("can be read-only; a replaced text is shown anyway", () => {
-  const wishes = { text: "a", knowledge: () => null, onChange: () => undefined, onRun: () => undefined };
-  const code = makeCode(document.body, wishes);
+  const options = { text: "a", knowledge: () => null, onChange: () => undefined, onRun: () => undefined };
+  const code = makeCode(document.body, options);
   code.setReadOnly(true);
   expect(code.view.state.readOnly).toBe(true);
   expect(code.view.contentDOM.getAttribute("aria-readonly")).toBe("true");

@@ -75,9 +75,9 @@ describe("rate governor", () => {
 });
 
 describe("pacing", () => {
-  const asked: number[] = [];
+  const requested: number[] = [];
   const pacing = new Pacing((rate) => {
-    asked.push(rate);
+    requested.push(rate);
     pacing.granted(rate);
   });
 
@@ -92,13 +92,13 @@ describe("pacing", () => {
     for (let k = 0; k < seconds; k++) {
       for (let picture = 0; picture < 10; picture++) markDrawn();
       pacing.frame(60 * (from + k), 50 * (from + k), 0.01);
-      pacing.look(1000 * (from + k), false);
+      pacing.update(1000 * (from + k), false);
     }
   }
 
   it("shows one notice, however often the rate is reduced", () => {
     struggle(1, 12);
-    expect(asked.slice(0, 3)).toEqual([30, 15, 8]);
+    expect(requested.slice(0, 3)).toEqual([30, 15, 8]);
     expect(notices.value.map(({ text }) => text)).toEqual([
       "Update rate reduced from 60 to 30 Hz: the page cannot keep up",
     ]);
@@ -106,7 +106,7 @@ describe("pacing", () => {
     notices.value = [];
     pacing.opened(10); // reconnected: still the same page
     struggle(1, 8);
-    expect(asked.length).toBeGreaterThan(4);
+    expect(requested.length).toBeGreaterThan(4);
     expect(notices.value).toEqual([]);
   });
 });

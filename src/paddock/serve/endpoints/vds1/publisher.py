@@ -92,7 +92,7 @@ class StateMapping:
         return values
 
 
-NOBODY = np.empty(0, np.int64)
+NO_CARS = np.empty(0, np.int64)
 
 
 class CarGroup(NamedTuple):
@@ -111,7 +111,7 @@ class StatePublisher:
         self.most = most
         self.left_out = 0
         self.not_finite = 0  # values sent as 0
-        self.ids: Ints = NOBODY
+        self.ids: Ints = NO_CARS
         self._sequences = np.zeros(0, np.uint32)
         self._groups: list[CarGroup] = []
 
@@ -122,7 +122,7 @@ class StatePublisher:
             if fleet.name in radii and fleet.n:
                 alike.setdefault(fleet.columns, []).append(k)
         chosen = [k for fleets in alike.values() for k in fleets]
-        ids = np.concatenate([layout.fleets[k].ids for k in chosen]) if chosen else NOBODY
+        ids = np.concatenate([layout.fleets[k].ids for k in chosen]) if chosen else NO_CARS
         self.left_out = max(0, len(ids) - self.most)
         groups, room = [], self.most
         for fleets in alike.values():

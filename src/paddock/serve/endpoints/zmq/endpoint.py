@@ -151,8 +151,8 @@ class ZmqServer:
         elif not isinstance(request.body, Hello):
             self._refuse(peer, request.id, "hello", "send Hello first")
         elif request.body.protocol != PROTOCOL:
-            told = f"this server speaks protocol {PROTOCOL}, not {request.body.protocol}"
-            self._refuse(peer, request.id, "protocol", told)
+            reason = f"this server speaks protocol {PROTOCOL}, not {request.body.protocol}"
+            self._refuse(peer, request.id, "protocol", reason)
         elif not self.peers.welcome(peer, request.body.client):
             self._refuse(peer, request.id, "full", f"the limit of {self.peers.most_clients} clients is reached")
         else:
@@ -160,8 +160,8 @@ class ZmqServer:
 
     def _welcome(self, peer: ZmqPeer, number: int) -> None:
         run = int(self.hub.mirror.figures.get("run", 0))
-        told = Welcome(__version__, peer.name, self.hub.rate, run, SILENCE, PROTOCOL, self._publish)
-        self._reply(peer, number, told)
+        welcome = Welcome(__version__, peer.name, self.hub.rate, run, SILENCE, PROTOCOL, self._publish)
+        self._reply(peer, number, welcome)
 
     def _operate(self, peer: ZmqPeer, request: RequestMessage) -> None:
         if peer.open_requests >= OPEN_MOST:
@@ -327,9 +327,9 @@ class ZmqPeers:
         """Give a peer a unique name; False if the limit of clients is reached."""
         if len(self.clients) >= self.most_clients:
             return False
-        told = "".join(letter for letter in wanted if letter.isprintable())[:NAME_LENGTH] or "client"
+        name = "".join(letter for letter in wanted if letter.isprintable())[:NAME_LENGTH] or "client"
         self._names += 1  # never reused: pending work of one client must not reach another
-        peer.name = f"{told} (zmq {self._names})"
+        peer.name = f"{name} (zmq {self._names})"
         peer.layout = None
         self.clients[peer.name] = peer
         return True

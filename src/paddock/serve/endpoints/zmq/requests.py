@@ -89,8 +89,8 @@ def _step(step: Step, name_of: NameOf) -> Translated:
 def _command(command: Command) -> Translated:
     inputs = _plain(command.inputs)
     if isinstance(command.target, str | int):
-        told = {"target": command.target, "at_tick": command.at_tick}
-        return Translated("command", {**told, "inputs": inputs, "timeout": command.timeout}, _done)
+        addressed = {"target": command.target, "at_tick": command.at_tick}
+        return Translated("command", {**addressed, "inputs": inputs, "timeout": command.timeout}, _done)
     if command.at_tick is not None:
         raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
     if not len(command.target):
