@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from math import cos, hypot, pi, remainder, sin, tau
 
@@ -12,10 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely import Polygon
 
-from paddock.planning.coverage.polygon import PolygonShape, covered_share
+from paddock.planning.coverage.polygon import PolygonShape
+from paddock.planning.coverage.sweep import covered_by
 from paddock.planning.paths.path import Path, ends_at
 
 Points = list[tuple[float, float]]
+
+
+def covered_share(shape: PolygonShape, path: Path, spacing: float) -> float:
+    """The share of a shape within half a spacing of the straight segments of a path along the sweep."""
+    along = [s for s in path.segments if s.curvature == 0.0 and abs(math.sin(s.heading - shape.sweep.angle)) < 1e-9]
+    lines = np.array([((s.x, s.y), ends_at(s)[:2]) for s in along]).reshape(-1, 2, 2)
+    return float(shape.region.intersection(covered_by(lines, spacing, corners=64)).area / shape.region.area)
 
 
 def star(rng: np.random.Generator, x: float, y: float, size: float, corners: int) -> Points:

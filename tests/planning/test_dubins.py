@@ -14,9 +14,7 @@ from paddock.planning.paths.dubins import (
     all_lengths,
     dubins,
     dubins_lengths,
-    dubins_lengths_paired,
     length_to,
-    paired_lengths,
     shortest,
 )
 from paddock.planning.paths.path import ends_at
@@ -197,9 +195,6 @@ def test_compiled_equals_plain_and_the_matrix_equals_the_path() -> None:
     np.testing.assert_allclose(lengths, expected, rtol=1e-9)
     fixed = np.ascontiguousarray(rng.uniform(-5, 5, (3, 40)))
     np.testing.assert_array_equal(all_lengths(starts, radius, fixed, 25), all_lengths.plain(starts, radius, fixed, 25))
-    paired = dubins_lengths_paired(starts, goals[:12], radius)
-    np.testing.assert_allclose(paired, lengths[np.arange(12), np.arange(12)], rtol=1e-14)
-    np.testing.assert_array_equal(paired, paired_lengths.plain(starts, radius, goals[:12]))
 
 
 def test_empty_and_other_forms_of_input() -> None:
@@ -240,8 +235,3 @@ def test_bad_input(start: tuple[float, ...], goal: tuple[float, ...], radius: fl
 def test_bad_arrays(starts: list[object], goals: list[object], radius: object, message: str) -> None:
     with pytest.raises(InvalidValueError, match=message):
         dubins_lengths(starts, goals, radius)  # type: ignore[arg-type]
-
-
-def test_pairs_have_to_be_as_many() -> None:
-    with pytest.raises(InvalidValueError, match="starts and goals have to be as many, not 1 and 2"):
-        dubins_lengths_paired([(0, 0, 0)], [(1, 1, 0), (2, 2, 0)], 1.0)

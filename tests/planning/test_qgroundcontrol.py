@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pymap3d
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
@@ -224,6 +224,7 @@ def test_there_and_back(points: list[tuple[float, ...]]) -> None:
     assert found["zones"][0]["circle"]["at"] == pytest.approx([-500, -500], abs=2e-5)
 
 
+@settings(max_examples=settings.default.max_examples // 4)
 @given(st.integers(2, 200), st.floats(0.1, 20))
 def test_thinned_ways_stay_near(count: int, tolerance: float) -> None:
     angle = np.linspace(0, 3 * pi, count)

@@ -117,7 +117,7 @@ def endpoint(parts: np.ndarray, kinds: str) -> np.ndarray:
     return np.array([z.real, z.imag, heading])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.soak) for k in range(1, 3))])
 def test_no_word_of_three_found_by_an_optimiser_is_shorter(seed: int) -> None:
     """All words of three parts, any direction of each, by root finding from many places."""
     rng = np.random.default_rng(seed)
@@ -136,7 +136,7 @@ def test_no_word_of_three_found_by_an_optimiser_is_shorter(seed: int) -> None:
     assert reeds_shepp((0, 0, 0), goal, 1.0).length <= best + 1e-6
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.soak) for k in range(1, 3))])
 def test_no_word_of_five_found_by_an_optimiser_is_shorter(seed: int) -> None:
     """Any word of five parts: two more than needed, which a penalty on the length drives to where it is shortest."""
     rng = np.random.default_rng(10 + seed)

@@ -18,7 +18,6 @@ from paddock.planning.coverage.shapes import (
     InfeasibleError,
     LineShape,
     PointShape,
-    SurveyCamera,
     TaskShape,
 )
 from paddock.planning.methods import Tell, find_method
@@ -249,12 +248,12 @@ def shape_of(section: TaskSection, mission: MissionSection) -> TaskShape:
 
 
 def _spacing(section: PolygonTask, height: float) -> float:
+    """Return the metres between swaths: as given, or from the camera's footprint and its side overlap."""
     if section.camera is None:
         assert section.spacing is not None
         return section.spacing
-    given = section.camera.model_dump()
-    overlap = given.pop("side_overlap")
-    return SurveyCamera(**given).spacing(height, overlap)
+    camera = section.camera
+    return camera.sensor_width_mm / camera.focal_length_mm * height * (1.0 - camera.side_overlap)
 
 
 def zone_of(section: NoFlyZone) -> Zone:

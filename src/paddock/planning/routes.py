@@ -118,7 +118,7 @@ SOON = 1e-9
 def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
     """Return the route of an vehicle that does these tasks in this order, and goes home; raises InfeasibleError."""
     who = costs.problem.vehicles[vehicle]
-    if not order and (not who.under_way or _same_place(who.pose, who.home)):
+    if not order and (not who.under_way or hypot(who.pose[0] - who.home[0], who.pose[1] - who.home[1]) < 1e-9):
         return Route(who.name, (), who.speed)
     if predictable(costs, vehicle, order):
         return Route(who.name, tuple(_predicted(costs, vehicle, order)), who.speed)
@@ -294,7 +294,3 @@ def _circles(turn: Path, flown: float) -> Path:
 
 def _made(path: Path) -> Callable[[], Path]:
     return lambda: path
-
-
-def _same_place(a: Pose, b: Pose) -> bool:
-    return hypot(a[0] - b[0], a[1] - b[1]) < 1e-9

@@ -27,10 +27,7 @@ RC_CHANNELS = 12
 LONGEST_LINE = 65000
 """Bytes of ArduPilot's buffer, the longest line it can receive."""
 
-_SERVOS = {
-    40: (MAGIC_16, struct.Struct("<HHI16H")),
-    72: (MAGIC_32, struct.Struct("<HHI32H")),
-}
+_SERVOS = {40: (MAGIC_16, struct.Struct("<HHI16H")), 72: (MAGIC_32, struct.Struct("<HHI32H"))}
 
 
 class ServoPacket(NamedTuple):

@@ -134,6 +134,7 @@ def test_manual_passes_the_sticks_to_the_surfaces() -> None:
     assert rig.autopilot.telemetry.outputs[:4] == [1550, 1400, 1400, 1650]
 
 
+@pytest.mark.soak
 def test_it_circles_in_wind() -> None:
     rig = Rig(wind=(0.0, 8.0, 0.0))
     rig.begin(LOITER)
@@ -147,6 +148,7 @@ def test_it_circles_in_wind() -> None:
     assert bearing[-1] > bearing[0] + 2.0  # clockwise
 
 
+@pytest.mark.soak
 def test_guided_flies_to_a_position_and_a_heading() -> None:
     rig = Rig()
     rig.begin(GUIDED)

@@ -29,56 +29,6 @@ FINEST = 2.0
 """m between two of them, at least."""
 
 
-def view_of(run: MissionRun) -> MissionView:
-    """Return the mission now."""
-    mission = run.mission
-    tasks = tuple(
-        TaskView(name, (task := mission.task(name)).shape.kind, job.state, job.vehicle, job.doing, job.reason,
-                 task.shape.outline(), task.z)
-        for name, job in mission.tasks.items()
-    )  # fmt: skip
-    all_ = tuple(
-        VehicleView(m.name, m.status, m.doing, tuple(m.ahead), m.progress, m.ends[-1] if m.ends else 0.0, m.travelled)
-        for m in mission.vehicles
-    )
-    zones = tuple(ZoneView(zone.name, zone.outline()) for zone in mission.zones)
-    return MissionView(mission.time, tasks, zones, all_, mission.finished, metrics_of(run), tuple(mission.log))
-
-
-def metrics_of(run: MissionRun) -> dict[str, Any]:
-    """Numbers so far."""
-    mission = run.mission
-    states = [job.state for job in mission.tasks.values()]
-    ends = [entry.time for entry in mission.log if entry.kind == "state" and entry.detail == "home"]
-    spacing = run.execution.spacing
-    apart = None if spacing is None else spacing.closest
-    return {
-        "tasks": len(states),
-        "completed": states.count("completed"),
-        "undone": states.count("undone"),
-        "travelled": float(sum(vehicle.travelled for vehicle in mission.vehicles)),
-        "makespan": max(ends, default=None),
-        "replans": mission.replans,
-        "closest": apart.distance if apart is not None and isfinite(apart.distance) else None,
-        "separation": apart.share if apart is not None and isfinite(apart.share) else None,
-    }
-
-
-def mission_routes(run: MissionRun) -> Iterator[PlannedRoute]:
-    """Yield the remaining routes of the vehicles."""
-    indices = run.mission.vehicles
-    for crew in run.cast.crews([vehicle.name for vehicle in indices])[0]:
-        fleet = crew.program.fleet
-        for row, index in zip(crew.rows.tolist(), crew.indices.tolist(), strict=True):
-            vehicle = indices[index]
-            if vehicle.current is None:
-                continue
-            path = vehicle.route.path.subpath(vehicle.progress, np.inf)
-            if path.segments:
-                points = path.points(max(FINEST, path.flown / POINTS))[:, :3]
-                yield PlannedRoute(fleet.name, fleet.ids[[row]], "mission", False, points)
-
-
 EVENTS = {
     "planned": "mission_planned",
     "completed": "task_completed",
@@ -108,7 +58,7 @@ class MissionRun:
         self.world = world
         self.fleets = fleets
         self.events = events
-        self.mission = Mission(setup_of(scenario))
+        self.mission: Mission = Mission(setup_of(scenario))
         self.cast = Cast(scenario, world, fleets.programs)
         self.execution: DynamicsExecution | KinematicExecution
         if self.mission.setup.execute == "kinematic":
@@ -153,11 +103,50 @@ class MissionRun:
     def view(self) -> MissionView:
         """Return the mission as it is now."""
         self.begin()
-        return view_of(self)
+        mission = self.mission
+        tasks = tuple(
+            TaskView(name, (task := mission.task(name)).shape.kind, job.state, job.vehicle, job.doing, job.reason,
+                     task.shape.outline(), task.z)
+            for name, job in mission.tasks.items()
+        )  # fmt: skip
+        vehicles = tuple(
+            VehicleView(
+                v.name, v.status, v.doing, tuple(v.ahead), v.progress, v.ends[-1] if v.ends else 0.0, v.travelled
+            )
+            for v in mission.vehicles
+        )
+        zones = tuple(ZoneView(zone.name, zone.outline()) for zone in mission.zones)
+        return MissionView(mission.time, tasks, zones, vehicles, mission.finished, self._metrics(), tuple(mission.log))
+
+    def _metrics(self) -> dict[str, Any]:
+        mission, spacing = self.mission, self.execution.spacing
+        states = [job.state for job in mission.tasks.values()]
+        ends = [entry.time for entry in mission.log if entry.kind == "state" and entry.detail == "home"]
+        apart = None if spacing is None else spacing.closest
+        return {
+            "tasks": len(states),
+            "completed": states.count("completed"),
+            "undone": states.count("undone"),
+            "travelled": float(sum(vehicle.travelled for vehicle in mission.vehicles)),
+            "makespan": max(ends, default=None),
+            "replans": mission.replans,
+            "closest": apart.distance if apart is not None and isfinite(apart.distance) else None,
+            "separation": apart.share if apart is not None and isfinite(apart.share) else None,
+        }
 
     def routes(self) -> Iterator[PlannedRoute]:
         """Yield the remaining routes of the vehicles."""
-        return mission_routes(self)
+        vehicles = self.mission.vehicles
+        for crew in self.cast.crews([vehicle.name for vehicle in vehicles])[0]:
+            fleet = crew.program.fleet
+            for row, index in zip(crew.rows.tolist(), crew.indices.tolist(), strict=True):
+                vehicle = vehicles[index]
+                if vehicle.current is None:
+                    continue
+                path = vehicle.route.path.subpath(vehicle.progress, np.inf)
+                if path.segments:
+                    points = path.points(max(FINEST, path.flown / POINTS))[:, :3]
+                    yield PlannedRoute(fleet.name, fleet.ids[[row]], "mission", False, points)
 
     def enlist(self, entry: Mapping[str, Any]) -> str:
         """Put one more fleet of vehicles into the world; returns its name."""
@@ -183,7 +172,7 @@ class MissionRun:
         for entry in log[self.reported :]:
             kind = STATES.get(entry.detail) if entry.kind == "state" else EVENTS.get(entry.kind)
             if kind is not None:
-                self.events.report(tick, kind, _subject(entry), _detail(entry))
+                self.events.report(tick, kind, entry.vehicle or entry.task or "", _detail(entry))
         self.reported = len(log)
 
     # the state -------------------------------------------------------------------------------------------------------
@@ -206,11 +195,6 @@ class MissionRun:
         self.mission.restore(saved["mission"])
         self.execution.restore(saved["execution"])
         self.joined, self.reported = saved["joined"], saved["told"]
-
-
-def _subject(entry: LogEntry) -> str:
-    """Return the subject of an event: the vehicle, or the task."""
-    return entry.vehicle or entry.task or ""
 
 
 def _detail(entry: LogEntry) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Coordinate = Annotated[Number, Field(ge=-FARTHEST, le=FARTHEST)]
 
 
-class Move(Section):
+class TaskMove(Section):
     """A task is to be done elsewhere (m)."""
 
     task: Text = Field(description="Its name.")
@@ -33,7 +33,7 @@ class Move(Section):
     y: Coordinate = Field(description="North, in m.")
 
 
-class Removal(Section):
+class TaskRemoval(Section):
     """A task need not be done."""
 
     task: Text = Field(description="Its name.")
@@ -99,22 +99,6 @@ def _add_task(run: MissionRun, section: TaskEntry) -> None:
     run.mission.add_task(task)
 
 
-def _add_zone(run: MissionRun, section: NoFlyZone) -> None:
-    run.mission.add_zone(zone_of(section))
-
-
-def _damage(run: MissionRun, section: Damage) -> None:
-    run.mission.damage(section.vehicle)
-
-
-def _move_task(run: MissionRun, section: Move) -> None:
-    run.mission.move_task(section.task, section.x, section.y)
-
-
-def _remove_task(run: MissionRun, section: Removal) -> None:
-    run.mission.remove_task(section.task)
-
-
 def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
     """Add vehicles to the world and the mission now."""
 
@@ -139,10 +123,10 @@ def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
 
 VERBS: dict[str, Verb] = {
     "add_task": Verb(TaskEntry, _add_task, "task"),
-    "add_zone": Verb(NoFlyZone, _add_zone, "zone"),
+    "add_zone": Verb(NoFlyZone, lambda run, zone: run.mission.add_zone(zone_of(zone)), "zone"),
     "add_vehicle": Verb(VehicleEntry, _add_vehicle, "vehicle"),
-    "damage": Verb(Damage, _damage),
-    "move_task": Verb(Move, _move_task),
-    "remove_task": Verb(Removal, _remove_task),
+    "damage": Verb(Damage, lambda run, section: run.mission.damage(section.vehicle)),
+    "move_task": Verb(TaskMove, lambda run, section: run.mission.move_task(section.task, section.x, section.y)),
+    "remove_task": Verb(TaskRemoval, lambda run, section: run.mission.remove_task(section.task)),
 }
 """By name."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from math import hypot, isfinite, nan, pi, sin
+from math import hypot, isfinite, nan, pi
 from typing import ClassVar
 
 import numpy as np
@@ -19,8 +19,8 @@ from shapely.validation import explain_validity
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import Entry, check_finite, check_positive, check_radius
 from paddock.planning.coverage.swath_order import Nodes, Pattern, first_of, patterns_of, tour_of, turn, turn_lengths
-from paddock.planning.coverage.sweep import Sweep, best_sweep, covered_by, lines_of, swept
-from paddock.planning.paths.path import Path, Segment, ends_at, line
+from paddock.planning.coverage.sweep import Sweep, best_sweep, lines_of, swept
+from paddock.planning.paths.path import Path, Segment, line
 from paddock.world.columns import Floats
 
 Points = tuple[tuple[float, float], ...]
@@ -185,20 +185,3 @@ class PolygonShape:
             segments.append(line(x, y, heading, hypot(end_x - x, end_y - y), z))
             before = (end_x, end_y, heading)
         return Path(segments)
-
-
-def covered_share(shape: PolygonShape, path: Path, spacing: float) -> float:
-    """Return the share (0 to 1) of what the shape wants covered that lies within half a spacing of the path's swaths.
-
-    Its swaths are its straight segments along the sweep.
-    """
-    swaths = swaths_of(path, shape.sweep.angle)
-    if not len(swaths):
-        return 0.0
-    return float(shape.region.intersection(covered_by(swaths, spacing, corners=64)).area / shape.region.area)
-
-
-def swaths_of(path: Path, angle: float) -> Floats:
-    """Return the ends (n, 2, 2) of a path's straight segments along an angle (rad), either way."""
-    found = [s for s in path.segments if s.curvature == 0.0 and abs(sin(s.heading - angle)) < 1e-9]
-    return np.array([((s.x, s.y), ends_at(s)[:2]) for s in found]).reshape(-1, 2, 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import cos, degrees, inf, isfinite, pi, sin
 
 import numpy as np
@@ -94,19 +94,6 @@ class ZoneMap:
             wide = each_of(self.clearance, self.zones)[self.zones.index(zone)]
             near = "inside" if zone.contains(x, y) else f"within the clearance of {wide:g} m of"
             raise InfeasibleError(f"the {what} {place(x, y)} lies {near} the zone {zone.name!r}")
-
-
-def around(start: Start, goal: Goal, radius: float, zones: Sequence[Zone], clearance: float = 0.0) -> Path:
-    """Return a short path from a pose (x, y in m, heading in rad) to another (heading None: any), clear of all zones.
-
-    Raises InfeasibleError with the reason where there is none.
-    """
-    return _map(tuple(zones), float(radius), float(clearance)).transit(start, goal)
-
-
-@lru_cache(maxsize=32)
-def _map(zones: tuple[Zone, ...], radius: float, clearance: float) -> ZoneMap:
-    return ZoneMap(zones, radius, clearance)
 
 
 def _check(start: Start, goal: Goal) -> None:

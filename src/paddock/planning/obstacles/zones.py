@@ -68,8 +68,9 @@ class PolygonZone:
     def __post_init__(self) -> None:
         """Keep the points as a tuple without repetitions; raise unless it is a simple polygon."""
         points = [(float(x), float(y)) for x, y in self.points]
-        if not np.isfinite(np.array(points)).all():
-            raise InvalidValueError(f"zone {self.name!r}: its corners must be numbers, not {_first_bad(points)}")
+        bad = [point for point in points if not np.isfinite(point).all()]
+        if bad:
+            raise InvalidValueError(f"zone {self.name!r}: its corners must be numbers, not {bad[0]}")
         distinct = [point for k, point in enumerate(points) if point != points[k - 1]]
         if len(distinct) < 3:
             raise InvalidValueError(f"zone {self.name!r}: a polygon needs 3 different corners, not {len(distinct)}")
@@ -118,10 +119,6 @@ def _grows_by(name: str, clearance: float) -> float:
     if not (isfinite(clearance) and clearance >= 0.0):
         raise InvalidValueError(f"zone {name!r}: a clearance must be a number of metres >= 0, not {clearance}")
     return clearance
-
-
-def _first_bad(points: list[tuple[float, float]]) -> tuple[float, float]:
-    return next(point for point in points if not (isfinite(point[0]) and isfinite(point[1])))
 
 
 def _area(corners: Floats) -> float:

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from paddock.compute.math import PI, atan2, clamp, floor, maximum, select, sincos, sqrt, wrap_angle
 from paddock.compute.routine import parallel_range, parallel_routine
-from paddock.errors import InvalidValueError
 from paddock.planning.paths.path import Path, Pose, PoseLike, Segment, ends_at, line, not_negative, pose, poses, radii
 from paddock.world.columns import Floats
 
@@ -159,12 +158,7 @@ def in_frame(
 ) -> tuple[float, float, float, float]:
     """Return the goal as seen from the start, in radii, and sine and cosine of the change of heading."""
     scale = 1.0 / radius
-    return (
-        (dx * c + dy * s) * scale,
-        (dy * c - dx * s) * scale,
-        goal_s * c - goal_c * s,
-        goal_c * c + goal_s * s,
-    )
+    return ((dx * c + dy * s) * scale, (dy * c - dx * s) * scale, goal_s * c - goal_c * s, goal_c * c + goal_s * s)
 
 
 def shortest(
@@ -249,17 +243,7 @@ def _all_lengths(starts: Floats, radii: Floats, goals: Floats, fixed: int) -> Fl
     return out
 
 
-def _paired_lengths(starts: Floats, radii: Floats, goals: Floats) -> Floats:
-    """From each start (n, 3) to the goal (n, 3) of the same number."""
-    out = empty(len(starts))
-    for i in parallel_range(len(starts)):
-        x, y, heading, gx, gy = starts[i, 0], starts[i, 1], starts[i, 2], goals[i, 0], goals[i, 1]
-        out[i] = length_to(x, y, heading, gx, gy, goals[i, 2], radii[i])[0]
-    return out
-
-
 all_lengths = parallel_routine(_all_lengths, inline=True)
-paired_lengths = parallel_routine(_paired_lengths)
 
 
 SHORT = 1e-6
@@ -299,14 +283,9 @@ def _turn(begin: Pose, length: float, curvature: float) -> Segment:
 
 def _onwards(begin: Pose, first: Segment, word: int, p: float, q: float, radius: float) -> Path:
     """Return the parts one after the other from the start."""
-    middle = Segment(*ends_at(first), p, _middle(word) / radius)
+    middle = Segment(*ends_at(first), p, {4: 1.0, 5: -1.0}.get(word, 0.0) / radius)
     last = _turn(ends_at(middle), q, turns_left(word, 2) / radius)
     return Path((first, middle, last), begin)
-
-
-def _middle(word: int) -> float:
-    """Return the curvature of a word's middle part on the unit circle."""
-    return {4: 1.0, 5: -1.0}.get(word, 0.0)
 
 
 def _joined(goal: Pose, begin: Pose, first: Segment, word: int, parts: tuple[float, float], radius: float) -> Path:
@@ -334,11 +313,3 @@ def dubins_lengths(starts: ArrayLike, goals: ArrayLike, radius: ArrayLike) -> Fl
     if 0 < fixed < len(ends):
         lengths[:, order] = lengths.copy()
     return lengths
-
-
-def dubins_lengths_paired(starts: ArrayLike, goals: ArrayLike, radius: ArrayLike) -> Floats:
-    """Return lengths (n,) in m of the shortest paths from each of `starts` (n, 3) to the goal (n, 3) at its index."""
-    begins, ends = poses("starts", starts), poses("goals", goals, free=True)
-    if len(begins) != len(ends):
-        raise InvalidValueError(f"starts and goals have to be as many, not {len(begins)} and {len(ends)}")
-    return paired_lengths(begins, radii(radius, len(begins)), ends)

@@ -67,12 +67,8 @@ def frames(plan: Plan, count: int, title: str, dots: float = 100.0, run: Kinemat
         film = Film(figure_class, plan, title, dots, tracks.poses.shape[1])
         for k in range(count):
             at = FINER * k
-            yield film.frame(_trail(tracks, k), tracks.poses[at], tracks.able[at], tracks.times[at], _news(tracks, k))
-
-
-def _trail(tracks: Tracks, k: int) -> Floats:
-    """Return the ways since the last frame, (vehicles, points, 2)."""
-    return tracks.poses[max(FINER * (k - 1), 0) : FINER * k + 1, :, :2].transpose(1, 0, 2)
+            trail = tracks.poses[max(FINER * (k - 1), 0) : FINER * k + 1, :, :2].transpose(1, 0, 2)
+            yield film.frame(trail, tracks.poses[at], tracks.able[at], tracks.times[at], _news(tracks, k))
 
 
 def _news(tracks: Tracks, k: int) -> list[MapChange]:

@@ -44,7 +44,7 @@ def fastest(log: Floats) -> float:
     return float(np.hypot(log[:, 4], log[:, 5]).max())
 
 
-@pytest.mark.parametrize("outage", [8.0, 16.0])
+@pytest.mark.parametrize("outage", [8.0, pytest.param(16.0, marks=pytest.mark.soak)])
 def test_a_landing_continues_straight_down_when_gnss_returns_with_an_offset(rig: Any, outage: float) -> None:
     """After the shorter outage the estimator rejects a few fixes and then jumps, after the longer it accepts them."""
     craft = rig("iris", noisy=True, LAND_SPEED=40.0, LAND_SPEED_HIGH=40.0)
@@ -62,7 +62,9 @@ def test_a_landing_continues_straight_down_when_gnss_returns_with_an_offset(rig:
     assert fastest(log[-500:]) < 0.5
 
 
-@pytest.mark.parametrize("mode", [GUIDED, LOITER, LAND])
+@pytest.mark.parametrize(
+    "mode", [pytest.param(GUIDED, marks=pytest.mark.soak), LOITER, pytest.param(LAND, marks=pytest.mark.soak)]
+)
 def test_loiter_is_unaffected_by_a_jump_of_the_estimate(rig: Any, mode: int) -> None:
     craft = rig("iris", noisy=True)
     craft.take_off(12.0)

@@ -14,7 +14,7 @@ Make = Callable[..., Any]
 def heartbeats(vehicle: Any, seconds: int) -> None:
     """A ground station with a heartbeat every second."""
     for _ in range(seconds):
-        vehicle.pilot.note_gcs_heartbeat(vehicle.pilot.now_us)
+        vehicle.pilot.failsafes.note_gcs_heartbeat(vehicle.pilot.now_us)
         vehicle.run(1.0)
 
 
@@ -29,7 +29,7 @@ def test_gcs_failsafe_triggers_and_clears(bench: Make) -> None:
     assert copter.pilot.mode.name == "GUIDED"
     copter.run(0.3)
     assert copter.pilot.mode.name == "RTL" and copter.texts() == ["GCS failsafe: RTL"]
-    copter.pilot.note_gcs_heartbeat(copter.pilot.now_us)
+    copter.pilot.failsafes.note_gcs_heartbeat(copter.pilot.now_us)
     copter.run(0.5)
     assert copter.pilot.failsafes.gcs.active  # one heartbeat is not enough
     copter.run(0.8)

@@ -29,7 +29,8 @@ def test_integers_are_rounded_and_typed_as_mavlink_does() -> None:
     parameters = Parameters([ACTION, SPEED])
     assert parameters.set("ACTION", 3.4)
     assert parameters.value("ACTION") == 3.0 and parameters.whole("ACTION") == 3
-    assert [int(kind) for _, _, kind in parameters.all()] == [2, 9]  # MAV_PARAM_TYPE_INT8, REAL32
+    kinds = [int(parameters.known(name).kind) for name in parameters.names()]
+    assert kinds == [2, 9]  # MAV_PARAM_TYPE_INT8, REAL32
 
 
 @pytest.mark.parametrize(

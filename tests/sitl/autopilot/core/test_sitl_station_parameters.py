@@ -23,7 +23,7 @@ def test_ground_stations_find_read_only_parameters(craft: str) -> None:
     for name, value in expected.items():
         assert parameters.value(name) == value
         assert not parameters.set(name, value + 1.0) and parameters.value(name) == value
-    assert parameters.kind("SERVO1_FUNCTION") is ParamKind.INT16
+    assert parameters.known("SERVO1_FUNCTION").kind is ParamKind.INT16
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_the_turn_radius_of_a_car_is_learned(car: Make) -> None:
     yard = car(CIRC_RADIUS=2, WP_SPEED=1, TURN_RADIUS=3)
     yard.begin(9)
     yard.run(30.0)
-    assert yard.autopilot.vehicle.smallest_circle == pytest.approx(0.86, rel=0.25)
+    assert yard.autopilot.vehicle.min_turn_radius == pytest.approx(0.86, rel=0.25)
 
 
 def test_position_relative_to_a_leg() -> None:

@@ -214,7 +214,7 @@ def test_rtl_and_smart_rtl_cannot_arm(skid: Make) -> None:
     yard.run(2.0)
     yard.enter(RTL)
     assert not yard.autopilot.arm().accepted
-    assert yard.autopilot.set_mode(SMARTRTL).text == "Mode SMARTRTL: the way back is not known"
+    assert yard.autopilot.set_mode(SMARTRTL).text == "Mode SMARTRTL: no return path"
 
 
 def test_parameters_are_read_while_driving(skid: Make) -> None:
