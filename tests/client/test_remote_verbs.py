@@ -181,7 +181,7 @@ def test_what_cannot_be_sent_is_refused_in_the_words_of_a_local_simulation(share
 
 
 @pytest.mark.parametrize("target", [[], (), np.array([], np.int64)])
-def test_a_command_for_nobody_is_refused(shared: Any, target: Any) -> None:
+def test_a_command_without_vehicles_is_refused(shared: Any, target: Any) -> None:
     with paddock.connect(shared.url) as sim, pytest.raises(InvalidValueError, match="the list of ids is empty"):
         sim.command(target, steer=0.0)
 
@@ -205,7 +205,7 @@ def test_a_handlers_commands_are_checked_in_the_same_words(serve: Any) -> None:
             sim.step(1)
 
 
-def test_a_live_simulation_cannot_be_wound(shared: Any) -> None:
+def test_a_live_simulation_cannot_seek(shared: Any) -> None:
     with paddock.connect(shared.url) as sim:
         with pytest.raises(paddock.PaddockError, match="seek refused: this is a live simulation"):
             sim.seek(1.0)
@@ -213,7 +213,7 @@ def test_a_live_simulation_cannot_be_wound(shared: Any) -> None:
             sim.seek("x")
 
 
-def test_a_served_recording_is_wound(tmp_path: Path) -> None:
+def test_a_served_recording_can_seek(tmp_path: Path) -> None:
     file = tmp_path / "run.mcap"
     car = {"name": "red", "model": "car.kinematic", "speed": 10.0}
     with paddock.load({"clock": {"rate": 100}, "vehicles": [car]}) as sim, Recorder(sim, file, rate=50):
@@ -257,7 +257,7 @@ def test_markers_reach_subscribers(serve: Any) -> None:
         assert [type(command).__name__ for command in heard[-3:]] == ["ShowMarkers", "DeleteMarkers", "ClearMarkers"]
 
 
-def test_states_and_events_are_told(serve: Any) -> None:
+def test_states_and_events_are_published(serve: Any) -> None:
     served = serve(zmq={"port": 0, "rate": 40})  # every 10 ticks
     with paddock.connect(served.url) as sim:
         seen: list[Any] = []
@@ -296,7 +296,7 @@ def _until(reached: Any, seconds: float = 10.0) -> None:
         sleep(0.01)
 
 
-def test_a_closed_connection_says_so(shared: Any) -> None:
+def test_a_closed_connection_raises(shared: Any) -> None:
     served = shared
     sim = paddock.connect(served.url)
     assert isinstance(sim, RemoteSimulation)

@@ -91,7 +91,7 @@ def test_rubbish_is_only_ever_a_wire_error(data: bytes) -> None:
         (struct.pack("<HHI16H", 18458, 0, 0, *[0] * 16), "value", "frame_rate must be at least 1 Hz"),
     ],
 )
-def test_what_is_wrong_is_said(data: bytes, reason: str, words: str) -> None:
+def test_wrong_arguments_are_named(data: bytes, reason: str, words: str) -> None:
     with pytest.raises(WireError, match=words) as caught:
         decode_servos(data)
     assert caught.value.reason == reason

@@ -534,12 +534,12 @@ def test_blocks_that_do_not_fit_the_known_roster_are_refused() -> None:
         42,
     ],
 )
-def test_what_nobody_could_read_is_not_sent(body: Any) -> None:
+def test_unreadable_values_are_not_sent(body: Any) -> None:
     with pytest.raises(InvalidValueError):
         encode_request(RequestMessage(1, body))
 
 
-def test_other_things_that_nobody_could_read_are_not_sent() -> None:
+def test_other_unreadable_values_are_not_sent() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'circle'"):
         encode_markers([MarkerMessage("a", 1, "circel")])
     with pytest.raises(InvalidValueError, match="sim_time must be a finite number"):

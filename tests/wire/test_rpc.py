@@ -107,7 +107,7 @@ def test_json_agrees_with_the_standard_library(value: Any) -> None:
         (b'{"jsonrpc":"2.0","id":1,"error":7}', -32600, "'error' must have"),
     ],
 )
-def test_a_malformed_message_tells_what_to_answer(line: bytes, code: int, text: str) -> None:
+def test_a_malformed_message_carries_its_answer(line: bytes, code: int, text: str) -> None:
     with pytest.raises(WireError, match=text) as caught:
         parse(line)
     error = caught.value

@@ -240,7 +240,7 @@ def test_half_a_state_is_refused() -> None:
         (Command(0, 1, 0.0, 0.0, 0.0, 0.0, aux_speed=math.inf), "finite or NaN"),
     ],
 )
-def test_what_nobody_could_read_is_not_sent(command: Command, message: str) -> None:
+def test_unreadable_values_are_not_sent(command: Command, message: str) -> None:
     with pytest.raises(InvalidValueError, match=message):
         encode_command(command)
 

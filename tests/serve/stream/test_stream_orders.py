@@ -28,7 +28,7 @@ def unchanged(serve: Any) -> Any:
     return serve(SCENARIO)
 
 
-def test_orders_are_given_and_told(served: Any) -> None:
+def test_overrides_are_applied_and_listed(served: Any) -> None:
     peer, sim = served.connect(), served.sim
     moment = peer.call("give_order", vehicles=["crew[4]", 3, 4, 4], behaviour=GOTO)
     assert moment == {"tick": 0, "time": 0.0}
@@ -118,9 +118,7 @@ def test_wrong_overrides_are_refused(unchanged: Any, params: dict[str, Any], cod
     assert not unchanged.sim.events.since()
 
 
-def test_an_order_that_takes_long_to_prepare_keeps_nobody_else_waiting(
-    served: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_override_does_not_delay_other_calls(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, sim = served.connect(), served.connect(), served.sim
     begun, compiled, prepare = Event(), Event(), sim.engine.applier.checked_override
 
