@@ -129,7 +129,7 @@ def test_a_recording_that_was_cut_off(here: Run, recorded: Path) -> None:
     recorded.write_bytes(recorded.read_bytes()[:-100])
     done = here("replay", "run.mcap", "--pace", "0", "--headless")
     assert done.returncode == 0 and "the run was interrupted" in done.stderr
-    assert "the recording was cut off" in here("replay", "run.mcap", "--verify").stdout
+    assert "the recording is truncated" in here("replay", "run.mcap", "--verify").stdout
 
 
 def test_the_picture_and_its_keys(recorded: Path) -> None:

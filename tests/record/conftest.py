@@ -1,4 +1,4 @@
-"""Recordings for the tests: a small world with everything that a recording consists of."""
+"""Recordings for the tests: a small world with everything that a recording contains."""
 
 from __future__ import annotations
 

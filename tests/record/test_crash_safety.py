@@ -1,4 +1,4 @@
-"""Whatever happens to the process, the disk or the file: the run goes on, and what was written can be read."""
+"""Crash safety: after a kill, a full disk or a damaged file, what was written is readable and the run continues."""
 
 from __future__ import annotations
 

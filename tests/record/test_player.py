@@ -1,4 +1,4 @@
-"""Playing a recording: the samples in their order, pauses, jumps, paces."""
+"""Playing a recording: order of samples, pause, seek and pace."""
 
 from __future__ import annotations
 

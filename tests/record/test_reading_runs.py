@@ -1,4 +1,4 @@
-"""Reading a recording: what comes out is what the live simulation showed."""
+"""Reading a recording gives what the live simulation showed."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_older_values_stay_valid(lived: tuple[Path, list[Snapshot]]) -> None:
     assert [snap["red"].position[0] for snap in kept] == [snap["red"].position[0] for snap in lived[1]]
 
 
-def test_a_recording_of_nobody(record: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_recording_without_vehicles(record: Callable[..., Path], tmp_path: Path) -> None:
     with paddock.load({"vehicles": []}) as sim, Recorder(sim, tmp_path / "empty.mcap"):
         sim.step(100)
     with open_run(tmp_path / "empty.mcap") as run:

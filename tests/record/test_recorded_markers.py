@@ -1,4 +1,4 @@
-"""Markers in a recording: the changes as they were made, and pictures of every kind."""
+"""Markers in a recording: the changes, and scene entities of every kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recording holds, read with the MCAP library's own reader and compared with the live simulation."""
+"""The content of a recording, read with the MCAP library and compared with the live simulation."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_bad_precision_and_paths(small: Simulation, tmp_path: Path) -> None:
     small.step(1)
 
 
-def test_two_recorders_at_once(small: Simulation, tmp_path: Path) -> None:
+def test_two_recorders(small: Simulation, tmp_path: Path) -> None:
     with Recorder(small, tmp_path / "a.mcap"), Recorder(small, tmp_path / "b.mcap", rate=100):
         small.command("red", throttle=0.5)
         small.step(30)

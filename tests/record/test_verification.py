@@ -1,4 +1,4 @@
-"""Simulating a recording again gives the recorded hashes, and anything else is found."""
+"""Verification: a recording gives the recorded hashes, and every change is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mission section: defaults, names, the default fleet, round trips, and every mistake at its place."""
+"""The mission section: defaults, names, the default fleet, round trips, and errors with their location."""
 
 import json
 from math import pi
@@ -217,7 +217,7 @@ def test_ids_of_vehicles_that_join_are_their_own() -> None:
         load_scenario({"vehicles": vehicles, "mission": {"events": events}})
 
 
-def test_schema_says_exactly_one() -> None:
+def test_schema_requires_exactly_one() -> None:
     parts = scenario_schema()["$defs"]
     assert [one["required"] for one in parts["TaskEntry"]["oneOf"]] == [
         ["point"],

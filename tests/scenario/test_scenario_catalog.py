@@ -1,4 +1,4 @@
-"""Presets carry the reference values; unknown ones are refused where they were asked for."""
+"""Presets have the reference values; unknown presets are errors with a location."""
 
 import math
 from pathlib import Path

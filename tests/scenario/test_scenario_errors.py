@@ -1,4 +1,4 @@
-"""Every bad scenario is refused with the exact place and words."""
+"""Every invalid scenario is an error with its exact location and message."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""YAML text -> values and marks; every mistake is one line with its place."""
+"""YAML to values and marks; every error is one line with its location."""
 
 from pathlib import Path
 

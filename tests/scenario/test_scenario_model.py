@@ -1,4 +1,4 @@
-"""What a scenario says once it is read: defaults, short forms, names, places."""
+"""Loaded scenarios: defaults, short forms, names, locations."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The `serve` section: short forms, and what is refused where."""
+"""The `serve` section: short forms, and errors with their location."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_it_loads_back_equal() -> None:
         ({"shm": "a/b"}, "serve.shm"),
     ],
 )
-def test_mistakes_are_told_in_their_place(fields: dict[str, Any], line: str) -> None:
+def test_errors_name_the_field(fields: dict[str, Any], line: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         serve(**fields)
     assert str(caught.value).startswith(line)

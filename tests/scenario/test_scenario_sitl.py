@@ -78,7 +78,7 @@ def test_system_ids_go_on_from_the_entry_before() -> None:
         ({"pilots": [{"vehicles": "copter"}], "tme": "free"}, "tme"),
     ],
 )
-def test_mistakes_are_told_in_one_line_with_their_place(sitl: dict[str, Any], message: str) -> None:
+def test_errors_have_one_line_and_a_location(sitl: dict[str, Any], message: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         scenario(**sitl)
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Where the members of a fleet start, to the number."""
+"""Start poses of a fleet, in numbers."""
 
 from typing import Any
 
@@ -94,7 +94,7 @@ def test_headings_are_wrapped() -> None:
     assert_allclose(poses(pose=[0, 0, 100.0])[:, 3], 100 - 32 * PI)
 
 
-def test_a_million_at_once() -> None:
+def test_a_million_vehicles() -> None:
     found = poses(count=1_000_000, spawn={"grid": {"spacing": 3}})
     assert_array_equal(found[0, :2], [-1498.5, -1498.5])
     assert_array_equal(found[-1, :2], [1498.5, 1498.5])

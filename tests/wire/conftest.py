@@ -1,4 +1,4 @@
-"""What the fuzz tests of several wires share."""
+"""Fixtures of the fuzz tests."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def poses(n: int) -> Poses:
 # ---- layout
 
 
-def test_a_byte_table_tells_where_every_field_lies() -> None:
+def test_byte_table_offsets() -> None:
     fields = (Field("id", "<i4", "", "who"), Field("at", "<f4", "m", "where", 3), Field("flag", "u1"))
     record = Record("thing", fields, (TailField("name", "UTF-8", "flag"), TailField("rest", "u8", "4")))
     assert [tuple(row) for row in byte_table(record)] == [
@@ -244,7 +244,7 @@ def test_no_encoder_writes_where_there_is_no_room(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ENCODERS)
-def test_every_header_tells_the_length(name: str) -> None:
+def test_every_header_has_the_length(name: str) -> None:
     frame = bytes(ENCODERS[name]())
     kind, length = struct.unpack_from("<BI", frame)
     assert kind in set(FrameType) and length == len(frame) - 5

@@ -1,4 +1,4 @@
-"""Every decoder against bytes that nobody would send: only WireError may come out, and no memory may stay behind.
+"""Every decoder against damaged bytes: it raises only WireError, and keeps no memory.
 
 The inputs are mutated valid messages and random bytes, made in batches from a fixed seed.
 """

@@ -1,4 +1,4 @@
-"""Frames and JSON on one socket, taken apart however the bytes were cut."""
+"""Splitting frames and JSON on one socket, however the bytes arrive."""
 
 import struct
 import tracemalloc

@@ -152,7 +152,7 @@ def test_every_fault_has_its_reason(reason: str, datagram: bytes) -> None:
     assert caught.value.reason == reason
 
 
-def test_a_fault_is_told_with_what_would_be_valid() -> None:
+def test_errors_list_the_valid_values() -> None:
     with pytest.raises(WireError, match=r"unknown type 9; valid: 1 CMD, 2 STATE, 3 SUBSCRIBE"):
         decode(sealed(header(9)))
     with pytest.raises(WireError, match=r"STATE has 436 bytes, not 28"):

@@ -59,7 +59,7 @@ def test_filled_takes_defaults_and_what_was_given() -> None:
         ({"speed": [3]}, InvalidValueError, "f:1:2: option 'speed' must be a finite number, not [3]"),
     ],
 )
-def test_filled_says_what_is_wrong(given: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_filled_reports_errors(given: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
         filled(Controls, given, "option", "f:1:2")
     assert str(caught.value) == message

@@ -1,4 +1,4 @@
-"""Frames in shared memory: whole or not at all, across processes."""
+"""Frames in shared memory: complete or not at all, across processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_group_comes_out_as_it_went_in() -> None:
         assert reader.latest() is None and reader.wait(0.01) is None
 
 
-def test_the_bytes_lie_where_the_documentation_says() -> None:
+def test_bytes_match_the_documented_layout() -> None:
     with FrameRingWriter("test_frames_2", slots=3) as writer:
         for tick in range(1, 5):
             put(writer, bytes([tick]) * 10, tick)
@@ -64,7 +64,7 @@ def test_a_larger_group_moves_to_more_room_and_readers_follow() -> None:
         assert frames is not None and frames.data.nbytes == 1_000_000 and frames.tick == 2
 
 
-def test_what_is_overwritten_in_view_is_not_believed() -> None:
+def test_an_overwritten_view_raises() -> None:
     with FrameRingWriter("test_frames_4", slots=2) as writer, FrameRingReader("test_frames_4") as reader:
         put(writer, b"a", 1)
         with reader.view() as frames:
@@ -89,7 +89,7 @@ def test_a_slot_that_is_never_published_is_never_seen() -> None:
         assert frames is not None and bytes(frames.data) == b"next!"
 
 
-def test_the_end_of_the_writer_is_told() -> None:
+def test_readers_see_the_end_of_the_writer() -> None:
     writer = FrameRingWriter("test_frames_6")
     with FrameRingReader("test_frames_6") as reader:
         put(writer, b"last", 1)

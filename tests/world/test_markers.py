@@ -1,4 +1,4 @@
-"""What a marker may be, and how it is made."""
+"""Markers: valid values and constructors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_marker_is_equal_to_one_made_from_its_fields(marker: Marker) -> None:
     assert marker != "a"
 
 
-def test_the_numbers_go_where_the_kind_says() -> None:
+def test_scale_by_kind() -> None:
     points, _, _, circle, ring, arrow, text, _, car, mesh, axes = ONE_OF_EACH
     assert points.scale[0] == 0.3 and circle.scale[0] == 3.0 and ring.scale[:2] == (3.0, 0.5)
     assert circle.position == (1.0, 2.0, 0.0)
@@ -187,7 +187,7 @@ def test_colors(color: Any, expected: tuple[float, ...]) -> None:
         ({"ttl": "1"}, "marker 'plan' 1: ttl is a finite number, not '1'"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(fields: dict[str, Any], message: str) -> None:
+def test_errors_have_one_line(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(PaddockError) as caught:
         Marker(**{"namespace": "plan", "id": 1, "kind": "circle", **fields})
     assert str(caught.value) == message

@@ -1,4 +1,4 @@
-"""Pooled buffers: nobody's memory is ever handed out twice; shared segments: nothing is left behind."""
+"""Pooled buffers: memory in use is never reused; shared segments: nothing is left behind."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_segment_closes_cleanly_while_arrays_look_at_it() -> None:
     assert SharedSegment.attach(f"paddock.test{os.getpid()}") is None
 
 
-def test_memory_that_is_not_there_is_refused_at_once() -> None:
+def test_too_much_memory_is_refused() -> None:
     path = f"paddock.huge{os.getpid()}"
     with pytest.raises(PaddockError, match="cannot allocate"):
         SharedSegment.create(path, 1 << 42)

@@ -1,4 +1,4 @@
-"""The ring between processes: whole snapshots, new rosters, ends and crashes, nothing left behind."""
+"""The ring between processes: complete snapshots, new rosters, ends and crashes, nothing left behind."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_waiting() -> None:
         assert reader.wait(after=1).tick == 2  # type: ignore[union-attr]
 
 
-def test_a_view_is_the_rings_memory_and_says_when_it_was_overwritten() -> None:
+def test_a_view_is_the_rings_memory_and_detects_overwriting() -> None:
     layout = make_layout()
     with RingWriter(slots=2) as ring, RingReader(ring.name) as reader:
         with pytest.raises(PaddockError, match="is still empty"), reader.view():
@@ -247,7 +247,7 @@ def test_a_crash_is_noticed_and_its_remains_are_replaced() -> None:
     assert not left_behind(name)
 
 
-def test_remains_that_nobody_removed_are_replaced() -> None:
+def test_segments_left_behind_are_replaced() -> None:
     name = f"stale{os.getpid()}"
     control, data = RingControl.claim(name), SharedSegment.create(data_path(name, 1), 4096)
     control.words[RingControl.GENERATION], control.words[RingControl.BIRTH] = 1, 12345  # of a process that is no more

@@ -1,4 +1,4 @@
-"""Snapshots and their layout: names, ids, columns, shapes; nothing in them can be changed by anybody."""
+"""Snapshots and their layout: names, ids, columns, shapes, immutability."""
 
 from __future__ import annotations
 

@@ -75,5 +75,5 @@ def test_seed_purpose_and_tick_each_change_every_draw(other: dict[str, int]) -> 
     assert not (one == two).any()
 
 
-def test_nobody_draws_nothing() -> None:
+def test_no_vehicles_draw_nothing() -> None:
     assert draw_uniforms(3, stream_ids("scouts", np.arange(0)), 1, 4).shape == (0, 4)
