@@ -23,7 +23,7 @@ from paddock.errors import PaddockError
 from paddock.record import Recorder, open_run, verify
 from paddock.record import recorder as recorder_module
 from paddock.record.recorder import FEWEST, WriteQueue
-from paddock.record.writer import Output
+from paddock.record.writer import RecordingFile
 
 KILLED = """
 import sys, time
@@ -87,7 +87,7 @@ def _samples(path: Path) -> int:
 @pytest.mark.parametrize("room", [20_000, 40_000, 60_000])
 def test_disk_full(small: Simulation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: Any, room: int) -> None:
     path = tmp_path / "run.mcap"
-    monkeypatch.setattr(recorder_module.Output, "open", lambda _: Output(FullDisk(path, room)))  # type: ignore[arg-type]
+    monkeypatch.setattr(recorder_module.RecordingFile, "open", lambda _: RecordingFile(FullDisk(path, room)))  # type: ignore[arg-type]
     reported: list[str] = []
     with Recorder(small, path, rate=100, on_failure=reported.append) as recorder:
         small.step(4000)

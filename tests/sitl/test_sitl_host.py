@@ -193,7 +193,7 @@ def test_hints_show_how_to_start_real_autopilots() -> None:
         assert [row.listens for row in host.ports()] == ["udp 9702", "udp 9712"]
         text = "\n".join(host.hints())
         assert "--model JSON:127.0.0.1" in text and "-I 70" in text and "--home 35.6812" in text
-        sim.step(12)  # nobody is waited for who has never spoken
+        sim.step(12)  # no wait for a peer that never connected
         assert not host.status()[0].connected
     slow = quick_scenario("copter", 1, "ardupilot", instance=70) | {"clock": {"rate": 500}}
     with pytest.raises(PaddockError, match=r"sitl.pilots\[0\].*720"):

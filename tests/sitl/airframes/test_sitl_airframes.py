@@ -92,7 +92,7 @@ def test_a_car_drives_brakes_and_reverses(model: str) -> None:
     assert ahead["steer"] == pytest.approx(-0.61)  # full right
     back = commanded(frame, [-0.5])
     assert (back["gear"], back["brake"], back["throttle"]) == (-1.0, 0.0, 0.5)
-    state[vx] = 2.0  # rolling forward and told to reverse: it brakes first
+    state[vx] = 2.0  # rolling forward with reverse throttle: it brakes first
     braking = commanded(frame, [-0.5])
     assert braking["throttle"] == 0.0 and braking["brake"] > 0.0
     state[vx] = -2.0
