@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
-from paddock.client.channel import Callbacks, Channel
+from paddock.client.channel import Callbacks, ClientChannel
 from paddock.client.requests import ClientRequest
 from paddock.client.states import StateReader
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError
@@ -60,7 +60,7 @@ class Session:
         self._beat = self._looked = monotonic()
         self._meeting = False  # whether Hello is unanswered
         self._again: list[Asked] = []  # to be sent again after Hello
-        self.channel = Channel(url, self, calls)
+        self.channel = ClientChannel(url, self, calls)
 
     def hello(self) -> Future[Reply]:
         """Send Hello."""

@@ -471,7 +471,7 @@ export interface StatesTree {
 }
 
 /** An empty answer. */
-export type Nothing = Readonly<Record<string, never>>;
+export type Empty = Readonly<Record<string, never>>;
 
 /** The run was reset (`reset`) or restored (`restore`). */
 export interface RestartTree {
@@ -519,13 +519,13 @@ export interface Methods {
   /** Arm or disarm a drone. */
   arm_drone: { params: { vehicle_id?: number; vehicle?: string | number; armed: boolean }; result: Moment };
   /** Present the token; any other request may carry it as well, in a field `token`. */
-  authenticate: { params: { token: string }; result: Nothing };
+  authenticate: { params: { token: string }; result: Empty };
   /** Return the errors of a scenario, with line and column, without running it. */
   check_scenario: { params: { text: string }; result: ProblemsTree };
   /** Remove all vehicles; return how many there were. */
-  clear_all_robots: { params: Nothing; result: Removed };
+  clear_all_robots: { params: Empty; result: Removed };
   /** Remove everything drawn in the namespace `debug`. */
-  clear_debug: { params: Nothing; result: Moment };
+  clear_debug: { params: Empty; result: Moment };
   /** Disable a vehicle of the mission permanently; others take over its tasks. */
   damage_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
   /** Remove markers. */
@@ -556,23 +556,23 @@ export interface Methods {
   /** Return the events after a number, oldest first. */
   get_events: { params: { since?: number }; result: EventsTree };
   /** Return the named frames (ENU, m), each with its last pose in its parent. */
-  get_frames: { params: Nothing; result: FramesTree };
+  get_frames: { params: Empty; result: FramesTree };
   /** Return the scenario, the clock, and the fleets with their inputs and columns. */
-  get_metadata: { params: Nothing; result: MetadataTree };
+  get_metadata: { params: Empty; result: MetadataTree };
   /** Return the mission, in m east and north; null without one. */
-  get_mission: { params: Nothing; result: PresentMission };
+  get_mission: { params: Empty; result: PresentMission };
   /** Return the overrides in effect, with ids as [first, count]. */
-  get_orders: { params: Nothing; result: OrdersTree };
+  get_orders: { params: Empty; result: OrdersTree };
   /** Return the fleets, with ids and members as [first, count]. */
-  get_roster: { params: Nothing; result: RosterTree };
+  get_roster: { params: Empty; result: RosterTree };
   /** Return the paths and points that vehicles follow, in m east, north and up. */
-  get_routes: { params: Nothing; result: RoutesTree };
+  get_routes: { params: Empty; result: RoutesTree };
   /** Return the YAML text of the running scenario, as written if it came from a file. */
-  get_running_scenario: { params: Nothing; result: ScenarioText };
+  get_running_scenario: { params: Empty; result: ScenarioText };
   /** Return the YAML text of a demo. */
   get_scenario: { params: { name: string }; result: ScenarioText };
   /** Return the JSON schema of scenarios, for editors. */
-  get_schema: { params: Nothing; result: Readonly<Record<string, unknown>> };
+  get_schema: { params: Empty; result: Readonly<Record<string, unknown>> };
   /** Return the pose and the other public columns of one vehicle. */
   get_state: { params: { vehicle_id?: number; vehicle?: string | number; frame?: FrameName }; result: StateTree };
   /** Override the behaviour of vehicles. */
@@ -583,19 +583,19 @@ export interface Methods {
   /** Return every state, command, parameter and sensor column of a vehicle, with units. */
   inspect: { params: { vehicle_id?: number; vehicle?: string | number }; result: InspectedTree };
   /** Release the clock, which a step has taken; time advances again. */
-  let_go: { params: Nothing; result: Moment };
+  let_go: { params: Empty; result: Moment };
   /** Return the models of which vehicles can be added, with presets (the default first) and inputs. */
-  list_models: { params: Nothing; result: ModelsTree };
+  list_models: { params: Empty; result: ModelsTree };
   /** Return the scenarios that come with Paddock: description, number of vehicles, picture. */
-  list_scenarios: { params: Nothing; result: ScenariosTree };
+  list_scenarios: { params: Empty; result: ScenariosTree };
   /** End the run and start another on the same addresses; clients reconnect. Refused if it has errors. */
-  load_scenario: { params: { text?: string | null; name?: string | null }; result: Nothing };
+  load_scenario: { params: { text?: string | null; name?: string | null }; result: Empty };
   /** Move a task of the mission. */
   move_task: { params: { name: string; x: number; y: number }; result: Moment };
   /** Pause the run; `step` still works. */
-  pause: { params: Nothing; result: Moment };
+  pause: { params: Empty; result: Moment };
   /** Return the simulation's clock as the hub knows it, and what is still being prepared. */
-  ping: { params: Nothing; result: Pong };
+  ping: { params: Empty; result: Pong };
   /** Show markers (ENU, m) in place of those with the same namespace and id; all or none. */
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
   /** Remove a task from the mission. */
@@ -605,7 +605,7 @@ export interface Methods {
   /** Restart the scenario from tick 0. */
   reset: { params: { seed?: number | null }; result: Moment };
   /** Resume the run. */
-  resume: { params: Nothing; result: Moment };
+  resume: { params: Empty; result: Moment };
   /** Jump within the recording that is played and return the new position. A live simulation refuses. */
   seek: { params: { position: number }; result: Position };
   /** Send other columns; the frames that carry them have the returned number. */
@@ -685,5 +685,5 @@ export interface Methods {
     result: Subscribed;
   };
   /** Send no more frames. */
-  unsubscribe: { params: Nothing; result: Nothing };
+  unsubscribe: { params: Empty; result: Empty };
 }

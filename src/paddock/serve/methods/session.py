@@ -16,7 +16,7 @@ from paddock.serve.subscribers.subscription import (
     roster_tree,
 )
 from paddock.wire.operations.arguments import ArgumentError, ColumnList
-from paddock.wire.operations.results import GrantedRate, Nothing, Pong, Subscribed, WantedNumber
+from paddock.wire.operations.results import Empty, GrantedRate, Pong, Subscribed, WantedNumber
 
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
@@ -27,7 +27,7 @@ async def ping(client: Client) -> Pong:
     return {"tick": client.hub.tick, "time": client.hub.time, "preparing": client.hub.mirror.preparing}
 
 
-async def authenticate(client: Client, token: str) -> Nothing:
+async def authenticate(client: Client, token: str) -> Empty:
     """Three wrong tokens end the connection."""
     client.show(token)
     return {}
@@ -78,7 +78,7 @@ async def set_rate(client: Client, rate: float | None) -> GrantedRate:
     return {"rate": granted}
 
 
-async def unsubscribe(client: Client) -> Nothing:
+async def unsubscribe(client: Client) -> Empty:
     """Refused without a subscription."""
     if client.subscription is None:
         raise PaddockError("unsubscribe: no subscription")

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddock.errors import PaddockError
-from paddock.serve.hub import Outcome
+from paddock.serve.hub import OperationOutcome
 from paddock.serve.subscribers.calls import TOKEN_NEEDED, CallHandler
 from paddock.serve.subscribers.connection import Connect
 from paddock.serve.subscribers.markers import MarkerFeed
@@ -46,7 +46,7 @@ class Client:
         self.calls = CallHandler(self)
         self.connection = connect(self.calls.hear, self._lost)
 
-    async def request(self, operation: str, **arguments: Any) -> Outcome:
+    async def request(self, operation: str, **arguments: Any) -> OperationOutcome:
         """Carry out an operation for this client; OperationError if it is refused."""
         return await self.hub.request(operation, self.name, **arguments)
 

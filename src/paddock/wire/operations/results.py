@@ -421,7 +421,7 @@ class StatesTree(TypedDict):
     fleets: list[FleetStateTree]
 
 
-class Nothing(TypedDict):
+class Empty(TypedDict):
     """An empty answer."""
 
 

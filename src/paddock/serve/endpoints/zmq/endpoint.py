@@ -17,8 +17,7 @@ from paddock.serve.counters import LimitedLog
 from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.endpoints.zmq.requests import Translated, operation_of
-from paddock.serve.hub import OperationError
-from paddock.serve.hub import Outcome as Outcome
+from paddock.serve.hub import OperationError, OperationOutcome
 from paddock.serve.states import state_of
 from paddock.wire.error import WireError
 from paddock.wire.messages.replies import Body, Done, Error, Reply, Welcome, encode_id, encode_reply
@@ -183,7 +182,7 @@ class ZmqServer:
         self.hub.ask(operation.name, peer.name, operation.arguments, then)
 
     def _answer(
-        self, peer: ZmqPeer, name: str, number: int, operation: Translated, outcome: Outcome | OperationError
+        self, peer: ZmqPeer, name: str, number: int, operation: Translated, outcome: OperationOutcome | OperationError
     ) -> None:
         """Reply with the outcome of an operation."""
         peer.open_requests -= 1
@@ -217,7 +216,7 @@ class ZmqServer:
 
     # replies ---------------------------------------------------------------------------------------------------------
 
-    def _reply(self, peer: ZmqPeer, number: int, body: Body, outcome: Outcome | None = None) -> None:
+    def _reply(self, peer: ZmqPeer, number: int, body: Body, outcome: OperationOutcome | None = None) -> None:
         tick, time = (self.hub.tick, self.hub.time) if outcome is None else (outcome.tick, outcome.time)
         try:
             data = encode_reply(Reply(number, tick, time, body))
