@@ -14,11 +14,8 @@ from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.world.frames import (
     FRAMES,
     conversion,
-    convert_angular_rate,
-    convert_body_vector,
     convert_position,
     convert_quaternion,
-    convert_velocity,
     frame,
 )
 
@@ -46,7 +43,7 @@ def angle_between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 )
 def test_one_metre_east_two_north_three_up(name: str, expected: list[float]) -> None:
     assert convert_position([1.0, 2.0, 3.0], "enu", name).tolist() == expected
-    assert convert_velocity([1.0, 2.0, 3.0], "enu", name).tolist() == expected
+    assert conversion("enu", name).velocity([1.0, 2.0, 3.0]).tolist() == expected
     np.testing.assert_allclose(convert_position(expected, name, "enu"), [1, 2, 3], rtol=1e-15)
 
 
@@ -60,8 +57,8 @@ def test_one_metre_east_two_north_three_up(name: str, expected: list[float]) -> 
     ],
 )
 def test_body_vectors_and_rates(name: str, vector: list[float], rate: list[float]) -> None:
-    assert convert_body_vector([1.0, 2.0, 3.0], "enu", name).tolist() == vector
-    assert convert_angular_rate([1.0, 2.0, 3.0], "enu", name).tolist() == rate
+    assert conversion("enu", name).body_vector([1.0, 2.0, 3.0]).tolist() == vector
+    assert conversion("enu", name).angular_rate([1.0, 2.0, 3.0]).tolist() == rate
 
 
 @pytest.mark.parametrize(
@@ -96,10 +93,10 @@ def test_unreal_attitudes_are_those_of_the_engine(roll: float, pitch: float, yaw
 def test_a_body_vector_lands_on_the_same_world_vector(source: str, target: str) -> None:
     q = Rotation.random(50, rng=np.random.default_rng(1)).as_quat()
     v = np.random.default_rng(2).normal(size=(50, 3))
-    turned_then_converted = convert_velocity(Rotation.from_quat(q).apply(v), source, target)
+    turned_then_converted = conversion(source, target).velocity(Rotation.from_quat(q).apply(v))
     attitude = Rotation.from_quat(convert_quaternion(q, source, target))
     np.testing.assert_allclose(
-        attitude.apply(convert_body_vector(v, source, target)), turned_then_converted, rtol=1e-12, atol=1e-12
+        attitude.apply(conversion(source, target).body_vector(v)), turned_then_converted, rtol=1e-12, atol=1e-12
     )
 
 
@@ -110,7 +107,7 @@ def test_a_tumbling_vehicle_integrated_in_either_frame_ends_in_the_same_place(so
     speeds = np.stack([10 + times, np.sin(5 * times), -0.3 * times], axis=-1)
 
     def fly(name: str, start: np.ndarray, attitude: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rate, speed = convert_angular_rate(rates, source, name), convert_body_vector(speeds, source, name)
+        rate, speed = conversion(source, name).angular_rate(rates), conversion(source, name).body_vector(speeds)
         turn, position = Rotation.from_quat(attitude), start
         for step in range(times.size):
             position = position + 1e-3 * turn.apply(speed[step])
@@ -144,7 +141,7 @@ def test_a_detour_changes_nothing(middle: str, target: str) -> None:
     via = detour.quaternion(convert_quaternion(q, "enu", middle))
     np.testing.assert_allclose(via, direct.quaternion(q), atol=4e-15)
     assert (
-        detour.angular_rate(convert_angular_rate(q[:, :3], "enu", middle)).tolist()
+        detour.angular_rate(conversion("enu", middle).angular_rate(q[:, :3])).tolist()
         == direct.angular_rate(q[:, :3]).tolist()
     )
 

@@ -183,21 +183,6 @@ def convert_position(position: ArrayLike, source: str, target: str) -> Floats:
     return conversion(source, target).position(position)
 
 
-def convert_velocity(velocity: ArrayLike, source: str, target: str) -> Floats:
-    """Convert world velocities or accelerations (..., 3) between frames."""
-    return conversion(source, target).velocity(velocity)
-
-
-def convert_body_vector(vector: ArrayLike, source: str, target: str) -> Floats:
-    """Convert body velocities, accelerations or offsets (..., 3) between the body axes of frames."""
-    return conversion(source, target).body_vector(vector)
-
-
 def convert_quaternion(quaternion: ArrayLike, source: str, target: str) -> Floats:
     """Convert attitudes (..., 4), body to world, between frames."""
     return conversion(source, target).quaternion(quaternion)
-
-
-def convert_angular_rate(rate: ArrayLike, source: str, target: str) -> Floats:
-    """Convert body angular rates (..., 3) in rad/s between the body axes of frames."""
-    return conversion(source, target).angular_rate(rate)
